@@ -19,7 +19,7 @@ from engrams.errors import EngramsError
 from engrams.read.render import is_doubtful
 
 DOORS = ("nearest", "search", "context", "deliver", "hook")
-"""nearest: every hit of a search. search: none where it says that nothing is near. context: what
+"""nearest: every hit of a search. search: those of which it says that they help. context: what
 ``engine.context`` renders. deliver: the same for the conversation so far. hook: as the hook of
 coding agents asks.
 """
@@ -71,41 +71,42 @@ class EngramsWorld:
     """Budget of a context."""
     engine: engrams.MemoryEngine = field(init=False)
     _folder: tempfile.TemporaryDirectory[str] = field(init=False)
-    _now: datetime = field(init=False)
+    now: datetime = field(init=False)
+    """Time that the clock of this memory shows."""
     _turn_ids: dict[str, str] = field(default_factory=dict)
     """Id of a stored message -> id of the message of the world."""
 
     def __post_init__(self) -> None:
         """Tell the world's sessions, each followed by an hour in which memory learns from it."""
         self._folder = tempfile.TemporaryDirectory(prefix="engrams-inject-")
-        self._now = self.world.turns[0].at
+        self.now = self.world.turns[0].at
         arguments = {name.replace(".", "__"): value for name, value in self.settings.items()}
         self.engine = engrams.open(
             home=Path(self._folder.name),
-            clock=lambda: self._now,
+            clock=lambda: self.now,
             jobs__workers=0,
             **arguments,  # type: ignore[arg-type]
         )
         for (scope, _), group in groupby(self.world.turns, lambda turn: (turn.scope, turn.session)):
             self._tell(scope, list(group))
-        self._now = self.world.turns[-1].at + timedelta(hours=2)
+        self.now = self.world.turns[-1].at + timedelta(hours=2)
         self.engine.drain(300)
 
     def _tell(self, scope: tuple[str, ...], turns: Sequence[WorldTurn]) -> None:
-        self._now = turns[-1].at + timedelta(seconds=30)
+        self.now = turns[-1].at + timedelta(seconds=30)
         receipts = self.engine.observe(list(map(_to_turn, turns)), scope=scope)
         for turn, receipt in zip(turns, receipts, strict=True):
             if receipt.id:
                 self._turn_ids.setdefault(receipt.id, turn.id)
-        self._now += timedelta(hours=1)
+        self.now += timedelta(hours=1)
         self.engine.drain(120)
 
     def inject(self, prompt: WorldPrompt, door: str) -> Injection:
         """Ask for one prompt by one door."""
-        self._now = prompt.at
+        self.now = prompt.at
         if door in ("nearest", "search"):
             result = self.engine.search(prompt.text, scope=prompt.scope, limit=self.limit)
-            hits = () if door == "search" and result.abstain else result.hits
+            hits = result.hits if door == "nearest" else result.helpful
             items = self._list_items(hits)
             return Injection(items, _estimate_tokens(items))
         return self._inject_context(self._read_context(prompt, door), prompt, door)
@@ -134,7 +135,7 @@ class EngramsWorld:
         return Injection(
             items=self._list_items(context.hits) if is_shown else (),
             tokens=tail_tokens if is_shown else 0,
-            profile=tuple(map(self._find_sources, records)),
+            profile=tuple(map(self.find_sources, records)),
             profile_tokens=context.tokens - tail_tokens,
         )
 
@@ -148,9 +149,9 @@ class EngramsWorld:
         is_marked = hit.status is not Status.ACTIVE
         if hit.outdated is not None:
             is_marked = is_marked or is_doubtful(hit.outdated)
-        return ShownItem(self._find_sources(hit.record), characters, is_marked)
+        return ShownItem(self.find_sources(hit.record), characters, is_marked)
 
-    def _find_sources(self, record: Record) -> frozenset[str]:
+    def find_sources(self, record: Record) -> frozenset[str]:
         if record.external_id:
             return frozenset((record.external_id,))
         sources = {self._find_turn(quote.source, record) for quote in record.evidence}

@@ -34,6 +34,8 @@ export interface ContextResponse {
   abstain: boolean
   hits: HitResponse[]
   notes?: string[]
+  /** Where nothing helps, the nearest memories, which the text leaves out. */
+  closest?: HitResponse[]
 }
 
 export interface DerivedMemoryResponse {
@@ -64,6 +66,10 @@ export interface HitResponse {
   parts: Record<string, number>
   facts: MemoryResponse[]
   outdated?: OutdatedMarkResponse | null
+  /** 0 to 1: that it helps with the query. Null: it was not judged. */
+  probability?: number | null
+  /** False: it is near, but no context would show it. */
+  helps?: boolean
 }
 
 export type Kind = "turn" | "exchange" | "fact" | "preference" | "procedure" | "correction" | "negative" | "rule" | "episode" | "summary" | "note" | "gap"

@@ -51,7 +51,7 @@ class StrandsMemoryStore(MemoryStore):
         """Find memories, best first; nothing where nothing is near."""
         limit = (options or {}).get("max_search_results") or self.max_search_results
         result = await asyncio.to_thread(self._engine.search, query, scope=self._scope, limit=limit)
-        return [] if result.abstain else [_to_entry(hit) for hit in result.hits]
+        return [_to_entry(hit) for hit in result.helpful]
 
     async def add(self, content: str, metadata: Mapping[str, Any] | None = None) -> str:
         """Store a statement and return its id."""

@@ -129,6 +129,10 @@ class Hit:
     """The part of its text that is about the query, 500 characters at most."""
     outdated: OutdatedMark | None = None
     """Set where a later statement ends it, or may end it."""
+    probability: float | None = None
+    """0..1, calibrated: that it helps with the query. None: it was not judged."""
+    helps: bool = True
+    """False: it is among the nearest, but no context would show it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,6 +147,10 @@ class SearchTraceRow:
     """Parts of the score, by their sources."""
     dropped: str = ""
     """Why it is no hit; empty: it is one."""
+    probability: float | None = None
+    """As of a ``Hit``."""
+    reasons: tuple[str, ...] = ()
+    """What speaks for and against its helping."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,7 +185,11 @@ class SearchResult:
     """Best first."""
     trace: Trace
     abstain: bool = False
-    """True: no memory comes near the query; its nearness is below the floor."""
+    """True: nothing helps with the query, and the hits are only the nearest memories.
+
+    Where hits are judged (``read.least_need``), the prompt hardly needs memory; else the nearness
+    is below the floor.
+    """
     nearness: float = 0.0
     """(cosine + coverage) / 2, for the nearest memory: 0..1.
 
@@ -188,6 +200,11 @@ class SearchResult:
     def notes(self) -> tuple[str, ...]:
         """Remarks on the search, such as what was left out."""
         return self.trace.notes
+
+    @property
+    def helpful(self) -> tuple[Hit, ...]:
+        """Hits that help with the query: those that a context would show. Empty: silence."""
+        return () if self.abstain else tuple(hit for hit in self.hits if hit.helps)
 
 
 @dataclass(frozen=True, slots=True)
@@ -223,6 +240,8 @@ class Context:
     """Rolling summary of the conversation."""
     standing: tuple[str, ...] = ()
     """Ids of the memories in the prefix."""
+    closest: tuple[Hit, ...] = ()
+    """The nearest memories where none helps, for whoever looks; they are not in the text."""
 
     @property
     def text(self) -> str:

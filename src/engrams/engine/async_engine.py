@@ -244,12 +244,15 @@ class AsyncMemoryEngine(AsyncPart["MemoryEngine"]):
         limit: int | None = None,
         as_of: Moment = None,
         session: str = "",
+        before: Sequence[Turn | Meta] = (),
         cut_ratio: float | None = None,
     ) -> Context:
         """Render memory as text for a prompt, within ``tokens`` of ``read.tokenizer``.
 
         ``cut_ratio``: 0..1, share of the best score below which hits are cut (None:
-        ``read.cut_ratio``). A query that only thanks or agrees recalls nothing. With
+        ``read.cut_ratio``). ``before``: messages of the conversation so far, which complete a query
+        that says little by itself ("what do you suggest?"). A query that only thanks or agrees
+        recalls nothing, and so does one that memory hardly helps (``read.least_need``). With
         ``summary.enabled`` the summary of the conversation comes first; the conversation is
         ``scope`` if that names one, else ``session`` in it.
         """
@@ -261,6 +264,7 @@ class AsyncMemoryEngine(AsyncPart["MemoryEngine"]):
                 limit=limit,
                 as_of=as_of,
                 session=session,
+                before=before,
                 cut_ratio=cut_ratio,
             )
         )

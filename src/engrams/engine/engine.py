@@ -284,19 +284,26 @@ class MemoryEngine:
         limit: int | None = None,
         as_of: Moment = None,
         session: str = "",
+        before: Sequence[Turn | Meta] = (),
         cut_ratio: float | None = None,
     ) -> Context:
         """Render memory as text for a prompt, within ``tokens`` of ``read.tokenizer``.
 
         ``cut_ratio``: 0..1, share of the best score below which hits are cut (None:
-        ``read.cut_ratio``). A query that only thanks or agrees recalls nothing. With
+        ``read.cut_ratio``). ``before``: messages of the conversation so far, which complete a query
+        that says little by itself ("what do you suggest?"). A query that only thanks or agrees
+        recalls nothing, and so does one that memory hardly helps (``read.least_need``). With
         ``summary.enabled`` the summary of the conversation comes first; the conversation is
         ``scope`` if that names one, else ``session`` in it.
         """
         reads = self._require_open().reads
         read_scope = Scope.of(scope)
+        text, conversation = query, ""
+        if before:
+            text, conversation = extract_turn_query([*before, {"role": "user", "content": query}])
         request = ReadRequest(
-            text=query,
+            text=text,
+            conversation=conversation,
             scope=read_scope,
             now=self._clock(),
             limit=self.settings.read.most_in_context if limit is None else limit,
@@ -332,9 +339,10 @@ class MemoryEngine:
         read_scope = Scope.of(scope)
         is_silent = reads.is_silent(read_scope, session)
         key = f"{read_scope.key}|{session}"
-        text = extract_turn_query(query)
+        text, conversation = extract_turn_query(query)
         request = ReadRequest(
             text=text,
+            conversation=conversation,
             scope=read_scope,
             now=self._clock(),
             limit=self.settings.read.most_in_context if limit is None else limit,

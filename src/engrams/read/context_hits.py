@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Literal
 
-from engrams.core import UNSEARCHED, Hit, Kind, Record
+from engrams.core import UNSEARCHED, Hit, Kind, Record, SearchResult, Status
 from engrams.ports import Condition, RecordQuery, Where
 from engrams.read.corrected_words import mask_corrected
 from engrams.read.dependencies import ReadDeps
@@ -20,6 +20,9 @@ _LOOKED_AT = 4
 
 _SHORT = 4
 """Terms up to which a turn is taken for an answer."""
+
+_ECHO = 0.7
+"""Share of an assistant's words that a better hit has, from which it is an echo."""
 
 _MOST_LATER = 3
 """Messages that a context adds because a doubt points to them."""
@@ -66,6 +69,47 @@ def add_neighbours(hits: Sequence[Hit], request: ReadRequest, deps: ReadDeps) ->
             hit, record=mask_corrected(neighbour), status=neighbour.status, facts=(), snippet=""
         )
     return list(joined.values())[: request.limit]
+
+
+def choose_helpful(result: SearchResult) -> list[Hit]:
+    """Choose the hits that help, or whose trigger the query names; nothing where none does.
+
+    What was judged comes in the order of its probability, each thing once: what an assistant only
+    repeats is left out, and so is what has ended, unless the past was asked about.
+    """
+    if result.abstain:
+        return [hit for hit in result.hits if "trigger" in hit.parts]
+    hits = list(result.helpful)
+    if any(hit.probability is None for hit in hits):
+        return hits
+    hits.sort(key=lambda hit: -(hit.probability or 0.0))
+    if not result.trace.understood.get("past"):
+        hits = _drop_ended(hits)
+    return _drop_echoes(hits)
+
+
+def _drop_ended(hits: Sequence[Hit]) -> list[Hit]:
+    """Leave out what has ended, where something else is left."""
+    lasting = [hit for hit in hits if not _has_ended(hit)]
+    return lasting or list(hits)
+
+
+def _has_ended(hit: Hit) -> bool:
+    return hit.status is Status.SUPERSEDED or bool(hit.outdated and hit.outdated.closed)
+
+
+def _drop_echoes(hits: Sequence[Hit]) -> list[Hit]:
+    """Leave out assistants' messages of which a better hit says nearly everything."""
+    kept: list[Hit] = []
+    for hit in hits:
+        words = set(terms(hit.record.search_text))
+        is_echo = hit.record.role == "assistant" and any(
+            len(words & set(terms(better.record.search_text))) >= _ECHO * len(words)
+            for better in kept
+        )
+        if not is_echo:
+            kept.append(hit)
+    return kept
 
 
 def _missing_side(record: Record) -> Literal["newest", "oldest"] | None:

@@ -16,9 +16,11 @@ from engrams.read.context_hits import (
     add_last_episode,
     add_later_messages,
     add_neighbours,
+    choose_helpful,
     drop_shown,
 )
 from engrams.read.dependencies import ReadDeps
+from engrams.read.follow_up import complete_follow_up
 from engrams.read.note_lines import drop_said_lines
 from engrams.read.profile_selection import IN_PART, mark_doubtful, select_profile
 from engrams.read.query_preparation import cut_query
@@ -34,6 +36,9 @@ from engrams.read.request import ReadRequest
 from engrams.read.search import search
 from engrams.read.token_budget import TokenBudget, take_fitting
 from engrams.text.acknowledgements import is_acknowledgement
+
+_CLOSEST = 3
+"""Nearest memories that a context without any names beside its text."""
 
 _QUOTING_FORMATS = ("text", "triple")
 """Line formats in which turns that only repeat the profile are left out."""
@@ -76,6 +81,7 @@ def build_context(request: ReadRequest, deps: ReadDeps, budget: ContextTokenBudg
     """Search and render, never over ``budget.total`` tokens by its counter."""
     if budget.total <= 0:
         return Context("", "", 0, "")
+    request = complete_follow_up(request, deps.settings)
     room = TokenBudget(budget.total, budget.counter)
     # The last turns have priority over everything else.
     last_turns = take_fitting(
@@ -107,7 +113,8 @@ def build_context(request: ReadRequest, deps: ReadDeps, budget: ContextTokenBudg
         last_turns=last_turns,
         summary=summary_frame(request.summary),
     )
-    return _assemble(parts, result, style, TokenBudget(budget.total, budget.counter))
+    context = _assemble(parts, result, style, TokenBudget(budget.total, budget.counter))
+    return replace(context, closest=result.hits[:_CLOSEST]) if result.abstain else context
 
 
 def _choose_hits(
@@ -118,8 +125,7 @@ def _choose_hits(
     deps: ReadDeps,
 ) -> list[Hit]:
     """Choose the hits to show beside profile and last turns, with what gives them meaning."""
-    near = [hit for hit in result.hits if not result.abstain or "trigger" in hit.parts]
-    hits = add_last_episode(near, request, deps)
+    hits = add_last_episode(choose_helpful(result), request, deps)
     hits = add_neighbours(hits, request, deps)
     whole = [record for record in profile if IN_PART not in record.meta]
     quoting = profile if deps.settings.line_format in _QUOTING_FORMATS else []

@@ -24,6 +24,8 @@ class ReadRequest:
     now: datetime
     limit: int
     """Most hits; 0 finds nothing."""
+    conversation: str = ""
+    """What was said before, newest first: it completes a text that says little by itself."""
     as_of: AsOf | None = None
     kinds: tuple[Kind, ...] = ()
     """Kinds to find; empty: all that ``read.exclude_kinds`` does not name."""

@@ -34,6 +34,7 @@ STAGES: Mapping[str, tuple[Stage, ...]] = {
         stages.drop_repeats,
         stages.drop_shown,
         stages.limit_episodes,
+        stages.judge,
         stages.cut_at_gap,
         stages.spread_over_time,
         stages.diversify,
@@ -77,10 +78,13 @@ def search(request: ReadRequest, deps: ReadDeps) -> SearchResult:
 
 
 def _has_answer(search: Search, nearness: float) -> bool:
-    """True if memory is near enough to the query, or a hit is surely meant."""
+    """True if a hit helps, or memory is near enough to the query, or a hit is surely meant."""
     if not search.hits:
         return False
-    if is_near(nearness, search.deps, search.request.scope.owner):
+    if search.judgement is not None and search.deps.settings.abstain is None:
+        if any(hit.helps for hit in search.hits):
+            return True
+    elif is_near(nearness, search.deps, search.request.scope.owner):
         return True
     # A reranker with a threshold has judged what is near.
     has_verdicts = search.deps.rerank_settings.threshold is not None
@@ -109,20 +113,22 @@ def _list_missing(search: Search) -> tuple[str, ...]:
 def _build_rows(search: Search) -> tuple[SearchTraceRow, ...]:
     """Rows of the chosen hits, then of all others whose records were looked at."""
     beyond_limit = f"not among the best {search.request.limit}"
-    rows = {hit.record.id: _build_row(hit) for hit in search.hits}
+    rows = {hit.record.id: _build_row(hit, search) for hit in search.hits}
     for record_id, hit in search.traced.items():
         if record_id not in rows:
-            rows[record_id] = _build_row(hit, search.dropped.get(record_id, beyond_limit))
+            rows[record_id] = _build_row(hit, search, search.dropped.get(record_id, beyond_limit))
     return tuple(rows.values())
 
 
-def _build_row(hit: Hit, dropped: str = "") -> SearchTraceRow:
+def _build_row(hit: Hit, search: Search, dropped: str = "") -> SearchTraceRow:
     return SearchTraceRow(
         id=hit.record.id,
         text=hit.record.text,
         score=round(hit.score, 4),
         parts=hit.parts,
         dropped=dropped,
+        probability=hit.probability,
+        reasons=search.reasons.get(hit.record.id, ()),
     )
 
 
@@ -146,11 +152,23 @@ def _build_notes(search: Search) -> tuple[str, ...]:
             if is_skill(hit.record.id)
         ]
     notes += search.query_notes
+    silence = _explain_silence(search)
+    if silence:
+        notes.append(silence)
     if search.skipped:
         budget = search.deps.settings.budget_seconds
         skipped = ", ".join(search.skipped)
         notes.append(f"cut after {budget:g} s (read.budget_seconds): without {skipped}")
     return tuple(notes)
+
+
+def _explain_silence(search: Search) -> str:
+    """Tell why no hit helps; empty where one does, or none was judged."""
+    judgement = search.judgement
+    if judgement is None or any(hit.helps for hit in search.hits):
+        return ""
+    best = max((hit.probability or 0.0 for hit in search.hits), default=0.0)
+    return f"nothing helps: {judgement.silence} (at best {best:.0%} probable)"
 
 
 def _name_path(search: Search) -> str:

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from engrams.ports.candidate_search import Flags, Integers
     from engrams.read.link_expansion import LinkCache
     from engrams.read.query_preparation import PreparedQuery
+    from engrams.read.relevance.judgement import Judgement
     from engrams.read.score_fusion import ScoredCandidatePool
 
 
@@ -72,6 +73,11 @@ class Search:
     """What the reranker did, for the trace. Set by ``rerank``."""
     rerank_gap: str = ""
     """reranker_late or reranker_down, where it did not judge. Set by ``rerank``."""
+
+    judgement: Judgement | None = None
+    """What helps, of the hits at that moment. Set by ``judge``; None: they were not judged."""
+    reasons: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """What speaks for and against each judged hit, by id. Set by ``judge``."""
 
     traced: dict[str, Hit] = field(default_factory=dict)
     """Hits by record id as the trace shows those that are not chosen."""

@@ -7,6 +7,7 @@ hits. What a stage leaves out it drops with a reason, which the trace shows.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from itertools import chain
 from typing import TYPE_CHECKING
 
@@ -30,6 +31,8 @@ from engrams.read.floors import count_before_gap, passes_floors, shares_enough_w
 from engrams.read.link_expansion import LinkBonus, LinkCache, link_bonuses
 from engrams.read.note_lines import find_note_echoes
 from engrams.read.query_preparation import prepare_query
+from engrams.read.relevance.features import JUDGED, JudgedSearch
+from engrams.read.relevance.judgement import judge_search
 from engrams.read.request import ReadRequest
 from engrams.read.reranking import rerank_hits
 from engrams.read.score_fusion import base_weight, fill_column, score_pool, top_positions
@@ -44,6 +47,8 @@ SHOWN_BEFORE = "shown to this conversation before"
 """Reason for which a memory is left out of a trace that found it."""
 KNOWN_HERE = "known to this conversation"
 """Reason for which a memory of the conversation itself is left out."""
+_FEWEST_RECORDS = 20
+"""Records in reach from which hits are judged."""
 
 
 # --------------------------------------------------------------------------------------------------
@@ -442,6 +447,46 @@ def limit_episodes(search: Search) -> None:
         search.hits = search.remaining()
 
 
+def judge(search: Search) -> None:
+    """Judge which hits help, where the settings ask for it and the model's cosines are known.
+
+    Not in a memory of a few records, in which nothing can stand out.
+
+    One that does not stays a hit, for a reader who wants the nearest; one too far down to be judged
+    does not help.
+    """
+    deps = search.deps
+    scale = deps.embedder.card.scale
+    is_known = search.prepared.query.vector is not None and len(scale) > 1
+    is_small = search.pool.total < _FEWEST_RECORDS
+    if not deps.settings.least_need or not is_known or is_small or not search.hits:
+        return
+    judged = search.hits[:JUDGED]
+    judgement = judge_search(
+        JudgedSearch(
+            text=search.request.text,
+            prepared=search.prepared,
+            pool=search.pool,
+            hits=judged,
+            now=search.request.now.timestamp(),
+            scale=scale,
+        ),
+        least_need=deps.settings.least_need,
+        helpful_share=deps.settings.helpful_share,
+    )
+    unjudged = [replace(hit, probability=0.0, helps=False) for hit in search.hits[len(judged) :]]
+    search.judgement = judgement
+    search.hits = [
+        replace(hit, probability=verdict.probability, helps=verdict.helps)
+        for hit, verdict in zip(judged, judgement.verdicts, strict=True)
+    ] + unjudged
+    search.reasons = {
+        hit.record.id: verdict.reasons
+        for hit, verdict in zip(judged, judgement.verdicts, strict=True)
+    }
+    search.trace_hits(search.hits)
+
+
 def cut_at_gap(search: Search) -> None:
     """Cut at the first gap in the scores, where no model gave verdicts.
 
@@ -511,12 +556,4 @@ def choose(search: Search) -> None:
 
 
 def _with_snippet(hit: Hit, query_terms: Sequence[str]) -> Hit:
-    return Hit(
-        record=hit.record,
-        score=hit.score,
-        status=hit.status,
-        parts=hit.parts,
-        facts=hit.facts,
-        snippet=cut_excerpt(hit.record.search_text, query_terms),
-        outdated=hit.outdated,
-    )
+    return replace(hit, snippet=cut_excerpt(hit.record.search_text, query_terms))

@@ -205,6 +205,24 @@ class ReadSettings(SettingsSection):
             " chose, else the model's own."
         ),
     )
+    least_need: Share = Field(
+        0.45,
+        ge=0,
+        le=1,
+        description=(
+            "Probability that a prompt needs memory, below which nothing is put into it. 0: whatever"
+            " is near is put in, however little it helps."
+        ),
+    )
+    helpful_share: Share = Field(
+        0.35,
+        ge=0,
+        le=1,
+        description=(
+            "Share of the best memory's probability of helping from which others are put into a"
+            " prompt beside it."
+        ),
+    )
     mmr_lambda: Share = Field(
         1.0, ge=0, le=1, description="Weight of relevance against variety (MMR). 1: relevance only."
     )

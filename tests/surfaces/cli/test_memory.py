@@ -16,6 +16,7 @@ from engrams.adapters.item_journal import FrameworkItem, FrameworkItemJournal, m
 HIT = {
     "id", "text", "kind", "status", "score", "valid_from", "valid_to", "recorded_at", "speaker", "scope", "session",
     "role", "external_id", "caption", "facts", "parts", "outdated",
+    "probability", "helps",
 }  # fmt: skip
 
 
@@ -417,7 +418,9 @@ def test_context_keeps_its_budget(engrams: Any) -> None:
     for number in range(20):
         engrams("add", f"Fact number {number} about the lighthouse keeper and his many books")
     made = engrams("context", "the lighthouse keeper", "--tokens", "60", "--json").json
-    assert set(made) == {"text", "prefix", "tail", "tokens", "version", "abstain", "notes", "hits"}
+    assert set(made) == {
+        "text", "prefix", "tail", "tokens", "version", "abstain", "notes", "hits", "closest",
+    }  # fmt: skip
     assert 0 < made["tokens"] <= 60
     assert "lighthouse" in engrams("context", "the lighthouse keeper").out
     assert engrams("context", "the lighthouse keeper", "--tokens", "0", "--json").json["text"] == ""

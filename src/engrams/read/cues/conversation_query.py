@@ -62,14 +62,16 @@ def extract_query(
     return "\n".join(lines)
 
 
-def extract_turn_query(messages: str | Sequence[Turn | Mapping[str, Any]]) -> str:
-    """Extract a turn's query from its last twelve messages.
+def extract_turn_query(messages: str | Sequence[Turn | Mapping[str, Any]]) -> tuple[str, str]:
+    """Extract the last user text of a turn, and the eleven messages before it, newest first.
 
-    At most 8000 characters, the last user text first; of a text its last 4000.
+    At most 8000 characters together; of a text its last 4000.
     """
+    text = extract_query(messages)
     if isinstance(messages, str):
-        return extract_query(messages)
-    return extract_query(messages, _TURN_TAIL, _TURN_MESSAGES - 1)
+        return text, ""
+    joined = extract_query(messages, _TURN_TAIL, _TURN_MESSAGES - 1)
+    return text, joined[len(text) :].removeprefix("\n")
 
 
 def _role_and_text(message: Turn | Mapping[str, Any]) -> tuple[str, str]:

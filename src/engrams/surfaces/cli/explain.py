@@ -89,6 +89,14 @@ def explain_hit(hit: Hit, result: SearchResult) -> str:
     )
 
 
+def explain_probability(hit: Hit, trace: Trace) -> str:
+    """Tell how probably a hit helps, what speaks for it, and whether prompts get it."""
+    reasons = next((row.reasons for row in trace.rows if row.id == hit.record.id), ())
+    probability = f"{hit.probability or 0.0:.0%} probable"
+    use = "" if hit.helps else "; no prompt gets it"
+    return f"{probability}{': ' if reasons else ''}{', '.join(reasons)}{use}"
+
+
 def _explain_part(name: str, hit: Hit, trace: Trace) -> str:
     """Describe a part of the score, with names and times."""
     if name == "speaker" and hit.record.speaker:

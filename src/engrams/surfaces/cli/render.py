@@ -43,6 +43,8 @@ def hit_to_dict(hit: Hit) -> dict[str, Any]:
         "status": hit.status,
         "outdated": mark_to_dict(hit.outdated),
         "score": round(float(hit.score), 6),
+        "probability": hit.probability,
+        "helps": hit.helps,
         "valid_from": record.valid_from,
         "valid_to": record.valid_to,
         "recorded_at": record.recorded_at,

@@ -112,12 +112,17 @@ def context(
                 "abstain": prompt.abstain,
                 "hits": [hit_to_dict(hit) for hit in prompt.hits],
                 "notes": prompt.notes,
+                "closest": [hit_to_dict(hit) for hit in prompt.closest],
             }
         )
     elif prompt.text:
         say(clean(prompt.text))
     else:
         note("No memory for a prompt.")
+    if prompt.closest and not options.json:
+        note("Closest, not used:")
+        for rank, hit in enumerate(prompt.closest, 1):
+            print_hit(rank, hit)
 
 
 @app.command()
@@ -160,6 +165,8 @@ def explain(
     for rank, hit in enumerate(result.hits, 1):
         print_hit(rank, hit)
         say(f"    {paint('why:', 'cyan')} {clean(explain.explain_hit(hit, result))}")
+        if hit.probability is not None:
+            say(f"    {paint('helps:', 'cyan')} {explain.explain_probability(hit, result.trace)}")
     explain.print_explanation(result)
 
 

@@ -181,6 +181,7 @@ class MemoryTools:
             ids=[hit.record.id for hit in context.hits],
             abstain=context.abstain,
             notes=list(context.notes),
+            closest=[hit.record.id for hit in context.closest],
         )
 
     def memory_get(self, id: Id) -> outputs.MemoryOutput:

@@ -70,6 +70,7 @@ class SearchMatchOutput:
     """Found memory; the score is 0 to 1.
 
     outdated: the id of a later memory that ends it, or may; outdated_words: its words for that.
+    helps: False, if it is only near.
     """
 
     id: str
@@ -82,6 +83,8 @@ class SearchMatchOutput:
     facts: list[DerivedFactOutput]
     outdated: str = ""
     outdated_words: str = ""
+    probability: float | None = None
+    helps: bool = True
 
 
 @dataclass(frozen=True)
@@ -134,13 +137,14 @@ class MemoryLinkOutput:
 
 @dataclass(frozen=True)
 class ContextOutput:
-    """Memory as prompt text, with its tokens and memory ids."""
+    """Memory as prompt text, with its tokens and memory ids; closest: ids that it leaves out."""
 
     text: str
     tokens: int
     ids: list[str]
     abstain: bool
     notes: list[str] = field(default_factory=list)
+    closest: list[str] = field(default_factory=list)
 
 
 @dataclass(frozen=True)
@@ -240,6 +244,8 @@ def to_match(hit: Hit) -> SearchMatchOutput:
         facts=[DerivedFactOutput(fact.id, fact.text, str(fact.status)) for fact in hit.facts],
         outdated=hit.outdated.by if hit.outdated else "",
         outdated_words=hit.outdated.words if hit.outdated else "",
+        probability=hit.probability,
+        helps=hit.helps,
     )
 
 

@@ -136,7 +136,7 @@ class TimeLimitedEngine:
         )
         if result is None:
             return None
-        return () if result.abstain else result.hits
+        return result.helpful
 
     @property
     def embedder(self) -> EmbedderCard:
@@ -248,7 +248,11 @@ class TimeLimitedEngine:
                 messages, scope=caller.scope, session=caller.session, limit=caller.top_k
             )
         build = partial(
-            self._engine.context, _shorten(query), scope=caller.scope, session=caller.session
+            self._engine.context,
+            _shorten(query),
+            scope=caller.scope,
+            session=caller.session,
+            before=_messages_before(messages),
         )
         context = build(limit=caller.top_k)
         above_threshold = sum(hit.score >= caller.threshold for hit in context.hits)
@@ -332,6 +336,15 @@ def _find_gap(context: Context) -> str:
     """Name the model that a lookup had to do without; empty: it had all."""
     missing = context.trace.missing if context.trace is not None else ()
     return missing[0] if missing else ""
+
+
+def _messages_before(messages: Sequence[Mapping[str, Json]]) -> Sequence[Mapping[str, Json]]:
+    """Messages before the last one of the user."""
+    last = max(
+        (index for index, message in enumerate(messages) if message.get("role") == "user"),
+        default=0,
+    )
+    return messages[:last]
 
 
 def _shorten(query: str) -> str:

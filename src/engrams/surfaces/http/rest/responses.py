@@ -146,6 +146,10 @@ class HitResponse(BaseModel):
     parts: dict[str, float]
     facts: list[MemoryResponse]
     outdated: OutdatedMarkResponse | None = None
+    probability: float | None = Field(
+        None, description="0 to 1: that it helps with the query. Null: it was not judged."
+    )
+    helps: bool = Field(True, description="False: it is near, but no context would show it.")
 
 
 class SearchResponse(BaseModel):
@@ -162,6 +166,8 @@ class ExplainedCandidateResponse(BaseModel):
     score: float
     parts: dict[str, float]
     dropped: str
+    probability: float | None = None
+    reasons: list[str] = Field([], description="What speaks for and against its helping.")
 
 
 class SearchStageResponse(BaseModel):
@@ -188,6 +194,9 @@ class ContextResponse(BaseModel):
     abstain: bool
     hits: list[HitResponse]
     notes: list[str] = []
+    closest: list[HitResponse] = Field(
+        [], description="Where nothing helps, the nearest memories, which the text leaves out."
+    )
 
 
 class DerivedMemoryResponse(BaseModel):
@@ -338,6 +347,8 @@ def to_hit(hit: Hit) -> HitResponse:
         parts=_round_parts(hit.parts),
         facts=facts,
         outdated=_to_outdated(hit.outdated) if hit.outdated else None,
+        probability=hit.probability,
+        helps=hit.helps,
     )
 
 
@@ -378,6 +389,8 @@ def to_explanation(result: SearchResult) -> ExplainResponse:
                 score=_round(row.score),
                 parts=_round_parts(row.parts),
                 dropped=row.dropped,
+                probability=row.probability,
+                reasons=list(row.reasons),
             )
             for row in trace.rows
         ],

@@ -87,6 +87,7 @@ def router(settings: Settings) -> APIRouter:
             abstain=delivered.abstain,
             hits=[responses.to_hit(hit) for hit in delivered.hits],
             notes=list(delivered.notes),
+            closest=[responses.to_hit(hit) for hit in delivered.closest],
         )
 
     return routes

@@ -1,0 +1,1 @@
+"""Probability that a memory helps with a prompt: enter at ``judgement.judge_search``."""

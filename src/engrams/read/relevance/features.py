@@ -1,0 +1,422 @@
+"""Features of a prompt and of the hits of its search, from which the model tells what helps.
+
+``describe_search`` is the way in. ``PROMPT_FEATURES`` and ``HIT_FEATURES`` name the columns.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from engrams.core import Hit, Kind, Status
+from engrams.read.relevance.text_traits import (
+    FORM,
+    PromptTraits,
+    TextTraits,
+    describe_memory,
+    describe_prompt,
+)
+from engrams.text.terms import terms
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+    from engrams.ports import CandidatePool
+    from engrams.read.query_preparation import PreparedQuery
+
+    Columns = npt.NDArray[np.float64]
+
+PROMPT_FEATURES = (
+    "best_near",
+    "best_cos",
+    "best_cos_z",
+    "best_coverage",
+    "second_share",
+    "tenth_share",
+    "best_shared",
+    "best_name",
+    "best_rare",
+    "best_slot",
+    "best_topic_near",
+    "length",
+    "terms",
+    "self",
+    "outsider",
+    "recall",
+    "impersonal",
+    "impersonal_alone",
+    "request",
+    "opens_with_request",
+    "transform",
+    "arithmetic",
+    "payload",
+    "points_back",
+    "social",
+    "question",
+    "people",
+    "names",
+    "wants_time",
+    "food",
+    "health",
+    "topics",
+    "amount",
+    "self_near",
+    "few_terms",
+)
+"""Columns of a prompt: what its best hits have, then its own words."""
+
+HIT_FEATURES = (
+    "score_share",
+    "step",
+    "rank",
+    "cos",
+    "cos_z",
+    "cosctx",
+    "cosnext",
+    "coverage",
+    "bmctx",
+    "bmses",
+    "near",
+    "near_share",
+    "shared",
+    "shared_share",
+    "text_share",
+    "rare_shared",
+    "name_shared",
+    "slot",
+    "identifier",
+    "speaker",
+    "date",
+    "linked",
+    "assistant",
+    "statement",
+    "has_facts",
+    "is_question",
+    "is_asking",
+    "is_hollow",
+    "text_length",
+    "has_number",
+    "is_over",
+    "doubt",
+    "rule",
+    "diet",
+    "tells_self",
+    "common_topics",
+    "topic_share",
+    "age",
+    "score_z",
+    "session_mates",
+    "newer_overlap",
+    "echo",
+    "food_diet",
+    "request_rule",
+    "wanted_number",
+    "past",
+    "topic_near",
+    "p_request",
+    "p_question",
+    "p_terms",
+    "p_best_near",
+    "p_tenth_share",
+    "p_self",
+    "p_topics",
+    "p_length",
+)
+"""Columns of a hit, by itself and beside the prompt; those with ``p_`` are of the prompt."""
+
+JUDGED = 32
+"""Hits, best first, that are judged: the others have no chance."""
+_COMPARED = 8
+"""Hits that are compared with each other for repeats and for newer news."""
+_FEWEST_COMMON = 2
+"""Words that two memories share at least where one says what the other says."""
+_MATES = 10
+_DAY_SECONDS = 86_400.0
+_LEAST_DEVIATION = 0.02
+
+
+@dataclass(frozen=True, slots=True)
+class SearchFeatures:
+    """Features of one search."""
+
+    prompt: Columns
+    """[len(PROMPT_FEATURES)]"""
+    hits: Columns
+    """[hits, len(HIT_FEATURES)]"""
+    traits: PromptTraits
+
+
+@dataclass(frozen=True, slots=True)
+class JudgedSearch:
+    """A search whose hits are to be judged."""
+
+    text: str
+    """The prompt."""
+    prepared: PreparedQuery
+    pool: CandidatePool
+    hits: Sequence[Hit]
+    """Best first, at least one and ``JUDGED`` at most."""
+    now: float
+    """Seconds since 1970."""
+    scale: Sequence[float]
+    """``EmbedderCard.scale`` of the query's model: its cosines are compared by what they mean."""
+
+
+def describe_search(search: JudgedSearch) -> SearchFeatures:
+    """Describe a prompt and the hits of its search."""
+    prompt = describe_prompt(search.text)
+    memories = [describe_memory(hit.record.search_text) for hit in search.hits]
+    prompt_words = prompt.text.words - _cue_terms(search.prepared) or prompt.text.words
+    columns: dict[str, Columns] = {}
+    columns |= _score_columns(search)
+    columns |= _pool_columns(search)
+    columns |= _word_columns(memories, prompt, prompt_words)
+    columns |= _state_columns(search.hits, memories)
+    columns |= _company_columns(search.hits, memories)
+    own = _prompt_columns(search, prompt, columns, len(prompt_words))
+    columns |= _cross_columns(columns, search, prompt, own)
+    count = len(search.hits)
+    table = np.empty((count, len(HIT_FEATURES)))
+    for index, name in enumerate(HIT_FEATURES):
+        table[:, index] = columns[name]
+    row = np.array([own[name] for name in PROMPT_FEATURES])
+    return SearchFeatures(row, table, prompt)
+
+
+def _cue_terms(prepared: PreparedQuery) -> frozenset[str]:
+    """Terms of speakers and times in a query: they are cues, and say little of what is asked."""
+    cues = prepared.cues
+    if not (cues.people or cues.spans):
+        return frozenset()
+    return frozenset(terms(" ".join((*cues.people, *(span.text for span in cues.spans)))))
+
+
+def _score_columns(search: JudgedSearch) -> dict[str, Columns]:
+    scores = np.array([hit.score for hit in search.hits])
+    best = max(float(scores.max()), 1e-6)
+    order = np.argsort(-scores, kind="stable")
+    ranks = np.empty(len(scores))
+    ranks[order] = np.arange(len(scores))
+    following = np.append(scores[order][1:], 0.0)
+    steps = np.empty(len(scores))
+    steps[order] = (scores[order] - following) / best
+    return {
+        "score_share": scores / best,
+        "step": steps,
+        "rank": np.log1p(ranks),
+        "score_z": (scores - scores.mean()) / (scores.std() + 1e-3),
+    }
+
+
+def _pool_columns(search: JudgedSearch) -> dict[str, Columns]:
+    """Columns of the raw scores; a triggered rule may not be in the pool, and has none."""
+    pool = search.pool
+    where = pool.ids.positions
+    rows = np.array([where.get(hit.record.id, -1) for hit in search.hits])
+    is_known = rows >= 0
+    rows = np.maximum(rows, 0)
+    query_terms = search.prepared.terms
+    cue_terms = _cue_terms(search.prepared)
+    content = sum(term not in cue_terms for term in query_terms)
+    share = max(content, 1) / max(len(query_terms), 1)
+    raw_cos = pool.cos[rows]
+    cos = _to_common_scale(raw_cos, search.scale) * is_known
+    coverage = np.minimum(pool.bm[rows] / share, 1) * is_known
+    near = np.where(pool.embedded[rows], (np.maximum(cos, 0) + coverage) / 2, coverage)
+    deviation = float(pool.cos.std()) + _LEAST_DEVIATION
+    days = np.maximum(search.now - pool.times[rows], 0) / _DAY_SECONDS
+    return {
+        "cos": cos,
+        "cos_z": (raw_cos - float(pool.cos.mean())) / deviation * is_known,
+        "cosctx": _to_common_scale(pool.cosctx[rows], search.scale) * is_known,
+        "cosnext": _to_common_scale(pool.cosnext[rows], search.scale) * is_known,
+        "coverage": coverage,
+        "bmctx": pool.bmctx[rows] * is_known / share,
+        "bmses": pool.bmses[rows] * is_known / share,
+        "near": near,
+        "near_share": near / max(float(near.max()), 1e-6),
+        "identifier": pool.identified[rows] & is_known,
+        "age": np.log1p(days),
+    }
+
+
+def _to_common_scale(cosines: Columns, scale: Sequence[float]) -> Columns:
+    """Translate a model's cosines to those that mean the same with all-MiniLM-L6-v2."""
+    return np.interp(cosines, scale, np.linspace(0.0, 1.0, len(scale)))
+
+
+def _word_columns(
+    memories: Sequence[TextTraits], prompt: PromptTraits, prompt_words: frozenset[str]
+) -> dict[str, Columns]:
+    """Columns of the words that prompt and memories share, and of what these are about."""
+    holders = Counter(word for memory in memories for word in memory.words & prompt_words)
+    topics = prompt.text.topics
+    count = len(memories)
+    rows: list[tuple[float, ...]] = []
+    for memory in memories:
+        shared = memory.words & prompt_words
+        common_topics = len(topics & memory.topics)
+        topic_columns = (min(common_topics, 3), common_topics / max(len(topics), 1))
+        if not shared:
+            rows.append((0, 0, 0, 0, 0, *topic_columns))
+            continue
+        rows.append(
+            (
+                min(len(shared), 4),
+                len(shared) / len(prompt_words),
+                len(shared) / len(memory.words),
+                1 - min(holders[word] for word in shared) / count,
+                len(shared & memory.names),
+                *topic_columns,
+            )
+        )
+    names = (
+        "shared",
+        "shared_share",
+        "text_share",
+        "rare_shared",
+        "name_shared",
+        "common_topics",
+        "topic_share",
+    )
+    return dict(zip(names, np.array(rows, np.float64).T, strict=True))
+
+
+def _state_columns(hits: Sequence[Hit], memories: Sequence[TextTraits]) -> dict[str, Columns]:
+    """Columns of what a memory is, whatever the prompt."""
+    rows = [
+        (
+            "speaker" in hit.parts,
+            hit.parts.get("date", 0.0),
+            hit.parts.get("linked", 0.0),
+            hit.record.role == "assistant",
+            hit.record.kind is not Kind.TURN,
+            bool(hit.facts),
+            hit.status is Status.SUPERSEDED,
+            hit.outdated.probability if hit.outdated else 0.0,
+            *memory.form,
+        )
+        for hit, memory in zip(hits, memories, strict=True)
+    ]
+    names = (
+        "speaker",
+        "date",
+        "linked",
+        "assistant",
+        "statement",
+        "has_facts",
+        "is_over",
+        "doubt",
+        *FORM,
+    )
+    return dict(zip(names, np.array(rows, np.float64).T, strict=True))
+
+
+def _company_columns(hits: Sequence[Hit], memories: Sequence[TextTraits]) -> dict[str, Columns]:
+    """Columns of what other hits are there: of its session, newer ones, and better ones like it."""
+    sessions = Counter([hit.record.session for hit in hits[:_MATES]])
+    mates = np.array([sessions[hit.record.session] for hit in hits], np.float64)
+    newer = np.zeros(len(hits))
+    echo = np.zeros(len(hits))
+    compared = list(zip(hits[:_COMPARED], memories[:_COMPARED], strict=True))
+    for index, (hit, memory) in enumerate(compared):
+        for better_index, (better, better_memory) in enumerate(compared[:index]):
+            common = len(memory.words & better_memory.words)
+            if common < _FEWEST_COMMON:
+                continue
+            union = len(memory.words) + len(better_memory.words) - common
+            echo[index] = max(echo[index], common / max(len(memory.words), 1))
+            older_index = index
+            if better.record.recorded_at < hit.record.recorded_at:
+                older_index = better_index
+            newer[older_index] = max(newer[older_index], common / union)
+    return {"session_mates": mates, "newer_overlap": newer, "echo": echo}
+
+
+def _prompt_columns(
+    search: JudgedSearch, prompt: PromptTraits, columns: Mapping[str, Columns], words: int
+) -> dict[str, float]:
+    cues = search.prepared.cues
+    text = prompt.text
+    scores = np.sort(columns["score_share"])[::-1]
+    best_near = float(columns["near"].max())
+    own = min(text.groups.get("self", 0), 3)
+    topic_near = (columns["common_topics"] > 0) * columns["near"]
+    return {
+        "best_near": best_near,
+        "best_cos": float(columns["cos"].max()),
+        "best_cos_z": float(columns["cos_z"].max()),
+        "best_coverage": float(columns["coverage"].max()),
+        "second_share": float(scores[min(1, len(scores) - 1)]),
+        "tenth_share": float(scores[min(9, len(scores) - 1)]),
+        "best_shared": float(columns["shared_share"].max()),
+        "best_name": float(columns["name_shared"].max()),
+        "best_rare": float(columns["rare_shared"].max()),
+        "best_slot": max(search.prepared.answering.values(), default=0.0),
+        "best_topic_near": float(topic_near.max()),
+        "length": math.log1p(text.length),
+        "terms": math.log1p(words),
+        "self": own,
+        "outsider": text.has("outsider"),
+        "recall": text.has("recall"),
+        "impersonal": prompt.opens_impersonally,
+        "impersonal_alone": prompt.opens_impersonally and not own,
+        "request": text.has("request"),
+        "opens_with_request": prompt.opens_with_request,
+        "transform": text.has("transform"),
+        "arithmetic": prompt.is_arithmetic,
+        "payload": prompt.has_payload,
+        "points_back": prompt.points_back,
+        "social": prompt.is_social,
+        "question": text.is_question,
+        "people": min(len(cues.people), 2),
+        "names": min(len(cues.other_names), 3),
+        "wants_time": cues.wants_time,
+        "food": text.has("food"),
+        "health": text.has("health"),
+        "topics": min(len(text.topics), 3),
+        "amount": cues.kind in ("how_many", "when"),
+        "self_near": best_near if own else 0.0,
+        "few_terms": words <= 2,
+    }
+
+
+def _cross_columns(
+    columns: Mapping[str, Columns],
+    search: JudgedSearch,
+    prompt: PromptTraits,
+    own: Mapping[str, float],
+) -> dict[str, Columns]:
+    """Columns in which a prompt meets a memory, and the prompt's own in every row."""
+    answering = search.prepared.answering
+    slots = [
+        max((answering.get(record.id, 0.0) for record in (hit.record, *hit.facts)), default=0.0)
+        for hit in search.hits
+    ]
+    wants_past = float(search.prepared.cues.wants_past)
+    count = len(search.hits)
+    repeated = {
+        "p_request": own["request"],
+        "p_question": own["question"],
+        "p_terms": own["terms"],
+        "p_best_near": own["best_near"],
+        "p_tenth_share": own["tenth_share"],
+        "p_self": own["self"],
+        "p_topics": own["topics"],
+        "p_length": own["length"],
+    }
+    has_rule = columns["rule"] > 0
+    return {
+        "slot": np.array(slots),
+        "food_diet": prompt.text.has("food") * columns["diet"],
+        "request_rule": own["request"] * has_rule,
+        "wanted_number": own["amount"] * columns["has_number"],
+        "past": wants_past * np.maximum(columns["is_over"], columns["newer_overlap"]),
+        "topic_near": (columns["common_topics"] > 0) * columns["near"],
+        **{name: np.full(count, float(value)) for name, value in repeated.items()},
+    }

@@ -1,0 +1,193 @@
+"""Traits of prompts and memories by their words: topics, who is meant, and what is wanted.
+
+``describe_prompt`` and ``describe_memory`` are the ways in. The words stand in ``words.json``, in
+four languages; ``*`` stands for any ending.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+from engrams.text.acknowledgements import is_acknowledgement
+from engrams.text.measures import is_question
+from engrams.text.normalize import fold
+from engrams.text.questions import is_asking
+from engrams.text.stopwords import STOP
+from engrams.text.terms import terms, tokens
+from engrams.text.text_caches import text_cache
+
+_TOPICS = frozenset(
+    "food health home money travel time child pet vehicle body event test ship commit data interface service code clock".split()
+)
+"""Groups of words that a prompt and a memory may share without sharing a word."""
+FORM = (
+    "is_question",
+    "is_asking",
+    "is_hollow",
+    "text_length",
+    "has_number",
+    "rule",
+    "diet",
+    "tells_self",
+)
+"""Features of a memory by its own words: it only asks or orders, it is bare assent, and so on."""
+_MOST_RULES = 3
+_SHORTEST_STEM = 2
+_LONGEST_STEM = 12
+_LONGEST = 1200
+"""Characters of a text that are looked at."""
+_ARITHMETIC = re.compile(
+    r"\d\s*(?:[-+*/x×÷%^]|times|plus|minus|mal|por|fois)\s*\d|\d\s*%", re.ASCII
+)
+_PAYLOAD = re.compile(r"```|`[^`]+`|[\"“«„][^\"”»“]{8,}[\"”»“]|:\s*\n|\n\s+\S|[{};]\s*$|\w\(\w*\)")
+_ORDINAL = re.compile(
+    r"\b(?:first|second|third|last|other)\b|\bnumber (?:one|two|three|\d)|\b(?:that|this) one\b"
+    r"|\b(?:erste|zweite|dritte|letzte)\w*\b|\b(?:premier|premiere|deuxieme|troisieme|dernier)\b"
+    r"|\b(?:primero|primera|segundo|segunda|tercero|tercera)\b|^\W*(?:ok(?:ay)?\W+)?[a-d]\b\W"
+)
+_SOCIAL = re.compile(
+    r"\b(?:good ?night|bye|cheers|see you|thank\w*|thx|ty|lol|haha\w*|jaja\w*|gn|nos da|diolch|love you"
+    r"|gute nacht|danke|tschuss|bis morgen|bonne nuit|merci|salut|a demain|buenas noches|gracias"
+    r"|hasta manana|adios|brb|lgtm|good morning|perfect|great|awesome|super|nice|brilliant|crack)\b"
+)
+_NAME = re.compile(r"(?<=[^.!?\s])[\s\"'(–-]+([A-ZÀ-ÖØ-Þ][\w'-]*)")
+_FEW_WORDS = 6
+_VAGUE_WORDS = 12
+
+
+@dataclass(frozen=True, slots=True)
+class TextTraits:
+    """Groups of words that a text holds, and its form."""
+
+    words: frozenset[str]
+    """Terms of the text."""
+    names: frozenset[str]
+    """Terms of its capitalised words that open no sentence."""
+    groups: Mapping[str, int]
+    """Number of words of each group; groups without any are missing."""
+    topics: frozenset[str]
+    length: int
+    """Number of words, of all kinds."""
+    is_question: bool
+    form: tuple[float, ...]
+    """Values of ``FORM``."""
+
+    def has(self, group: str) -> float:
+        """Return 1 if the text has a word of a group."""
+        return float(group in self.groups)
+
+
+@dataclass(frozen=True, slots=True)
+class PromptTraits:
+    """Traits of a prompt beyond those of every text."""
+
+    text: TextTraits
+    is_arithmetic: bool
+    has_payload: bool
+    """It brings the text or code to work on."""
+    points_back: bool
+    """It picks from what was just said: "the second one"."""
+    is_social: bool
+    opens_impersonally: bool
+    """Its first word asks of the world: "how do …"."""
+    opens_with_request: bool
+
+
+@cache
+def _load_groups() -> tuple[Mapping[str, tuple[str, ...]], Mapping[str, tuple[str, ...]]]:
+    """Load the groups of each word and of each stem."""
+    groups = json.loads(Path(__file__).with_name("words.json").read_text("utf-8"))
+    words: dict[str, set[str]] = {}
+    stems: dict[str, set[str]] = {}
+    for group, listed in groups.items():
+        for word in fold(listed).split():
+            table = stems if word.endswith("*") else words
+            table.setdefault(word.removesuffix("*"), set()).add(group)
+    return (
+        {word: tuple(sorted(names)) for word, names in words.items()},
+        {stem: tuple(sorted(names)) for stem, names in stems.items()},
+    )
+
+
+def _count_groups(words: Iterable[str]) -> dict[str, int]:
+    by_word, by_stem = _load_groups()
+    counts: dict[str, int] = {}
+    for word in words:
+        for group in _find_groups(word, by_word, by_stem):
+            counts[group] = counts.get(group, 0) + 1
+    return counts
+
+
+def _find_groups(
+    word: str, by_word: Mapping[str, tuple[str, ...]], by_stem: Mapping[str, tuple[str, ...]]
+) -> set[str]:
+    groups = {*by_word.get(word, ())}
+    for length in range(_SHORTEST_STEM, min(len(word), _LONGEST_STEM) + 1):
+        groups.update(by_stem.get(word[:length], ()))
+    return groups
+
+
+@text_cache(4096)
+def describe_memory(text: str) -> TextTraits:
+    """Describe the text of a memory, cached for the next query."""
+    return _describe(text)
+
+
+def describe_prompt(text: str) -> PromptTraits:
+    """Describe a prompt."""
+    traits = _describe(text)
+    folded = fold(text[:_LONGEST]).strip()
+    opening = tokens(folded[:40])[:1]
+    opening_groups = _count_groups(opening)
+    is_short = traits.length <= _FEW_WORDS
+    return PromptTraits(
+        text=traits,
+        is_arithmetic=bool(_ARITHMETIC.search(folded)),
+        has_payload=bool(_PAYLOAD.search(text[:_LONGEST])),
+        points_back=is_short and bool(_ORDINAL.search(folded)),
+        is_social=is_short and (is_acknowledgement(text) or bool(_SOCIAL.search(folded))),
+        opens_impersonally="impersonal" in opening_groups,
+        opens_with_request="request" in opening_groups,
+    )
+
+
+def is_vague(text: str) -> bool:
+    """True for a short prompt that says little without the conversation: "what do you suggest?"."""
+    words = tokens(text[:_LONGEST])
+    by_word, by_stem = _load_groups()
+    return len(words) <= _VAGUE_WORDS and not any(
+        "generic" not in _find_groups(word, by_word, by_stem) and word not in STOP for word in words
+    )
+
+
+def _describe(text: str) -> TextTraits:
+    text = text[:_LONGEST]
+    words = tokens(text)
+    groups = _count_groups(words)
+    asks = is_question(text)
+    return TextTraits(
+        words=frozenset(terms(text)),
+        names=frozenset(terms(" ".join(_NAME.findall(text))))
+        if _NAME.search(text)
+        else frozenset(),
+        groups=groups,
+        topics=frozenset(group for group in groups if group in _TOPICS),
+        length=len(words),
+        is_question=asks,
+        form=(
+            float(asks),
+            float(is_asking(text)),
+            float(is_acknowledgement(text)),
+            math.log1p(len(words)),
+            float(any(map(str.isdigit, text))),
+            float(min(groups.get("rule", 0), _MOST_RULES)),
+            float("diet" in groups),
+            float("self" in groups),
+        ),
+    )

@@ -9,6 +9,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta, tzinfo
+from itertools import islice
 from typing import NamedTuple
 
 from engrams.core import ResolvedTime
@@ -26,14 +27,16 @@ from engrams.text.times import EARLIEST, LATEST, TimeSpan, detect_language, find
 _WEEK = timedelta(days=7)
 _MONTHLY = timedelta(days=32)
 _UNSURE = 0.5
+_MOST_TIMES = 24
+"""Times of one clause; the others are left out."""
 _MOST_WORDS = 4_000
 """Characters of a clause beyond which it is no clause: times are not looked for."""
 _HINT = late_pattern(
     r"\d|day|week|month|year|old\b|daily|annual|night|morning|evening|noon|tomorrow|today|jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec"
     r"|spring|summer|autumn|fall|winter|decade|ago\b|christmas|easter|thanksgiving|halloween|eve\b|quarter|since|recent|fortnight"
     r"|tag|woch|jahr|monat|heute|gestern|morgen|mittwoch|jänner|märz|mai\b|okt|dez|samstag|sonn|jed|täglich|sommer|herbst|frühling|weihnacht|ostern|seit"
-    r"|lunes|martes|rcoles|jueves|viernes|bado|domingo|semana|mes\b|mese|año|hoy|ayer|mañana|cada|diario|ene|abr|ago|dic|verano|otoño|invierno|primavera|navidad|desde|vez|veces"
-    r"|lundi|mardi|mercredi|jeudi|vendredi|samedi|dimanche|semaine|mois|ans\b|année|hier|demain|aujourd|jour|chaque|févr|avril|juin|juil|août|déc|été|hiver|noël|depuis|fois"
+    r"|lunes|martes|rcoles|jueves|viernes|bado|domingo|semana|mes\b|mese|año|hoy|ayer|mañana|cada|tod[oa]s|días?|diario|ene|abr|ago|dic|verano|otoño|invierno|primavera|navidad|desde|vez|veces"
+    r"|tous|toutes|lundi|mardi|mercredi|jeudi|vendredi|samedi|dimanche|semaine|mois|ans\b|année|hier|demain|aujourd|jour|chaque|févr|avril|juin|juil|août|déc|été|hiver|noël|depuis|fois"
     r"|[年月日周週天号號曜昨今明毎每節节夏冬春秋岁歲歳]|星期|礼拜|きのう|あした|あさって"
 )
 _VAGUE = frozenset(
@@ -41,13 +44,16 @@ _VAGUE = frozenset(
     "|neulich|kürzlich|vor kurzem|últimamente|recientemente|hace poco|récemment|dernièrement"
     "|最近|近来|先日|この間".replace(" ", "|", 6).split("|")
 )
-_SINCE = re.compile(r"(?:since|seit|desde|depuis|dès)\b|.*(?:以来|以來|から|起)\Z", re.IGNORECASE)
+_SINCE = re.compile(
+    r"(?:since|seit|desde|depuis|dès)\b|.*(?:以来|以來|から|起|开始|開始)\Z", re.IGNORECASE
+)
 _UNTIL = re.compile(
     r"(?:until|till|til|through|bis|hasta|jusqu)\b|.*(?:为止|為止|まで)\Z", re.IGNORECASE
 )
 _BY = re.compile(r"(?:by|spätestens|antes\s+del?|d'ici)\b|.*(?:之前|以前|までに)\Z", re.IGNORECASE)
 _NEXT = re.compile(r"\bnext\b|nächste|próxim[oa]|que\s+viene|prochaine?|次の|今度の", re.IGNORECASE)
 _COMING = re.compile(r"\b(?:coming|upcoming|kommende[nr]?)\b|次の|今度の", re.IGNORECASE)
+_AGO = re.compile(r"\bago\b|\bvor\b|\bhace\b|il y a|前", re.IGNORECASE)
 _MOST_LEAD = 48
 _LEAD = re.compile(r"(?:\A|[.!?;\n。！？]\s*)(?P<lead>(?:\w+\s+(?:the\s+)?)?)\Z", re.IGNORECASE)
 _FIXED = re.compile(
@@ -122,11 +128,13 @@ def resolve_times(
 
     ``said_at`` is in the time zone of whoever said it, whose day counts. ``tense`` and ``verb`` are
     those of its main verb, as the parser of English reads them; empty where nobody read them.
-    Words with two readings have both, one after the other. Never raises on any text.
+    A naive time is UTC. Words with two readings have both, one after the other. Never raises on any text.
     """
     words = text[start:end]
     if len(words) > _MOST_WORDS or not _HINT.search(words.lower()):
         return ()
+    if said_at.tzinfo is None:
+        said_at = said_at.replace(tzinfo=UTC)
     language = _read_text(text, said_at).language or detect_language(text)
     clause = _Clause(text, start, end, said_at, tense, verb, language)
     readings = _list_readings(clause)
@@ -145,7 +153,8 @@ def resolve_times(
             first <= at < last or at <= first < at + len(reading.past.text) for first, last in taken
         ):
             resolved += [(at, item) for item in _resolve_reading(clause, reading)]
-    return tuple(item for _, item in sorted(resolved, key=lambda entry: entry[0]))
+    resolved.sort(key=lambda entry: entry[0])
+    return tuple(item for _, item in resolved[:_MOST_TIMES])
 
 
 def find_statement_times(text: str, quote: str, said_at: datetime) -> tuple[ResolvedTime, ...]:
@@ -218,11 +227,12 @@ def _find_lead(text: str, start: int, said_at: datetime) -> int:
 
 
 def _list_readings(clause: _Clause) -> list[_Reading]:
-    return [
+    within = (
         reading
         for reading in _read_text(clause.text, clause.said_at).readings
         if clause.start <= reading.past.at < clause.end
-    ]
+    )
+    return list(islice(within, _MOST_TIMES))
 
 
 def _find_habits(clause: _Clause, readings: Sequence[_Reading]) -> list[Recurrence]:
@@ -236,22 +246,17 @@ def _find_habits(clause: _Clause, readings: Sequence[_Reading]) -> list[Recurren
 def _resolve_reading(clause: _Clause, reading: _Reading) -> list[ResolvedTime]:
     span = reading.past
     is_yearly = span.recurs
-    if is_yearly and names_yearly(clause.words):
-        return [
-            replace(_make_recurring(span.text), recurs=f"every year {_month_day(span, clause)}")
-        ]
-    if is_yearly and span.grain == "day" and _is_birthday(clause, span):
-        return [
-            ResolvedTime(
-                span.text, None, None, "day", 0.95, f"every year {_month_day(span, clause)}"
-            )
-        ]
+    if is_yearly and (names_yearly(clause.words) or _is_birthday(clause, span)):
+        yearly = f"every year {_month_day(span, clause)}"
+        return [ResolvedTime(_trim(span.text), None, None, span.grain, 0.95, yearly)]
     return [_to_resolved(clause, chosen, sure) for chosen, sure in _choose(clause, reading)]
 
 
 def _is_birthday(clause: _Clause, span: TimeSpan) -> bool:
     """True for a day that comes every year: "my birthday is 3 May", "born on 3 May"."""
     words = clause.words.lower()
+    if span.grain != "day":
+        return False
     told = _BIRTHDAY.search(words)
     if told is None:
         return False
@@ -279,7 +284,7 @@ def _choose(clause: _Clause, reading: _Reading) -> list[tuple[TimeSpan, float]]:
         if after > 10 * before and before < _MONTHLY and after > 3 * _MONTHLY:
             return [(past, 0.5), (future, 0.5)]
         return [(future, 0.9)]
-    if outlook == "planned":
+    if outlook == "planned" and before + after > 2 * _MONTHLY:
         return [(past, 0.6)] if 3 * before < after else [(future, 0.75)]
     return _choose_nearest(clause, reading, before, after)
 
@@ -301,6 +306,8 @@ def _choose_nearest(
 
 def _choose_week(clause: _Clause, span: TimeSpan) -> list[tuple[TimeSpan, float]]:
     """Read "next Friday" both as this week's and as next week's while this week's is to come."""
+    if span.grain in ("year", "range") and _AGO.search(span.text):
+        return [(span, 0.7)]
     sure = 0.98 if _YEAR.search(span.text) else 0.95
     weekday = span.grain in ("day", "hour", "minute") and span.start - clause.said_at > _WEEK
     if not weekday or span.start - clause.said_at > 2 * _WEEK:

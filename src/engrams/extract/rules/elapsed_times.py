@@ -49,10 +49,11 @@ _AGE = late_pattern(
 _BARE_AGE = re.compile(
     r"(?P<who>\b(?:I'm|I am|[Hh]e's|[Ss]he's|[Hh]e is|[Ss]he is|[A-ZÄÖÜ][\wäöüßé]+(?:'s| is| ist| est)"
     r"|(?:son|daughter|sister|brother|mother|mum|mom|father|dad"
-    r"|kid|nephew|niece|wife|husband|grandson|granddaughter|boy|girl|baby|child|dog|cat|youngest|oldest|eldest)(?:'s| is)"
+    r"|kid|nephew|niece|wife|husband|grandson|granddaughter|grandma|grandpa|granny|grandmother|grandfather"
+    r"|aunt|uncle|cousin|niece|partner|boyfriend|girlfriend|boy|girl|baby|child|dog|cat|youngest|oldest|eldest)(?:'s| is)"
     r"|[Ii]ch bin|[Ee]r ist|[Ss]ie ist"
     r"|(?:Sohn|Tochter|Schwester|Bruder|Mutter|Vater|Mann|Frau|Hund|Katze) ist))\s+(?:already |now |jetzt |schon |only )?(?P<n>\d{1,2})\b"
-    r"(?=\s*(?:[.,;!?)]|\Z)|\s+(?:now|and|but|und|years?\s+old|already|today|jetzt|next|this)\b)"
+    r"(?=\s*(?:[.,;!?)]|\Z)|\s+(?:now|and|but|und|already|today|jetzt|next|this)\b)"
 )
 _LISTED_AGE = re.compile(r"\b[A-ZÄÖÜ][\wäöüßéñ]+\s+\((?P<n>\d{1,2})\)")
 _NO_PERSON = re.compile(
@@ -85,32 +86,35 @@ def find_elapsed(text: str, said_at: datetime, tense: str) -> list[ResolvedTime]
 
 
 def _find_births(text: str, low: str, said_at: datetime) -> list[ResolvedTime]:
-    births = []
+    births: list[ResolvedTime] = []
     for match in [*_AGE.finditer(low), *_BARE_AGE.finditer(text), *_LISTED_AGE.finditer(text)]:
         is_told = _PAST.search(low[: match.start()]) or _NO_PERSON.search(text[: match.start()])
         number = _number_of(match)
         who = match.groupdict().get("who") or ""
         if is_told or number is None or not 0 < number < 120 or _NO_PERSON.search(f"{who[:-3]} "):
             continue
-        births.append(
-            _make_birth(
-                text[match.start() : match.end()], number, match.groupdict().get("u"), said_at
-            )
-        )
+        unit = match.groupdict().get("u")
+        birth = _make_birth(text[match.start() : match.end()], number, unit, said_at)
+        births += [birth] if birth else []
     return births
 
 
-def _make_birth(words: str, number: int, unit: str | None, said_at: datetime) -> ResolvedTime:
+def _make_birth(
+    words: str, number: int, unit: str | None, said_at: datetime
+) -> ResolvedTime | None:
     """Resolve the days on which someone of that age can have been born."""
     day = said_at.date()
-    if unit and unit.startswith("w"):
-        earliest = day - timedelta(weeks=number + 1)
-        latest = day - timedelta(weeks=number)
-    else:
-        months = 1 if unit and unit.startswith("m") else 12
-        earliest = _back_months(day, (number + 1) * months)
-        latest = _back_months(day, number * months)
     one_day = timedelta(days=1)
+    try:
+        if unit and unit.startswith("w"):
+            earliest = day - timedelta(weeks=number + 1)
+            latest = day - timedelta(weeks=number)
+        else:
+            months = 1 if unit and unit.startswith("m") else 12
+            earliest = _back_months(day, (number + 1) * months)
+            latest = _back_months(day, number * months)
+    except (ValueError, OverflowError):  # before the first year of the calendar
+        return None
     return ResolvedTime(
         text=words,
         start=_midnight(earliest + one_day, said_at),

@@ -12,10 +12,11 @@ from typing import Literal, TypeAlias
 from engrams.frozen_data import dataclass
 from engrams.text.late_patterns import late_pattern
 
-Outlook: TypeAlias = Literal["over", "coming", "planned", "present", "open"]
+Outlook: TypeAlias = Literal["over", "coming", "planned", "present", "unclear", "open"]
 """``over`` was told as done, ``coming`` is said to come. ``planned`` tells of a plan that may be
-made or carried out on the day ("I booked it on 3 May"), ``present`` is the present tense; ``open``
-where nothing tells.
+made or carried out on the day ("I booked it on 3 May"), ``present`` is the present tense,
+``unclear`` words that fit both ("I put it off", "he said it was on Friday"); ``open`` where nothing
+tells.
 """
 
 _PART = re.compile(r"[,;:，、；()]|\s(?:aber|und\s+ich|und\s+wir|pero|y\s+luego|mais|et\s+puis)\s")
@@ -87,7 +88,7 @@ _LANGUAGES = {
         governs=late_pattern(
             r"\b(?:verschoben|verlegt|vertagt|verlängert|gebucht|angesetzt|geplant|reserviert|vereinbart|terminiert)\s+(?:auf|für|bis(?:\s+zum)?|zum)\s+(?:den\s+)?\x1f"
             r"|\b(?:auf|für|zum|bis)\s+(?:den\s+|zum\s+)?\x1f[^\x1f]*\b(?:verschoben|verlegt|vertagt|verlängert|gebucht|angesetzt|geplant|reserviert|vereinbart)\b"
-            r"|\bfür\s+den\s+\Z|\bab\s+(?:dem\s+)?\Z|\bfällig\s+(?:am|zum)\s+\x1f"
+            r"|\bfür\s+den\s+\x1f|\bab\s+(?:dem\s+)?\x1f|\bfällig\s+(?:am|zum)\s+\x1f"
         ),
     ),
     "es": LanguageOutlook(
@@ -109,12 +110,12 @@ _LANGUAGES = {
         ),
         governs=late_pattern(
             r"\b(?:aplazad|pospuest|trasladad|prorrogad|reservad|programad|previst)[oa]s?\s+(?:para|al|hasta|a)\s+(?:el\s+|la\s+)?\x1f"
-            r"|\bpara\s+(?:el\s+)?\Z|\ba\s+partir\s+del?\s+\x1f"
+            r"|\bpara\s+(?:el\s+)?\x1f|\ba\s+partir\s+del?\s+\x1f"
         ),
     ),
     "fr": LanguageOutlook(
         over=late_pattern(
-            r"\b(?:étais|était|étions|étaient|avais|avait|avions|avaient|allais|allait|fut|\w{3,}(?:ais|ait|aient|ions))\b(?<!j'ai|mais)"
+            r"\b(?:étais|était|étions|étaient|avais|avait|avions|avaient|allais|allait|fut|\w{3,}(?:ais|ait|aient))\b(?<!j'ai|mais)"
             r"|(?:\b|')(?:ai|as|a|avons|avez|ont|suis|es|est|sommes|êtes|sont)\s+(?:(?:pas|déjà|bien|enfin|tous|juste|encore|aussi)\s+)*"
             r"(?:\w{2,}(?:é|és|ée|ées)|\w*(?:vu|vue|lu|reçu|vendu|perdu|couru|venu|venue|venus|tenu|bu|cru|dû|pu|su|voulu|fait|faite"
             r"|dit|écrit|pris|prise|mis|mise|appris|fini|finie|parti|partie|partis|sorti|sortie|choisi|dormi|ouvert|offert|eu|mort|morte|né|née))(?!\w)"
@@ -130,7 +131,7 @@ _LANGUAGES = {
         ),
         governs=late_pattern(
             r"\b(?:repoussée?|reportée?|décalée?|prolongée?|réservée?|programmée?|prévue?|fixée?)s?\s+(?:au|à|pour|jusqu'au)\s+(?:le\s+)?\x1f"
-            r"|\bpour\s+(?:le\s+)?\Z|\bà\s+partir\s+(?:du|de)\s+\x1f"
+            r"|\bpour\s+(?:le\s+)?\x1f|\bà\s+partir\s+(?:du|de)\s+\x1f"
         ),
     ),
     "zh": LanguageOutlook(

@@ -25,7 +25,10 @@ _ENGLISH = late_pattern(
     rf"|\b(?:on\s+)?{_DAY}s(?:{_AND}{_DAY}s?)*\b|\b{_DAY}{_AND}{_DAY}s\b|\b{_DAY}\s+(?:mornings|afternoons|evenings|nights)\b"
     r"|\b(?:on|at)\s+(?:weekends|weekdays|weeknights)\b|\bweekdays\b|\bin\s+the\s+(?:mornings|evenings|afternoons)\b"
     r"|\b(?:once|twice|thrice|(?:\d+|two|three|four|five|six)\s+times|several\s+times)\s+(?:a|per|each|every)\s+(?:day|week|month|year)\b"
-    r"|\b(?:daily|weekly|biweekly|bi-weekly|fortnightly|monthly|quarterly|yearly|annually|nightly)\b"
+    r"|\b(?:daily|weekly|biweekly|bi-weekly|fortnightly|monthly|quarterly|yearly|annually|nightly)\b(?!-)"
+    r"(?=\s*(?:[.,;!?)]|\Z)|\s+(?:at|on|in|to|with|from|for|and|by|since|until|after|before|because|so|but|or|as|of|the|my|our|i|we|he|she|they)\b"
+    r"|\s+(?:\w+\s+)?(?:calls?|meetings?|stand-?ups?|reviews?|sessions?|runs?|class|classes|check-?ins?|syncs?|newsletters?|visits?|injections?|doses?|walks?"
+    r"|workouts?|practice|reports?|retros?|catch-?ups?|lessons?|appointments?|pills?|backups?|swims?|shop|payments?)\b(?!\s+(?:limit|quota|rate|volume|budget|summary|total|cap)))"
     r"|\bthe\s+(?:first|second|third|fourth|last|\d{1,2}(?:st|nd|rd|th))(?:\s+(?:day|week(?:end)?|"
     rf"{_DAY}))?\s+of\s+(?:the|each|every)\s+(?:month|year|quarter)\b(?<!of the year)"
 )
@@ -34,6 +37,7 @@ _WEEKDAY_LIST = late_pattern(
 )
 _SHORT_LIST = re.compile(rf"\b{_SHORT}(?:\s*[-–/&,]\s*|\s+(?:and|to)\s+){_SHORT}")
 _WEEKDAY = late_pattern(rf"\b{_DAY}\b")
+_PLURAL = late_pattern(rf"\b{_DAY}s\b")
 _USUAL = late_pattern(
     r"\b(?:usually|always|normally|typically|generally|regularly|whenever|routinely)\b"
 )
@@ -81,11 +85,11 @@ _OTHERS = {
     ),
     "ja": late_pattern(
         r"(?:毎(?:週|月|年|日|朝|晩|夜)(?:の?[月火水木金土日]曜日?(?:[とや、・][月火水木金土日]曜日?)*|末)?|隔週(?:の?[月火水木金土日]曜日?)?|平日|週末はいつも"
-        r"|[月火水木金土日]曜日?[とや・][月火水木金土日]曜日?|[月火水木金土日]曜日?から[月火水木金土日]曜日?まで|(?:週|月|年)に?[一二三四\d]+[回日度])"
+        r"|[月火水木金土日]曜日?[とや・][月火水木金土日]曜日?|[月火水木金土日]曜日?から[月火水木金土日]曜日?まで|(?:(?<!\d)[週月年]に?[一二三四\d]+[回度]|週[一二三四\d]日))"
     ),
 }
 _ANY = late_pattern(
-    r"day|week|month|year|quarter|morning|evening|night|daily|annual|mon|tue|wed|thu|fri|sat|sun|montag|mittwoch|tag|täglich|wöchentlich|monat|jahr"
+    r"day|week|month|year|quarter|morning|evening|night|daily|annual|mon|tue|wed|thu|fri|sat|sun|(?:every|each)\s|montag|mittwoch|tag|täglich|wöchentlich|monat|jahr"
     r"|jed|alle|lunes|martes|jueves|viernes|sábado|sabado|domingo|mi[eé]rcoles|cada|todo|semana|mente|ve(?:z|ces)|lundi|mardi|mercredi|jeudi|vendredi|samedi|dimanche"
     r"|chaque|tou(?:s|tes) les|fois|hebdo|[每隔周週毎曜日平天]|星期|[回度]"
 )
@@ -110,6 +114,8 @@ def find_recurrences(text: str, language: str, *, is_habit: bool) -> list[Recurr
     places = [Recurrence(match.start(), match.end()) for match in _iterate(low, text, language)]
     if language == "en":
         places += [Recurrence(*match.span()) for match in _SHOWN_SESSIONS.finditer(low)]
+    if language == "en" and is_habit and _PLURAL.search(low):
+        places += [Recurrence(*match.span()) for match in _WEEKDAY.finditer(low)]
     if language == "en" and (is_habit or places):
         places += [
             Recurrence(match.start(), match.end())

@@ -12,15 +12,19 @@ from engrams.extract.rules.foreign_outlook import Outlook, find_foreign_outlook
 from engrams.frozen_data import dataclass
 from engrams.text.word_list import word_set
 
+_MOST_BEFORE = 240
+_MOST_AFTER = 160
+"""Characters around a time among which its verb is looked for."""
 _TOKEN = re.compile(r"n't\b|'(?:m|s|ve|re|d|ll)\b|[a-z]+?(?=n't)|[a-z]+|\d[\w.:/]*|[^\w\s]")
 _SENTENCE = re.compile(r"[!?;\n]|\.(?=\s|\Z)(?<!\b[ap]\.m\.)")
 _BREAK = re.compile(
     r"[,:()–—]|\s(?:but|so|because|while|when|although|though|if|then|whereas|since)\s"
 )
+_BREAK_AFTER = re.compile(rf"{_BREAK.pattern}|\sand\s")
 _OWN_SUBJECT = re.compile(r"\s*(?:i|we|you|he|she|they|it)\b")
 _JOINED = re.compile(r"\band\s+(?:(?:on|in|at|by)\s+)?(?:the\s+)?\Z")
 _BEGINS = re.compile(
-    r"\b(?:starting|beginning|commencing|effective|due|slated|deadline(?:\s+is)?"
+    r"\b(?:starting|beginning|commencing|effective|(?<!was )(?<!were )due|slated|deadline(?:\s+is)?"
     r"|(?:postponed|pushed|moved|extended|delayed|rescheduled|deferred|shifted|brought)"
     r"(?:\s+(?:back|forward|out))?\s+(?:to|until|till))"
     r"\s+(?:(?:on|in|from|by|at|for)\s+)?(?:the\s+)?\Z"
@@ -31,15 +35,20 @@ _FUTURE = word_set("will shall wo gonna 'll upcoming")
 _MODALS = word_set("can ca could may might must should would need let")
 _PRESENT_BE = word_set("is are am 'm 're")
 _AUXILIARIES = _PRESENT_BE | word_set("'s was were been be have has 've having had did do does get")
-_SKIPPED = ADVERBS | word_set("not n't i we you he she they it just already also so really finally")
+_SKIPPED = ADVERBS | word_set(
+    "not n't i we you he she they it just already also so really finally getting being"
+)
 _PRONOUNS = word_set("i we you they he she it who that there which what everyone somebody")
 _GOVERNING = word_set("for to until till by")
 _PLANS = word_set(
-    "schedule reschedule book reserve invite plan extend postpone delay defer push arrange enroll"
-    " enrol register set confirm expect promise agree decide choose fix sign slate due pencil"
+    "schedule book reserve invite plan arrange enroll enrol register set confirm expect promise"
+    " agree decide choose fix sign slate pencil"
+)
+_POSTPONES = word_set("reschedule extend postpone postpon delay defer push shift move change")
+_TELLS = word_set(
+    "said told heard noticed learned learnt thought mentioned announced realized knew"
 )
 _WANTS = word_set("want hope need wish aim intend mean plan invite ask expect gonna have")
-_STARTS = word_set("start begin leave arrive open close end finish expire renew land run")
 _STARTED = word_set("ends expires finishes starts begins")
 _NOUNS = word_set(
     "call visit plan work run talk walk show drink play test trip drive ride need look meet set"
@@ -90,8 +99,10 @@ def names_event(text: str) -> bool:
 
 def _cut_sentence(place: TimePlace) -> tuple[str, str]:
     """Cut out what the sentence of a time says before it and after it."""
-    before = place.text[place.start : place.time_start].replace("’", "'")
-    after = place.text[place.time_end : place.end].replace("’", "'")
+    first = max(place.start, place.time_start - _MOST_BEFORE)
+    last = min(place.end, place.time_end + _MOST_AFTER)
+    before = place.text[first : place.time_start].replace("’", "'")
+    after = place.text[place.time_end : last].replace("’", "'")
     opened = max((match.end() for match in _SENTENCE.finditer(before)), default=0)
     closed = _SENTENCE.search(after)
     return before[opened:], after[: closed.start()] if closed else after
@@ -113,7 +124,7 @@ def _read_english(before: str, after: str, verb: str, tense: str) -> Outlook:
     reader = _VerbNearTime(preposition[1] if preposition else "", verb, tense)
     part_start = max((match.end() for match in _BREAK.finditer(before)), default=0)
     joined = _JOINED.search(before)
-    part_end = _BREAK.search(after)
+    part_end = _BREAK_AFTER.search(after)
     own_after = after[: part_end.start()] if part_end else after
     if joined and _OWN_SUBJECT.match(own_after):
         part_start = max(part_start, joined.start())
@@ -191,9 +202,14 @@ class _VerbNearTime:
             return "coming"
         if word in _MODALS:
             return "present"
+        if word == "'d":
+            return _read_would(words, index)
+        if word in ("was", "were") and not _TELLS.isdisjoint(words[:index]):
+            return "unclear"  # "he said that it was on Friday"
         if word in ("did", "had", "was", "were"):
-            supposed = word in ("was", "were") and is_infinitive
-            return "planned" if supposed and _is_supposed(words, index) else "over"
+            return "over"
+        if word in _TELLS and "that" in words[index + 1 : index + 4]:
+            return "unclear"
         if word in _PRESENT_BE or (word == "'s" and _is_verb_s(words, index)):
             return "over" if self.preposition == "from" else "present"
         if word in ("have", "has", "'ve"):
@@ -201,7 +217,7 @@ class _VerbNearTime:
         if word in ("do", "does"):
             return "present"
         if word in _STARTED:
-            return "coming"
+            return "present"
         lemma = find_lemma(word)
         if lemma is None:
             return "open"
@@ -212,6 +228,8 @@ class _VerbNearTime:
     ) -> Outlook:
         base, forms = lemma
         auxiliary = _find_auxiliary(words, index)
+        if base in _POSTPONES and self.preposition in ("to", "until", "till"):
+            return "over" if base in ("move", "change") else "coming"
         if base in _PLANS and not forms.isdisjoint(("past", "part")):
             return self._read_plan(auxiliary, is_infinitive)
         if is_infinitive and base in _WANTS and base != "have":
@@ -226,11 +244,11 @@ class _VerbNearTime:
         if "past" in forms and "base" in forms:  # put, read, set
             if base == self.verb:
                 return _of_tense(self.tense)
-            return "over" if previous in ("he", "she", "it") else "open"
+            return "over" if previous in ("he", "she", "it") else "unclear"
         if previous in _PRONOUNS or previous in ADVERBS or (previous == "and" and "base" in forms):
-            return "coming" if base in _STARTS else "present"
+            return "present"
         if "s" in forms and previous not in DETERMINERS:
-            return "coming" if base in _STARTS else "present"
+            return "present"
         return "open"
 
     def _read_plan(self, auxiliary: str, is_infinitive: bool) -> Outlook:
@@ -250,8 +268,14 @@ def _find_auxiliary(words: list[str], index: int) -> str:
     return ""
 
 
-def _is_supposed(words: list[str], index: int) -> bool:
-    return not {"supposed", "meant", "due", "going", "planning"}.isdisjoint(words[index + 1 :])
+def _read_would(words: list[str], index: int) -> Outlook:
+    """Read 'd: "she'd come" is still to come, "she'd been" is over."""
+    following = words[index + 1 : index + 4]
+    if not {"like", "love", "prefer", "rather"}.isdisjoint(following):
+        return "coming"
+    lemmas = [find_lemma(word) for word in following]
+    forms = next((lemma[1] for lemma in lemmas if lemma), frozenset())
+    return "planned" if not forms or "base" in forms else "over"
 
 
 def _is_verb_s(words: list[str], index: int) -> bool:
@@ -267,7 +291,9 @@ def _read_gerund(words: list[str], index: int, base: str, auxiliary: str) -> Out
         return "coming" if base in ("plan", "schedule", "book", "go") else "present"
     if auxiliary in ("was", "were", "been"):
         return "over"
-    previous = words[index - 1] if index else ""
+    if not index:
+        return "present"  # "presenting on Thursday"
+    previous = words[index - 1]
     return "over" if previous in ("after", "since", "upon", "following", "for") else "open"
 
 
@@ -276,6 +302,8 @@ def _read_participle(
 ) -> Outlook:
     word = words[index]
     following = words[index + 1 :]
+    if word in ("supposed", "meant") and following[:1] == ["to"]:
+        return "planned"
     if auxiliary in _PERFECT | {"'s"} and "part" in forms:
         return "present" if word == "got" else "over"
     if auxiliary in _PRESENT_BE:

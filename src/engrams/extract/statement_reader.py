@@ -61,7 +61,7 @@ def fill_procedure(record: Record) -> Record:
 
 def read_statement(record: Record) -> CandidateStatement:
     """Read subject, predicate and object of a stored statement; without them if it is unclear."""
-    candidates = _extract(record, record.text)
+    candidates = _extract(record, _OWNER.sub(_to_first_person, record.text))
     if len(candidates) == 1 and candidates[0].predicate:
         subject = canonical_subject(candidates[0].subject, record.scope)
         return replace(candidates[0], subject=subject)

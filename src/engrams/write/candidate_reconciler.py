@@ -57,8 +57,12 @@ class CandidateReconciler:
                 superseded = self._find_superseded(denied, record) if denied else ()
                 return retract_denied(candidate, denied, superseded)
         synonyms = self._find_synonyms(candidate, record)
-        if candidate.id and self._settings.contradiction_cosine:
-            rivals = self.keep_open(self.finder.find_rivals(candidate, record))
+        if candidate.id:
+            rivals = (
+                self.keep_open(self.finder.find_rivals(candidate, record))
+                if self._settings.contradiction_cosine
+                else ()
+            )
             statements = fill_slots([*statements, *rivals])
         outcome = reconcile_by_rules(
             candidate, [*statements, *synonyms], self._settings.dedup_jaccard, synonyms

@@ -140,6 +140,7 @@ class DigestChangeSet:
             awaits = [target.id for target in outcome.targets]
             record = replace(record, meta={**record.meta, "awaits": awaits})
             outcome = ReconciliationResult("add", candidate, reason=outcome.reason)
+        record = _inherit(record, outcome)
         record = self._change_targets(outcome, record)
         if begins is not None and later_ends and not is_held:
             record = self._schedule_ends(record, begins, later_ends)
@@ -571,6 +572,29 @@ def _build_meta(candidate: CandidateStatement) -> dict[str, Any]:
     if candidate.modality != "asserted":
         meta["modality"] = candidate.modality
     return meta
+
+
+def _inherit(record: Record, outcome: ReconciliationResult) -> Record:
+    """Put a correction in the place of the statement that was wrong: its kind, scope and labels.
+
+    A statement that was given as such stays what and where it was given.
+    """
+    is_correction = outcome.verdict == "replace" and outcome.retract and outcome.candidate.polarity
+    if not is_correction or outcome.candidate.effect != "corrects" or not outcome.targets:
+        return record
+    wrong = outcome.targets[0]
+    tags = tuple(dict.fromkeys((*wrong.tags, *record.tags)))
+    if outcome.candidate.id:
+        return replace(record, tags=tags)
+    return replace(
+        record,
+        scope=wrong.scope,
+        kind=wrong.kind,
+        layer=wrong.layer,
+        category=wrong.category or record.category,
+        tags=tags,
+        importance=max(wrong.importance, record.importance),
+    )
 
 
 def _start_time(record: Record) -> datetime:

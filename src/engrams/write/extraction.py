@@ -28,6 +28,7 @@ from engrams.write.conversation_context import (
     find_speaker_names,
 )
 from engrams.write.given_statements import select_given, to_candidate
+from engrams.write.value_corrections import read_value_correction
 from engrams.write.write_deps import WriteDeps
 
 _GIVEN = policy.StoragePolicyDecision("commit_now", "given as a statement")
@@ -47,11 +48,13 @@ class ExtractionResult:
     cost: ModelCost = ModelCost()
     failed_lane: str = ""
     """Lane of a model's extraction to repeat; empty: none failed."""
+    has_corrections: bool = False
+    """A message may set right what its speaker said before, although it says nothing by itself."""
 
     @property
     def has_candidates(self) -> bool:
-        """True if any candidate could be stored."""
-        return any(decided for _, decided in self.by_record)
+        """True if anything could be stored."""
+        return self.has_corrections or any(decided for _, decided in self.by_record)
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,21 +99,30 @@ def extract_candidates(
         candidates, policy_cost = _decide(record, by_record.get(record.id, []), deps, decisions)
         decided.append((record, candidates))
         cost += policy_cost
-    if deps.settings.write.contradiction_cosine:
-        decided += [
-            (record, ((to_candidate(record), _GIVEN),))
-            for record in select_given(ordered, deps.settings.write)
-        ]
-    return ExtractionResult(tuple(decided), tuple(decisions), cost, failed_lane)
+    decided += [
+        (record, ((to_candidate(record), _GIVEN),))
+        for record in select_given(ordered, deps.settings.write)
+    ]
+    has_corrections = not deps.extracts_by_model and any(map(_is_correction, gated))
+    return ExtractionResult(
+        tuple(decided), tuple(decisions), cost, failed_lane, has_corrections=has_corrections
+    )
 
 
 def _gate(
     records: Sequence[Record], deps: WriteDeps, decisions: list[StageDecision]
 ) -> list[Record]:
     """Return the records that something may be learned from, without echoes of memory."""
-    reply_ids = find_reply_ids(records, deps) if deps.extracts_by_model else frozenset[str]()
-    gated = (gate_record(record, deps.settings.write, reply_ids, decisions) for record in records)
+    if deps.extracts_by_model:
+        brief_ids = find_reply_ids(records, deps)
+    else:
+        brief_ids = frozenset(record.id for record in records if _is_correction(record))
+    gated = (gate_record(record, deps.settings.write, brief_ids, decisions) for record in records)
     return [record for record in gated if record is not None]
+
+
+def _is_correction(record: Record) -> bool:
+    return record.kind is Kind.TURN and read_value_correction(record.text) is not None
 
 
 def _extract(

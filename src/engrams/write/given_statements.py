@@ -1,16 +1,16 @@
-"""Statements that were given as such, and not extracted, in the search for contradictions.
+"""Statements that were given as such, and not extracted: they meet what is known like all others.
 
-With ``write.contradiction_cosine`` they are compared like extracted ones, although they are stored
-already: each is made a candidate, hidden from the comparison, lest it meet itself, and settled
-afterwards with the changes that later statements made to it.
+A given statement is stored at once with the slot that rules read in it (``annotate_given``). The
+digest then makes it a candidate, hides it, lest it meet itself, and settles it: what it repeats
+takes its place, what it ends is over, and what later statements did to it is kept.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from engrams.core import EdgeType, Kind, Record, Status
+from engrams.core import DerivedMemory, EdgeType, Kind, Record, Status
 from engrams.extract.candidate import CandidateStatement
 from engrams.extract.statement_reader import read_statement
 from engrams.settings import WriteSettings
@@ -18,15 +18,41 @@ from engrams.write.change_set import DigestChangeSet
 
 _GIVEN_KINDS = (Kind.FACT, Kind.PREFERENCE, Kind.CORRECTION)
 _ENDING_FIELDS = ("status", "valid_to", "ended_at", "retired_at", "superseded_by")
+_REPEATED = "says what is known"
 
 
 def select_given(records: Sequence[Record], settings: WriteSettings) -> list[Record]:
-    """Return the records if all are given statements, and contradictions are looked for.
+    """Return the records if all are given statements, and statements are compared at all.
 
     Among messages, given statements are what the messages are compared with.
     """
-    is_compared = bool(settings.contradiction_cosine) and settings.reconcile != "off"
+    is_compared = settings.reconcile != "off"
     return list(records) if is_compared and all(map(_is_given, records)) else []
+
+
+def annotate_given(record: Record) -> Record:
+    """Fill in the slot of a given statement as rules read it; its text stays as it was given.
+
+    What the sender stated stays too. Where rules are not sure, nothing is filled in.
+    """
+    if record.kind not in _GIVEN_KINDS or record.predicate or record.evidence:
+        return record
+    candidate = read_statement(record)
+    if not candidate.predicate:
+        return record
+    meta = dict(record.meta)
+    if not candidate.polarity:
+        meta.setdefault("polarity", False)
+    if candidate.effect in ("ends", "corrects"):
+        meta.setdefault("effect", candidate.effect)
+    return replace(
+        record,
+        subject=record.subject or candidate.subject,
+        predicate=candidate.predicate,
+        object=record.object or candidate.object,
+        category=record.category or candidate.category,
+        meta=meta,
+    )
 
 
 def to_candidate(record: Record) -> CandidateStatement:
@@ -49,8 +75,7 @@ def fill_slots(statements: Sequence[Record]) -> list[Record]:
     """Fill the slots of given statements, to compare by them; each statement once."""
     unique = {statement.id: statement for statement in statements}.values()
     return [
-        _fill_slot(statement) if _is_given(statement) and not statement.predicate else statement
-        for statement in unique
+        annotate_given(statement) if _is_given(statement) else statement for statement in unique
     ]
 
 
@@ -60,14 +85,31 @@ def hide_given(statements: Sequence[Record], changes: DigestChangeSet) -> None:
         changes.current[record.id] = replace(record, status=Status.ARCHIVED)
 
 
-def settle_given(statements: Sequence[Record], changes: DigestChangeSet) -> None:
-    """Keep the stored records, with what later statements did to them."""
+def settle_given(
+    statements: Sequence[Record],
+    changes: DigestChangeSet,
+    derived_by_source: Mapping[str, Sequence[DerivedMemory]],
+) -> dict[str, str]:
+    """Keep the stored records, with what later statements did to them.
+
+    Returns the ids of known statements by the id of the given one that repeats it, and that they
+    supersede.
+    """
+    repeated: dict[str, str] = {}
     for record in statements:
         # The digest made each anew, under its own id: only its end is taken over.
-        remade = changes.created.pop(record.id, record)
+        remade = changes.created.pop(record.id, None)
         changes.originals[record.id] = record
+        if remade is None and (known_id := _find_known(derived_by_source.get(record.id, ()))):
+            repeated[record.id] = known_id
+            changes.current[record.id] = replace(
+                record, status=Status.SUPERSEDED, superseded_by=known_id
+            )
+            changes.actions[record.id] = ("merge", _REPEATED)
+            continue
+        ended = remade or record
         changes.current[record.id] = replace(
-            record, **{name: getattr(remade, name) for name in _ENDING_FIELDS}
+            record, **{name: getattr(ended, name) for name in _ENDING_FIELDS}
         )
         changes.actions.setdefault(record.id, ("supersede", "a newer statement took its place"))
         changes.edges.pop((record.id, record.id, EdgeType.DERIVED_FROM), None)
@@ -75,19 +117,15 @@ def settle_given(statements: Sequence[Record], changes: DigestChangeSet) -> None
     changes.derived = [
         derived
         for derived in changes.derived
-        if derived.id not in statement_ids or derived.replaces
+        if derived.id not in statement_ids or derived.replaces or derived.verdict == "conflict"
     ]
+    return repeated
+
+
+def _find_known(derived: Sequence[DerivedMemory]) -> str:
+    """Return the id of the known statement that a given one repeats; empty: none."""
+    return next((memory.id for memory in derived if memory.verdict == "keep"), "")
 
 
 def _is_given(record: Record) -> bool:
     return record.kind in _GIVEN_KINDS and not record.evidence and record.status is Status.ACTIVE
-
-
-def _fill_slot(record: Record) -> Record:
-    candidate = read_statement(record)
-    return replace(
-        record,
-        subject=candidate.subject,
-        predicate=candidate.predicate,
-        object=candidate.object,
-    )

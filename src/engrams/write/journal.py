@@ -26,6 +26,7 @@ from engrams.extract.inferred_tags import infer_tags
 from engrams.frozen_data import dataclass
 from engrams.ports import EMBED, JobSpec, NewRecord, SessionRow
 from engrams.write.extraction_jobs import plan_extraction
+from engrams.write.given_statements import annotate_given
 from engrams.write.ignored_files import read_rooted_rules
 from engrams.write.ingest_request import IngestDeps, IngestRequest
 from engrams.write.record_vectors import embed_records
@@ -167,6 +168,8 @@ def _make_put(
     record = _mark_request(_mark_echoes(record, deps))
     if request.kind in (Kind.TURN, Kind.EXCHANGE):
         return NewRecord(record, vector=vector)
+    if deps.write.settings.write.reconcile != "off":
+        record = annotate_given(record)
     # The sender's own id names one record, even if another says the same.
     is_deduplicated = not record.external_id and record.status is Status.ACTIVE
     if deps.write.settings.write.infer_tags:

@@ -10,6 +10,7 @@ from dataclasses import field, replace
 
 from engrams.core import (
     DerivedMemory,
+    EdgeType,
     Kind,
     ModelCost,
     Receipt,
@@ -17,10 +18,12 @@ from engrams.core import (
     StageDecision,
     Status,
 )
+from engrams.extract.policy import StoragePolicyDecision
 from engrams.frozen_data import dataclass
 from engrams.ports import Store, WriteBatch
 from engrams.write.candidate_reconciler import CandidateReconciler
 from engrams.write.change_set import DigestChangeSet
+from engrams.write.correction_reconciler import CorrectionReconciler
 from engrams.write.extraction import ExtractionResult
 from engrams.write.given_statements import hide_given, select_given, settle_given
 from engrams.write.reconcile_by_model import ModelReconciler
@@ -28,6 +31,9 @@ from engrams.write.record_vectors import embed_records
 from engrams.write.write_deps import WriteDeps
 
 _ACTOR = "digest"
+_INHERITED = (EdgeType.HAS_TAG, EdgeType.RELATES_TO, EdgeType.IN_TOPIC)
+"""Links that a correction takes over."""
+_CORRECTED = StoragePolicyDecision("commit_now", "a correction of what was said before")
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +48,8 @@ class DigestResult:
     """Derived memories by the id of the record they came from."""
     failed_lane: str = ""
     """Lane of a model's extraction to repeat; empty: none failed."""
+    repeated: Mapping[str, str] = field(default_factory=dict)
+    """Known statements by the id of a given one that says the same."""
 
     @property
     def is_empty(self) -> bool:
@@ -49,7 +57,12 @@ class DigestResult:
         return not (self.batch.puts or self.batch.changes or self.batch.edges)
 
     def complete(self, receipt: Receipt, job_kind: str) -> Receipt:
-        """Add what was learned to a receipt; a job of this kind is no longer pending."""
+        """Add what was learned to a receipt; a job of this kind is no longer pending.
+
+        The receipt of a statement that was known names the one that was there.
+        """
+        if receipt.id in self.repeated:
+            receipt = replace(receipt, id=self.repeated[receipt.id], outcome="duplicate")
         return replace(
             receipt,
             derived=self.derived,
@@ -76,12 +89,10 @@ def reconcile_extraction(
         deps.clock(),
         contradicts=bool(deps.settings.write.contradiction_cosine),
     )
-    given_records: list[Record] = []
-    if changes.contradicts:
-        given_records = select_given(
-            [record for record, _ in extraction.by_record], deps.settings.write
-        )
-        hide_given(given_records, changes)
+    given_records = select_given(
+        [record for record, _ in extraction.by_record], deps.settings.write
+    )
+    hide_given(given_records, changes)
     decisions = list(extraction.decisions)
     cost = extraction.cost
     reconciler = CandidateReconciler(deps, changes)
@@ -90,10 +101,10 @@ def reconcile_extraction(
         derived_by_source, model_cost = model_reconciler.reconcile(extraction, decisions)
         cost += model_cost
     else:
-        derived_by_source = _reconcile_by_rules(extraction, reconciler, changes)
-    if given_records:
-        settle_given(given_records, changes)
+        derived_by_source = _reconcile_by_rules(extraction, reconciler, changes, deps)
+    repeated = settle_given(given_records, changes, derived_by_source)
     _supersede_notes(changes, deps.store)
+    _pass_on_links(changes, deps.store)
     vectors, notes = embed_records(list(changes.created.values()), deps.embedder)
     decisions.extend(notes)
     return DigestResult(
@@ -103,6 +114,7 @@ def reconcile_extraction(
         cost=cost,
         derived_by_source=derived_by_source,
         failed_lane=extraction.failed_lane,
+        repeated=repeated,
     )
 
 
@@ -117,20 +129,36 @@ def make_empty_result(extraction: ExtractionResult, deps: WriteDeps) -> DigestRe
 
 
 def _reconcile_by_rules(
-    extraction: ExtractionResult, reconciler: CandidateReconciler, changes: DigestChangeSet
+    extraction: ExtractionResult,
+    reconciler: CandidateReconciler,
+    changes: DigestChangeSet,
+    deps: WriteDeps,
 ) -> dict[str, tuple[DerivedMemory, ...]]:
-    """Reconcile candidate by candidate; each sees what became of those before it."""
+    """Reconcile candidate by candidate; each sees what became of those before it.
+
+    A message that only sets a value right is understood by what its speaker said before: nothing
+    else in it is a statement.
+    """
     pairs = [
         (candidate, record) for record, decided in extraction.by_record for candidate, _ in decided
     ]
     # One search of the index for all of them.
     nearest = iter(reconciler.finder.find_nearest(pairs))
+    corrections = CorrectionReconciler(
+        deps, changes, [record for record, _ in extraction.by_record]
+    )
     derived_by_source: dict[str, tuple[DerivedMemory, ...]] = {}
     for record, decided in extraction.by_record:
         changes.scope = record.scope
         start = len(changes.derived)
+        corrected = corrections.reconcile(record)
+        for outcome in corrected:
+            changes.apply(outcome, _CORRECTED, record)
         for candidate, decision in decided:
-            outcome = reconciler.reconcile(candidate, record, next(nearest))
+            near_statements = next(nearest)
+            if corrected:
+                continue
+            outcome = reconciler.reconcile(candidate, record, near_statements)
             changes.apply(outcome, decision, record)
         derived_by_source[record.id] = tuple(changes.derived[start:])
     return derived_by_source
@@ -154,6 +182,23 @@ def _supersede_notes(changes: DigestChangeSet, store: Store) -> None:
         if note.kind is Kind.NOTE and note.status is Status.ACTIVE:
             changes.add_stored([note])
             changes.supersede_note(note, fact_by_note[note.id])
+
+
+def _pass_on_links(changes: DigestChangeSet, store: Store) -> None:
+    """Give a correction the tags and links of the statement that it corrects."""
+    heirs = {
+        record.id: record.superseded_by
+        for record in changes.current.values()
+        if changes.actions.get(record.id, ("", ""))[0] == "retract"
+        and record.superseded_by in changes.current
+    }
+    if not heirs:
+        return
+    for edge in store.edges(changes.owner, list(heirs), _INHERITED):
+        source_id = heirs.get(edge.source, edge.source)
+        target_id = heirs.get(edge.target, edge.target)
+        if source_id != target_id:
+            changes.link(source_id, target_id, edge.type, edge.weight)
 
 
 def _was_changed(superseded: Record, changes: DigestChangeSet) -> bool:

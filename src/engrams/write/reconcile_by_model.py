@@ -12,6 +12,7 @@ from engrams.core import DerivedMemory, ModelCost, Record, StageDecision
 from engrams.extract import policy
 from engrams.extract.candidate import CandidateStatement
 from engrams.extract.predicate_slots import canonical_predicate
+from engrams.text.terms import terms
 from engrams.write.candidate_reconciler import CandidateReconciler
 from engrams.write.change_set import DigestChangeSet
 from engrams.write.extraction import ExtractionResult
@@ -169,7 +170,9 @@ class ModelReconciler:
         of_thing = [
             statement
             for statement in self._rules.keep_open(nearest)
-            if statement.subject == candidate.subject or named_things & _named_things(statement)
+            if not candidate.predicate
+            or statement.subject == candidate.subject
+            or named_things & _named_things(statement)
         ]
         return list(
             {statement.id: statement for statement in (*of_slot[:NEAREST], *of_thing)}.values()
@@ -190,6 +193,8 @@ class ModelReconciler:
 
 
 def _named_things(statement: CandidateStatement | Record) -> set[str]:
-    """Return the search terms of a statement's object and named subject."""
+    """Return the search terms of a statement's object and named subject; else of its text."""
+    if not statement.predicate:
+        return {*terms(statement.text)}
     subject = statement.subject if statement.subject != "user" else ""
     return {*object_terms(statement.object), *object_terms(subject)}

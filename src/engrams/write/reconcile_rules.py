@@ -484,18 +484,22 @@ def _repeats(candidate: CandidateStatement, record: Record) -> bool:
 
     Of statements with a triple, the triples must be equal, and the texts must not differ in a word
     that decides: ``has dog`` is said of a first dog and of a second one. Of others the texts must
-    be the same.
+    be the same; of given ones that is enough, since rules read one triple in the whole text.
     """
-    if not _is_of_same_person(candidate, record) or _tell_of_other_days(candidate, record):
-        return False
-    if is_affirmative(record) != candidate.polarity:
+    if is_affirmative(record) != candidate.polarity or _tell_of_other_days(candidate, record):
         return False
     if is_ending(record) != (candidate.effect == "ends"):
         return False
+    is_given = bool(candidate.id) and not record.provenance.extractor
+    if not is_given and not _is_of_same_person(candidate, record):
+        return False
     is_equal = _hash_text(candidate.text) == _hash_text(record.text)
-    if not (candidate.predicate and record.predicate):
-        return is_equal or compare_statements(candidate.text, record.text) == "same"
-    if not is_same_slot(candidate, record) or not is_same_value(candidate.object, record.object):
+    text_decides = is_given or not (candidate.predicate and record.predicate)
+    if text_decides and (is_equal or compare_statements(candidate.text, record.text) == "same"):
+        return True
+    if not candidate.predicate or not is_same_slot(candidate, record):
+        return False
+    if not is_same_value(candidate.object, record.object):
         return False
     predicate = canonical_predicate(candidate.predicate)
     return is_equal or compare_statements(candidate.text, record.text, predicate) in (

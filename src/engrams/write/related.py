@@ -173,13 +173,13 @@ class RelatedStatementFinder:
     def find_rivals(self, candidate: CandidateStatement, record: Record) -> list[Record]:
         """Find open statements that a candidate may contradict, nearest first.
 
-        Those of its category with a cosine of ``write.contradiction_cosine`` or more; of any
-        category, if the candidate is a stored statement itself.
+        Those of its category or of none, with a cosine of ``write.contradiction_cosine`` or more;
+        of any category, if the candidate is a stored statement itself.
         """
         where = (
             None
             if candidate.id
-            else Where("and", (Condition("category", "eq", candidate.category),))
+            else Where("and", (Condition("category", "in", (candidate.category, "")),))
         )
         return self._find_alike(candidate, record, self._settings.contradiction_cosine, where)
 

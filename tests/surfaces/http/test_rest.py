@@ -73,6 +73,17 @@ def test_a_later_turn_updates_the_stored_fact(api: httpx2.Client) -> None:
 
 @pytest.mark.covers("S2.53")
 @pytest.mark.slow
+def test_a_fact_in_other_words_is_known(api: httpx2.Client) -> None:
+    """A fact that is posted meets the stored ones; its labels go to the one that says the same."""
+    texts = ("Our database is PostgreSQL 15.", "We use PostgreSQL 15 as our database.")
+    for text, tag in zip(texts, ("first", "second"), strict=True):
+        api.post("/memories", json={"text": text, "kind": "fact", "tags": [tag]}).raise_for_status()
+    listed = api.get("/memories", params={"kind": "fact"}).json()["memories"]
+    assert [(record["text"], record["tags"]) for record in listed] == [
+        (texts[0], ["first", "second"])
+    ]
+
+
 def test_so_it_does_through_the_proxy() -> None:
     """Two chat turns; the facts of the second replace those of the first, end to end."""
     with (

@@ -329,3 +329,15 @@ async def test_links(client: Open, engine: MemoryEngine, root: Scope, era: str) 
         assert (await call(memory, "memory_search", related_to=one))["memories"] == []
         assert "one of them" in await refused(memory, "memory_search")
         assert "one of them" in await refused(memory, "memory_search", query="tea", related_to=one)
+
+
+async def test_a_fact_in_other_words_is_known(client: Open, era: str) -> None:
+    """A tool's fact meets the stored ones: it names the one that says the same."""
+    async with client(mode=era) as memory:
+        texts = ("Our database is PostgreSQL 15.", "We use PostgreSQL 15 as our database.")
+        results = [
+            (await call(memory, "memory_add", text=text, kind="fact"))["results"][0]
+            for text in texts
+        ]
+        assert [result["outcome"] for result in results] == ["stored", "duplicate"]
+        assert results[0]["id"] == results[1]["id"]

@@ -1,0 +1,186 @@
+"""Reconciliation of corrections of a value with the last messages of their speaker, by rules.
+
+``CorrectionReconciler.reconcile`` applies "4417 i mean" to the message and the statements that hold
+the wrong value.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+
+from engrams.core import STATEMENT_KINDS, EdgeType, Evidence, Kind, Record
+from engrams.extract.candidate import CandidateStatement
+from engrams.extract.predicate_slots import classify_value, is_single
+from engrams.ports import RecordQuery
+from engrams.text.measures import is_question
+from engrams.text.normalize import fold
+from engrams.write.change_set import DigestChangeSet
+from engrams.write.reconcile_rules import ReconciliationResult, find_conflict, is_affirmative
+from engrams.write.related import OPEN, scopes_in_reach
+from engrams.write.value_corrections import (
+    ValueCorrection,
+    find_corrected_value,
+    read_value_correction,
+)
+from engrams.write.write_deps import WriteDeps
+
+_MESSAGE_KINDS = (Kind.TURN, Kind.NOTE)
+_LATEST = 6
+"""Messages of a conversation that are looked at."""
+_CONFIDENCE = 0.85
+_SENTENCE_END = re.compile(
+    r"(?<!\bMr\.)(?<!\bMs\.)(?<!\bDr\.)(?<!\bMrs\.)(?<=[.!?])\s+|(?<=[。！？])(?=.)|\n+"
+)
+_REASON = "corrected within minutes"
+
+
+class CorrectionReconciler:
+    """Applies corrections of a value to what their speaker said just before."""
+
+    def __init__(
+        self, deps: WriteDeps, changes: DigestChangeSet, messages: Sequence[Record]
+    ) -> None:
+        """Set up the reconciliation of one digest. ``messages``: those that are learned from."""
+        self._store = deps.store
+        self._reach = deps.settings.write.reach
+        self._changes = changes
+        self._messages = messages
+
+    def reconcile(self, record: Record) -> list[ReconciliationResult]:
+        """Reconcile a message that only sets a value right; empty: it is none, or corrects nothing.
+
+        The message that held the wrong value is linked as outdated by this one.
+        """
+        correction = read_value_correction(record.text) if record.role == "user" else None
+        if correction is None:
+            return []
+        for earlier in self._find_earlier(record, correction):
+            facts = self._find_facts(earlier)
+            span = find_corrected_value(
+                correction, earlier.text, [fact.object for fact in facts if fact.object]
+            )
+            if span is not None:
+                self._link(record, earlier)
+                return self._correct(record, earlier, span, correction, facts)
+        return []
+
+    def _find_earlier(self, record: Record, correction: ValueCorrection) -> list[Record]:
+        """Find the speaker's messages shortly before, the latest first."""
+        query = RecordQuery(
+            scopes_in_reach(record.scope, self._reach),
+            _MESSAGE_KINDS,
+            session=record.session,
+            limit=_LATEST,
+        )
+        messages = {message.id: message for message in self._messages}
+        messages |= {message.id: message for message in self._store.find(query).records}
+        before = sorted(
+            (
+                message
+                for message in messages.values()
+                if message.story_key < record.story_key
+                and message.scope == record.scope
+                and message.session == record.session
+                and record.recorded_at - message.recorded_at <= correction.window
+            ),
+            key=lambda message: message.story_key,
+            reverse=True,
+        )
+        if before and before[0].role != record.role and not correction.is_strong:
+            # "No, 4" answers "Do you have 3?"; it corrects nothing that its speaker said.
+            answers = is_question(before[0].text)
+            before = [] if answers else before
+        return [
+            message
+            for message in before
+            if (message.role, message.speaker) == (record.role, record.speaker)
+        ][:_LATEST]
+
+    def _find_facts(self, message: Record) -> list[Record]:
+        """Find the open statements that were learned from a message."""
+        query = RecordQuery(
+            scopes_in_reach(message.scope, self._reach),
+            STATEMENT_KINDS,
+            OPEN,
+            sources=(message.id,),
+        )
+        self._changes.add_stored(self._store.find(query).records)
+        return [
+            fact
+            for fact in self._changes.current.values()
+            if fact.status in OPEN
+            and fact.kind in STATEMENT_KINDS
+            and message.id in {item.source for item in fact.evidence}
+        ]
+
+    def _link(self, record: Record, earlier: Record) -> None:
+        """Mark the earlier message as outdated; as over, if it says nothing else."""
+        is_single_sentence = len(_SENTENCE_END.split(earlier.text.strip())) == 1
+        edge_type = EdgeType.SUPERSEDES if is_single_sentence else EdgeType.MAY_OUTDATE
+        self._changes.link(record.id, earlier.id, edge_type, 1.0)
+
+    def _correct(
+        self,
+        record: Record,
+        earlier: Record,
+        span: tuple[int, int],
+        correction: ValueCorrection,
+        facts: Sequence[Record],
+    ) -> list[ReconciliationResult]:
+        """Correct the statements that hold the wrong value, or state the corrected sentence."""
+        wrong = earlier.text[slice(*span)]
+        candidate = CandidateStatement(
+            _correct_sentence(earlier.text, span, correction.value),
+            effect="corrects",
+            wrong_value=wrong,
+            evidence=(Evidence(record.text[:200], record.id, record.speaker),),
+            confidence=_CONFIDENCE,
+            importance=0.7,
+            trust=record.trust,
+            said_at=record.recorded_at,
+            effective_at=record.recorded_at,
+            extractor="rules",
+            reason=_REASON,
+        )
+        outcomes = []
+        for fact in facts:
+            if wrong in fact.text:
+                text = fact.text.replace(wrong, correction.value)
+            elif _holds_spelled_out(fact, earlier, wrong):
+                text = candidate.text
+            else:
+                continue
+            value = fact.object.replace(wrong, correction.value)
+            corrected = replace(
+                candidate,
+                text=text,
+                kind=fact.kind,
+                subject=fact.subject,
+                predicate=fact.predicate,
+                object=correction.value if fold(fact.object) == fold(wrong) else value,
+                category=fact.category,
+                polarity=is_affirmative(fact),
+                single=is_single(fact.predicate, fact.subject),
+            )
+            outcomes.append(
+                find_conflict(corrected, [fact])
+                or ReconciliationResult("replace", corrected, (fact,), retract=True, reason=_REASON)
+            )
+        return outcomes or [ReconciliationResult("add", candidate, reason=_REASON)]
+
+
+def _holds_spelled_out(fact: Record, message: Record, wrong: str) -> bool:
+    """True if a statement holds the wrong date or number in other words than its message."""
+    quotes = [item.quote for item in fact.evidence if item.source == message.id]
+    is_exact = classify_value(fact.object) in ("date", "clock", "number")
+    return is_exact and any(wrong in quote for quote in quotes)
+
+
+def _correct_sentence(text: str, span: tuple[int, int], value: str) -> str:
+    """Return the sentence around a span with another value in its place."""
+    start = max((match.end() for match in _SENTENCE_END.finditer(text, 0, span[0])), default=0)
+    following = _SENTENCE_END.search(text, span[1])
+    end = following.start() if following else len(text)
+    return f"{text[start : span[0]]}{value}{text[span[1] : end]}".strip()

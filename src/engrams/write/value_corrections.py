@@ -1,0 +1,320 @@
+"""Corrections of a value within minutes that do not repeat what it is: "4417 i mean", "wait no, 8".
+
+``read_value_correction`` recognises one; ``find_corrected_value`` finds the value of the same sort
+in an earlier message of its speaker. Pure.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from datetime import timedelta
+from difflib import SequenceMatcher
+from typing import Literal, TypeAlias
+
+from engrams.frozen_data import dataclass
+from engrams.text.normalize import fold
+from engrams.write.comparison.language_tables import LANGUAGES, detect_language, load_table
+
+ValueSort: TypeAlias = Literal["clock", "number", "listed", "name", "words"]
+"""A time of day, a number or ordinal, a word of a list of the tables (weekdays, colours), a name,
+or other words."""
+
+WEAK_WINDOW = timedelta(minutes=10)
+"""Time after a message in which "no", "sorry" or "wait" with a value corrects it."""
+STRONG_WINDOW = timedelta(hours=24)
+"""The same for words that can only mean a slip: "i mean", "typo", "misheard"."""
+_LONGEST = 120
+"""Characters of the longest correction."""
+_LONGEST_BARE = 40
+"""Characters of the longest message that is a correction by nothing but a name like the last one."""
+_MOST_WORDS = 5
+"""Words of the longest value."""
+_LIKE = 0.5
+"""Likeness from which one name is a misspelling of another: Jonas, Jannis."""
+_SHARED_END = 4
+"""Letters of a common end from which two words are of one sort: peanuts, hazelnuts."""
+
+_STRONG_WORDS = (
+    r"i (?:meant|mean)|i misspelled(?: that)?|typo|misheard(?: (?:him|her|them|it))?(?: on the phone)?",
+    r"misread(?: (?:it|that))?|mistyped|fat fingers|correction|scratch that|my (?:bad|mistake)|should be|make that",
+    r"ich mein(?:t)?e|vertippt|verrechnet|verlesen|verhört|versprochen|quatsch|korrektur|besser gesagt|muss heißen",
+    r"quise decir|quería decir|quiero decir|me equivoqué|corrección|mejor dicho",
+    r"je voulais dire|je veux dire|je me suis trompée?|erreur|faute de frappe",
+)
+_STRONG_CHARACTERS = (
+    r"我是说|我说的是|说错了|打错了|写错了|更正|应该是",
+    r"じゃなくて|ではなくて|間違えました|間違えた",
+    r"間違い|訂正|正しくは|打ち間違い",
+)
+_WEAK_WORDS = (
+    r"no|nope|wait|sorry|oops|actually|hang on|hold on|rather|it'?s|it is",
+    r"nein|halt|moment|ups|entschuldigung|doch nicht",
+    r"perdón|perdona|espera|non|pardon|désolée?|oups|attends|plutôt",
+)
+_WEAK_CHARACTERS = r"不对|错了|抱歉|不是|ごめん|すみません|違う|違った|いや"
+_STRONG = re.compile(
+    rf"\b(?:{'|'.join(_STRONG_WORDS)})(?!\w)|{'|'.join(_STRONG_CHARACTERS)}", re.IGNORECASE
+)
+_WEAK = re.compile(rf"\b(?:{'|'.join(_WEAK_WORDS)})(?!\w)|{_WEAK_CHARACTERS}", re.IGNORECASE)
+_FRAME = re.compile(
+    r"^(?:it'?s|its|it is|it was|that'?s|thats|the|a|an|is|was|on|at|for|to|with|of course|natürlich|es ist|es sind"
+    r"|das ist|ist|sind|der|die|das|den|dem|am|um|auf|für|el|la|los|las|es|son|a|le|les|l'|c'est|ce sont|des|du|de|à|aux?|the name is"
+    r"|是|は|の|が|name is|called)(?!\w)[\s:]*|^是|^[、,]",
+    re.IGNORECASE,
+)
+_TAIL = re.compile(
+    r"\s*(?:natürlich|of course|though|please|bitte|です|だ|の|よ|啦|的)$", re.IGNORECASE
+)
+_WRONG = re.compile(
+    r"(?:\bnot|\bnicht|\binstead of|\bpas|\bstatt)(?!\w)\s*(?P<wrong>[^,.;!?，。；！？、]{1,60})$",
+    re.IGNORECASE,
+)
+_NOT_BEFORE = re.compile(r"(?:no|non)\s+(?P<wrong>.+)", re.IGNORECASE)
+"""Spanish and French "not", which also open a correction."""
+_SPELLED = re.compile(r"(?:\w-)+\w")
+"""Name spelled letter by letter."""
+_ARTICLES = frozenset(("the", "a", "der", "die", "das", "el", "la", "le", "of", "am", "um"))
+_TITLES = frozenset(("mr", "mrs", "ms", "dr", "herr", "frau", "madame", "monsieur"))
+_PIECES = re.compile(r"[,;:!?，。；！？、()…–—]+|\.(?!\d)")
+_CLOCK = re.compile(
+    r"\b\d{1,2}[:.]\d\d\b|\b\d{1,2}\s?(?:am|pm|uhr|h)\b"
+    r"|\b(?:half past|quarter (?:past|to)|halb) \w+\b"
+    r"|(?<=\bat )(?:one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve)\b"
+    r"|\d{1,2}[点時](?:半|\d{1,2}分)?",
+    re.IGNORECASE,
+)
+_NUMBER = re.compile(
+    r"(?<![\w.])\d+(?:[.,:/-]\d+)*(?:st|nd|rd|th|\.(?= \w))?(?!\w)|\d+(?:[.,]\d+)?", re.IGNORECASE
+)
+_WORD = re.compile(r"[^\W\d_]+(?:['’-][^\W\d_]+)*")
+_NAME = re.compile(r"(?<![.!?]\s)(?<!^)\b[A-ZÀ-ÖØ-Þ][\w'’-]+")
+_TITLED = re.compile(r"\b(?:Mr|Mrs|Ms|Dr)\. (?P<name>[A-ZÀ-ÖØ-Þ][\w'’-]+)")
+_CALLED = re.compile(
+    r"\b(?:called|named|is|heißt|llama|appelle|叫)\s+(?P<name>[A-ZÀ-ÖØ-Þ][\w'’-]+)"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class ValueCorrection:
+    """Message that only sets a value right."""
+
+    value: str
+    """The right value, as it was written."""
+    wrong_value: str = ""
+    """The wrong value, where it is named."""
+    unit: tuple[str, ...] = ()
+    """Words beside an exact value, folded, which the corrected message must have too."""
+    is_strong: bool = False
+    """It can only mean a slip, and not an answer or another wish."""
+
+    @property
+    def window(self) -> timedelta:
+        """Time after the corrected message in which it counts."""
+        return STRONG_WINDOW if self.is_strong else WEAK_WINDOW
+
+
+def read_value_correction(text: str) -> ValueCorrection | None:
+    """Read a message that sets a value right; None: it is none."""
+    if len(text) > _LONGEST:
+        return None
+    strong = _STRONG.search(text)
+    is_bare = strong is None and _WEAK.search(text) is None
+    if is_bare and (len(text) > _LONGEST_BARE or not any(map(str.isupper, text))):
+        return None
+    pieces: list[str] = []
+    wrong_value = ""
+    for piece in _PIECES.split(text):
+        remainder = _STRONG.sub(" ", piece)
+        if match := _WRONG.search(remainder):
+            wrong_value = _strip_frame(match["wrong"])
+            remainder = remainder[: match.start()]
+        value = _strip_frame(_WEAK.sub(" ", remainder))
+        if value and pieces and (match := _NOT_BEFORE.match(piece.strip())):
+            wrong_value = _strip_frame(match["wrong"])
+        elif value and not _SPELLED.fullmatch(value):
+            pieces.append(value)
+    value = _choose_value(pieces)
+    if not value:
+        return None
+    sort = _sort_value(value)
+    if strong is None and (len(pieces) > 1 + is_bare or sort == "words"):
+        return None
+    if is_bare and sort != "name":
+        return None
+    exact = _find_exact(value, sort)
+    beside = value.replace(exact, " ", 1) if exact else ""
+    unit = tuple(fold(word) for word in _WORD.findall(beside) if fold(word) not in _ARTICLES)
+    return ValueCorrection(exact or value, wrong_value, unit, strong is not None)
+
+
+def find_corrected_value(
+    correction: ValueCorrection, text: str, objects: Sequence[str] = ()
+) -> tuple[int, int] | None:
+    """Find the value of an earlier message that a correction sets right; None: it has none.
+
+    Returns where it begins and ends in the text. ``objects``: of the statements learned from it.
+    """
+    if correction.wrong_value:
+        start = fold(text).find(fold(correction.wrong_value))
+        return (start, start + len(correction.wrong_value)) if start >= 0 else None
+    sort = _sort_value(correction.value)
+    if not set(correction.unit) <= {fold(word) for word in _WORD.findall(text)}:
+        return None
+    spans = [
+        span
+        for span in _find_values(sort, correction.value, text)
+        if fold(text[slice(*span)]) != fold(correction.value)
+    ]
+    if sort == "words" or (sort == "name" and not spans):
+        return _find_words(correction, text, objects)
+    if sort == "name" and not correction.is_strong:
+        spans = [span for span in spans if _is_slip(text[slice(*span)], correction.value)]
+    if not spans:
+        return None
+    return max(spans, key=lambda span: (_rate(text[slice(*span)], correction.value), span))
+
+
+def _strip_frame(text: str) -> str:
+    """Cut the words around a value: "it's the 15th"."""
+    value = text.strip(" \t\n\"'„“”’-.!")
+    while match := _FRAME.match(value):
+        if match.end() == 0:
+            break
+        value = value[match.end() :].strip()
+    return _TAIL.sub("", value).strip()
+
+
+def _choose_value(pieces: Sequence[str]) -> str:
+    """Choose the value among the pieces of a correction: the last one of an exact sort."""
+    short = [piece for piece in pieces if len(piece.split()) <= _MOST_WORDS]
+    exact = [piece for piece in short if _sort_value(piece) != "words"]
+    return (exact or short or [""])[-1] if len(short) > 1 else (short or [""])[0]
+
+
+def _sort_value(value: str) -> ValueSort:
+    if _CLOCK.search(value):
+        return "clock"
+    if _NUMBER.search(value) or _read_number_word(value):
+        return "number"
+    if _find_group(value) is not None:
+        return "listed"
+    return "name" if value[:1].isupper() and len(value.split()) <= 2 else "words"
+
+
+def _find_exact(value: str, sort: ValueSort) -> str:
+    """Return the number or time of day in a value; empty: it is of another sort."""
+    patterns = {"clock": (_CLOCK,), "number": (_NUMBER,)}.get(sort, ())
+    for pattern in patterns:
+        if match := pattern.search(value):
+            return match[0]
+    return ""
+
+
+def _find_values(sort: ValueSort, value: str, text: str) -> Iterator[tuple[int, int]]:
+    """Find the values of a sort in a text, as spans."""
+    match sort:
+        case "clock":
+            yield from (match.span() for match in _CLOCK.finditer(text))
+            yield from (match.span() for match in _NUMBER.finditer(text))
+        case "number":
+            yield from (match.span() for match in _NUMBER.finditer(text))
+            yield from (
+                match.span() for match in _WORD.finditer(text) if _read_number_word(match[0])
+            )
+        case "listed":
+            yield from _find_listed(value, text)
+        case "name":
+            yield from (
+                span
+                for span in _find_names(text)
+                if _find_group(text[slice(*span)]) is None
+                and fold(text[slice(*span)]) not in _TITLES
+            )
+        case "words":
+            return
+
+
+def _find_listed(value: str, text: str) -> Iterator[tuple[int, int]]:
+    """Find the words of a text that stand in one list with a value."""
+    group = _find_group(value)
+    if group is None:
+        return
+    language, number = group
+    table = load_table(language)
+    if table.is_spaced:
+        yield from (
+            match.span() for match in _WORD.finditer(text) if _find_group(match[0]) == group
+        )
+        return
+    for tokens, word in table.words.items():
+        start = text.find("".join(tokens)) if word.group == number else -1
+        if start >= 0:
+            yield start, start + len(tokens)
+
+
+def _find_names(text: str) -> Iterator[tuple[int, int]]:
+    yield from (match.span() for match in _NAME.finditer(text))
+    for pattern in (_CALLED, _TITLED):
+        yield from (match.span("name") for match in pattern.finditer(text))
+
+
+def _find_words(
+    correction: ValueCorrection, text: str, objects: Sequence[str]
+) -> tuple[int, int] | None:
+    """Find the word that another word corrects: of like end, or the object of a statement."""
+    if not correction.is_strong:
+        return None
+    last_word = fold(correction.value.split()[-1])
+    words = [match.span() for match in _WORD.finditer(text)]
+    alike = [
+        span
+        for span in words
+        if _shares_end(fold(text[slice(*span)]), last_word) and len(correction.value.split()) == 1
+    ]
+    if alike:
+        return alike[-1]
+    for value in objects:
+        start = text.find(value) if value else -1
+        if start >= 0:
+            return start, start + len(value)
+    return None
+
+
+def _shares_end(word: str, other_word: str) -> bool:
+    return (
+        word != other_word
+        and min(len(word), len(other_word)) > _SHARED_END
+        and word[-_SHARED_END:] == other_word[-_SHARED_END:]
+    )
+
+
+def _rate(old: str, new: str) -> float:
+    """Rate how likely one value is a slip for another: of like length and letters."""
+    likeness = SequenceMatcher(None, fold(old), fold(new)).ratio()
+    return likeness + (len(old) == len(new))
+
+
+def _is_slip(name: str, right_name: str) -> bool:
+    """True if a name may be another one, misheard or mistyped."""
+    old, new = fold(name), fold(right_name)
+    return old[:1] == new[:1] and SequenceMatcher(None, old, new).ratio() >= _LIKE
+
+
+def _read_number_word(word: str) -> bool:
+    """True for a number written as a word in a language with a table."""
+    language = detect_language(word)
+    entry = load_table(language).words.get((fold(word),)) if language else None
+    return entry is not None and entry.role == "number"
+
+
+def _find_group(value: str) -> tuple[str, int] | None:
+    """Return the language and list of a word that excludes others; None: it is in none."""
+    folded = fold(value)
+    for language in LANGUAGES:
+        table = load_table(language)
+        key = (folded,) if table.is_spaced else tuple(folded)
+        word = table.words.get(key)
+        if word is not None and word.group >= 0:
+            return language, word.group
+    return None

@@ -1,0 +1,145 @@
+"""Corrections within minutes that only give the right value."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from engrams import MemoryEngine, Turn
+from engrams.core import EdgeType, Kind, Status
+from engrams.testing import SettableClock, temp_engine
+from engrams.write.value_corrections import read_value_correction
+
+SLIPS = (
+    ("the plumbers cell ends in 4471", "4417 i mean. fat fingers", "4417", "4471"),
+    ("table for 6 ppl on friday", "wait no 8", "8 ppl", "6 ppl"),
+    ("my exam is on the 14th of march", "sorry, the 15th", "15th", "14th"),
+    ("my exam is on the 14th of march", "its the 15th", "15th", "14th"),
+    ("the new colleague is called Jonas", "found the card, Jannis", "Jannis", "Jonas"),
+    ("The gate code is 0417.", "typo!! 0471, sorry, my thumbs", "0471", "0417"),
+    ("The plumber is called Mr. Tan", "misheard him, it's Tran", "Tran", "Tan."),
+    ("the meeting is on tuesday", "no wait, thursday", "thursday", "tuesday"),
+    ("Emil is allergic to peanuts.", "No, I meant hazelnuts.", "hazelnuts", "peanuts"),
+    ("I'm allergic to peanuts.", "No, I meant hazelnuts, not peanuts.", "hazelnuts", "peanuts"),
+    ("Ich bin allergisch gegen Erdnüsse.", "Nein, ich meinte Haselnüsse", "Haseln", "Erdn"),
+    ("Die Sitzung ist um 14 Uhr.", "Quatsch, 15 Uhr", "15 Uhr", "14 Uhr"),
+    ("Soy alérgico a los cacahuetes.", "No, quise decir avellanas", "avellanas", "cacahuetes"),
+    ("La cita es el martes.", "perdón, el jueves", "jueves", "martes"),
+    ("Je suis allergique aux arachides.", "non, je voulais dire noisettes", "noisettes", "arach"),
+    ("La réunion est mardi.", "pardon, jeudi", "jeudi", "mardi"),
+    ("我的房间号是402", "说错了，是420", "420", "402"),
+    ("会议在周二", "不对，周四", "周四", "周二"),
+    ("会議は3時です", "ごめん、4時です", "4時", "3時"),
+)
+NO_SLIPS = (
+    ("I have 2 cats.", "no, that is not true at all"),
+    ("my name is Tom", "sorry, i have to go"),
+    ("I'm 5 minutes away", "it's 20 degrees here"),
+    ("I run 5 miles a day", "wait, what?"),
+    ("I like tea.", "No, thanks"),
+    ("table for 6 on friday", "I mean it"),
+)
+
+
+@pytest.fixture
+def clock() -> SettableClock:
+    return SettableClock()
+
+
+@pytest.fixture
+def engine(clock: SettableClock) -> Iterator[MemoryEngine]:
+    with temp_engine(clock=clock, jobs__workers=0) as opened:
+        yield opened
+
+
+def list_texts(engine: MemoryEngine, user: str) -> str:
+    kinds = (Kind.FACT, Kind.PREFERENCE, Kind.CORRECTION)
+    records = engine.list(scope=("user", user), kinds=kinds).records
+    return " | ".join(record.text for record in records)
+
+
+def test_a_slip_is_set_right(engine: MemoryEngine, clock: SettableClock) -> None:
+    """The statement holds the right value, the wrong one is over, and its message is outdated."""
+    for number, (said, correction, right, wrong) in enumerate(SLIPS):
+        scope = ("user", f"u{number}")
+        first = engine.add(Turn(said, session="s"), scope=scope)
+        clock.forward(minutes=1)
+        second = engine.add(Turn(correction, session="s"), scope=scope)
+        engine.drain(10)
+        texts = list_texts(engine, f"u{number}")
+        assert right in texts, (correction, texts)
+        assert wrong not in texts, (correction, texts)
+        owner = engine.get(first.id, scope=scope).scope.owner
+        edges = engine.store.edges(owner, [first.id], (EdgeType.SUPERSEDES, EdgeType.MAY_OUTDATE))
+        assert (second.id, first.id) in {(edge.source, edge.target) for edge in edges}, correction
+
+
+def test_other_talk_is_no_correction(engine: MemoryEngine, clock: SettableClock) -> None:
+    """What is no value, or of another sort, changes nothing."""
+    for number, (said, reply) in enumerate(NO_SLIPS):
+        scope = ("user", f"u{number}")
+        engine.add(Turn(said, session="s"), scope=scope)
+        before = list_texts(engine, f"u{number}")
+        clock.forward(minutes=1)
+        engine.add(Turn(reply, session="s"), scope=scope)
+        assert list_texts(engine, f"u{number}") == before, reply
+
+
+def test_a_correction_needs_its_minutes_and_its_speaker(
+    engine: MemoryEngine, clock: SettableClock
+) -> None:
+    """Later, of another speaker, in another session or as an answer, the words correct nothing."""
+    cases = (
+        ("later", "Ben", "s", 90, ""),
+        ("speaker", "Eva", "s", 1, ""),
+        ("session", "Ben", "t", 1, ""),
+        ("answer", "Ben", "s", 1, "Do you want 7 chairs?"),
+    )
+    for user, speaker, session, minutes, question in cases:
+        scope = ("user", user)
+        said = Turn("We need a table for 6 on friday.", speaker="Ben", session="s")
+        engine.add(said, scope=scope)
+        if question:
+            engine.add(Turn(question, "assistant", session="s"), scope=scope)
+        clock.forward(minutes=minutes)
+        engine.add(Turn("no, 8", speaker=speaker, session=session), scope=scope)
+        engine.drain(10)
+        assert "8" not in list_texts(engine, user), user
+
+
+def test_a_correction_inherits(engine: MemoryEngine, clock: SettableClock) -> None:
+    """Kind, slot, tags and links of the wrong statement come along."""
+    scope = ("user", "ann")
+    said = engine.add(Turn("I'm allergic to peanuts.", session="s"), scope=scope)
+    (wrong,) = said.derived
+    other = engine.add("Birthday cake with hazelnuts", scope=scope)
+    engine.edit(wrong.id, scope=scope, fields={"tags": ("food",)})
+    engine.links.link(wrong.id, other.id, scope=scope)
+    clock.forward(minutes=1)
+    engine.add(Turn("sorry, i meant hazelnuts", session="s"), scope=scope)
+    (old,) = engine.list(
+        scope=scope, statuses=(Status.SUPERSEDED,), kinds=(Kind.FACT, Kind.PREFERENCE)
+    ).records
+    (right,) = engine.list(scope=scope, kinds=(Kind.FACT, Kind.PREFERENCE)).records
+    assert (right.kind, right.subject, right.predicate) == (old.kind, old.subject, old.predicate)
+    assert (right.object, right.tags) == ("hazelnuts", ("food",))
+    owner = right.scope.owner
+    linked = engine.store.edges(owner, [right.id], (EdgeType.RELATES_TO,))
+    assert [{edge.source, edge.target} for edge in linked] == [{right.id, other.id}]
+
+
+@pytest.mark.parametrize(
+    ("text", "value", "wrong", "is_strong"),
+    [
+        ("No, I meant hazelnuts, not peanuts.", "hazelnuts", "peanuts", True),
+        ("wait no, 8", "8", "", False),
+        ("quise decir avellanas, no cacahuetes", "avellanas", "cacahuetes", True),
+    ],
+)
+def test_the_parts_of_a_correction(text: str, value: str, wrong: str, is_strong: bool) -> None:
+    """The right value, the wrong one where it is named, and how sure it is a slip."""
+    correction = read_value_correction(text)
+    assert correction is not None
+    assert (correction.value, correction.wrong_value) == (value, wrong)
+    assert correction.is_strong is is_strong

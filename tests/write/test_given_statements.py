@@ -5,6 +5,7 @@ that are learned from talk.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
@@ -118,3 +119,13 @@ def test_a_model_is_asked_about_given_statements() -> None:
             engine.drain()
         assert len(questions) == 1
         assert [record.text for record in list_statements(engine)] == ["Tests run with nose."]
+
+
+def test_words_of_a_day_are_said_anew_on_another_day(engine: MemoryEngine) -> None:
+    """A note of today is another one tomorrow; within the day it is the same."""
+    day = "2026-03-{:02} 18:00"
+    for number in (1, 1, 2):
+        said_at = datetime.fromisoformat(day.format(number)).replace(tzinfo=UTC)
+        engine.add(Turn("I ran five miles today.", at=said_at), scope=ANN, kind=Kind.NOTE)
+    notes = engine.list(scope=ANN, kinds=(Kind.NOTE,)).records
+    assert sorted(note.recorded_at.day for note in notes) == [1, 2]

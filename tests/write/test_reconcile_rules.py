@@ -121,13 +121,13 @@ def test_what_is_over_ends(talk: Talk) -> None:
 
 
 def test_a_correction_retires_what_was_wrong(talk: Talk) -> None:
-    """What was corrected was never true: it is retired, not ended."""
+    """What was corrected was never true: it is retired, not ended. The right one is of its kind."""
     talk.say("I live in Paris")
     said = talk.now
     talk.say("I live in Berlin, not Paris")
     (old,) = talk.facts(Status.SUPERSEDED)
     assert (old.retired_at, old.valid_to, old.ended_at) == (said, None, None)
-    assert [record.kind for record in talk.facts()] == [Kind.CORRECTION]
+    assert [record.kind for record in talk.facts()] == [Kind.FACT]
 
 
 def test_a_correction_may_lean_on_what_was_said_before(talk: Talk) -> None:

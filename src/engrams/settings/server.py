@@ -78,6 +78,15 @@ class ServeSettings(SettingsSection):
             " without, and a reranker has what is left."
         ),
     )
+    resend_seconds: float = Field(
+        10.0,
+        ge=0,
+        le=86_400,
+        description=(
+            "Seconds in which the same words of a client that sends neither ids nor history are a"
+            " request sent again; later they are said anew."
+        ),
+    )
     timeout_seconds: float = Field(
         600.0, gt=0, description="Seconds that an upstream's answer may take."
     )

@@ -24,7 +24,8 @@ from engrams.core.records import asks_only
 from engrams.extract.command_parser import asks_to_forget
 from engrams.extract.inferred_tags import infer_tags
 from engrams.frozen_data import dataclass
-from engrams.ports import EMBED, JobSpec, NewRecord, SessionRow
+from engrams.ports import EMBED, JobSpec, NewRecord, RecordQuery, ScopeReach, SessionRow
+from engrams.write.comparison.statement_comparison import is_of_its_day
 from engrams.write.extraction_jobs import plan_extraction
 from engrams.write.given_statements import annotate_given
 from engrams.write.ignored_files import read_rooted_rules
@@ -171,11 +172,25 @@ def _make_put(
     if deps.write.settings.write.reconcile != "off":
         record = annotate_given(record)
     # The sender's own id names one record, even if another says the same.
-    is_deduplicated = not record.external_id and record.status is Status.ACTIVE
+    is_deduplicated = (
+        not record.external_id
+        and record.status is Status.ACTIVE
+        and not _is_said_on_another_day(record, deps.write)
+    )
     if deps.write.settings.write.infer_tags:
         tags = tuple(dict.fromkeys((*record.tags, *infer_tags(record.search_text))))
         record = replace(record, tags=tags)
     return NewRecord(record, dedup=is_deduplicated, vector=vector)
+
+
+def _is_said_on_another_day(record: Record, deps: WriteDeps) -> bool:
+    """True for "I ran five miles today", if it was said before, but not on this day."""
+    if not is_of_its_day(record.text):
+        return False
+    reach = ScopeReach(record.scope.owner, (record.scope,))
+    query = RecordQuery(reach, (record.kind,), hash=record.hash)
+    days = {known.recorded_at.date() for known in deps.store.find(query).records}
+    return bool(days) and record.recorded_at.date() not in days
 
 
 def _mark_echoes(record: Record, deps: IngestDeps) -> Record:

@@ -88,6 +88,7 @@ class ProxyChatEndpoint:
         upstream = self._upstreams.find(chat_request.model)
         if upstream is None:
             return no_upstream_error(self._dialect.path, chat_request.model)
+        chat_request = await self._memory.date_question(chat_request)
         if chat_request.caller is not None:
             self._memory.follow(chat_request.model)
         memory = await self._memory.find_memory(chat_request)

@@ -119,6 +119,28 @@ class ParsedProxyRequest:
         if self.threads is not None:
             self.threads.note(self.unknown_thread, session)
 
+    @property
+    def has_history(self) -> bool:
+        """True if an id or the messages before tell the question from the same words said before."""
+        if self.envelope is None or self.caller is None:
+            return True
+        before = self.envelope.messages[: self.envelope.last_user_index]
+        is_alone = all(
+            isinstance(message, dict) and message.get("role") == "system" for message in before
+        )
+        return bool(self.caller.message or self.envelope.thread_id) or not is_alone
+
+    def at_time(self, label: str) -> ParsedProxyRequest:
+        """Return the request with ids of its turns that hold for one time only."""
+        if self.envelope is None or self.caller is None or self.question is None:
+            return self
+        caller = replace(self.caller, message=label)
+        index = self.envelope.last_user_index
+        external_id = turn_id(caller, self.envelope, index, self.question.text)
+        return replace(
+            self, caller=caller, question=replace(self.question, external_id=external_id)
+        )
+
     def answer_turn(self, text: str, partial: bool = False) -> Turn:
         """Build the turn of the answer; ``partial``: it broke off."""
         assert self.envelope is not None

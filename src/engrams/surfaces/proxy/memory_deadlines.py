@@ -16,12 +16,13 @@ from collections.abc import Callable, Coroutine, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
+from datetime import timedelta
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from engrams.core import Context, Hit, Json, Kind, Scope, SearchResult, Turn
+from engrams.core import Context, Hit, Json, Kind, Scope, SearchResult, Status, Turn
 from engrams.engine import MemoryEngine
-from engrams.ports import EmbedderCard, ModelFollower
+from engrams.ports import EmbedderCard, ModelFollower, RecordQuery, ScopeReach
 from engrams.ports.read_time import limit_read_time
 from engrams.surfaces.proxy.caller_identity import ChatCaller
 from engrams.surfaces.proxy.chat_protocols import NOTE, PROFILE
@@ -166,6 +167,41 @@ class TimeLimitedEngine:
         if session:
             chat_request.learn_thread(session)
         return bool(session)
+
+    async def date_question(self, chat_request: ParsedProxyRequest) -> ParsedProxyRequest:
+        """Tell a question without ids and history from the same words said at another time.
+
+        Within ``serve.resend_seconds`` they are the same request, sent again.
+        """
+        if chat_request.caller is None or chat_request.question is None or chat_request.has_history:
+            return chat_request
+        dated, _ = await self._run(
+            partial(self._date_question, chat_request), self._deadlines.lookup
+        )
+        return dated or chat_request.at_time(f"at {self._engine.now().timestamp()}")
+
+    def _date_question(self, chat_request: ParsedProxyRequest) -> ParsedProxyRequest:
+        """Give a question the id of its time, or that of the request it repeats; blocking."""
+        now = self._engine.now()
+        seconds = self._engine.settings.serve.resend_seconds
+        if not seconds:
+            return chat_request.at_time(f"at {now.timestamp()}")
+        number = int(now.timestamp() // seconds)
+        # A request sent again may come in the next span of time already.
+        earlier = chat_request.at_time(f"at {number - 1}")
+        assert earlier.question is not None
+        assert earlier.caller is not None
+        scope = earlier.caller.scope
+        query = RecordQuery(
+            ScopeReach(scope.owner, (scope,)),
+            statuses=tuple(Status),
+            external_id=earlier.question.external_id,
+            limit=1,
+        )
+        for record in self._engine.store.find(query).records:
+            if now - record.recorded_at <= timedelta(seconds=seconds):
+                return earlier
+        return chat_request.at_time(f"at {number}")
 
     async def note_answer(self, chat_request: ParsedProxyRequest, response_id: str) -> None:
         """Store an answer's id, which the next request may name at any process."""

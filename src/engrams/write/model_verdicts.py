@@ -18,6 +18,7 @@ from engrams.frozen_data import dataclass
 from engrams.ports import ChatMessage, ChatModel, ChatRequest
 from engrams.prompts import load, quote
 from engrams.write.comparison.statement_comparison import are_opposite
+from engrams.write.protected_statements import may_end
 from engrams.write.reconcile_rules import (
     TRUST_MARGIN,
     ReconciliationResult,
@@ -25,6 +26,8 @@ from engrams.write.reconcile_rules import (
     find_exact,
 )
 
+_ENDING = ("replace", "refine", "remove")
+"""Verdicts that end the statements they name."""
 _RETRIES = 3
 """Times that a model is asked again after an answer that cannot be used."""
 _ANSWER_TOKENS = 512
@@ -112,7 +115,12 @@ def ask_verdicts(
     removed = [known_statements[number - 1] for number in sorted(removed_numbers)]
     return NumberedReconcileDecisions(
         about_new,
-        tuple(record for record in removed if record.trust <= least_trust + TRUST_MARGIN),
+        tuple(
+            record
+            for record in removed
+            if record.trust <= least_trust + TRUST_MARGIN
+            and any(may_end(candidate, record) for candidate in candidates)
+        ),
         cost,
     )
 
@@ -140,6 +148,11 @@ def judge_candidate(
         if by_rules.verdict in ("replace", "keep", "conflict"):
             return by_rules
         return ReconciliationResult("add", candidate, reason=reason)
+    if row.verdict in _ENDING:
+        targets = [record for record in targets if may_end(candidate, record)]
+        if not targets:
+            reason = f"says nothing of what would end; {reason}"
+            return ReconciliationResult("add", candidate, reason=reason)
     if row.verdict == "keep":
         if opposites := [record for record in targets if are_opposite(candidate.text, record.text)]:
             return ReconciliationResult("conflict", candidate, tuple(opposites), reason=reason)

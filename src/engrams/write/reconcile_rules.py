@@ -57,6 +57,12 @@ _DENIED = re.compile(
 )
 
 
+_ADDRESS = re.compile(
+    r"\b(?:call me|(?:is|am) called|goes? by|nickname\w*|nenn\w* mich|spitzname|ll[aá]mame|appelle[- ]moi)\b"
+    r"|叫我|呼んで",
+    re.IGNORECASE,
+)
+"""Words of a form of address."""
 _SMALL = frozenset(("a", "an", "the", "my", "their", "his", "her", "some", "our", "to"))
 
 
@@ -233,7 +239,9 @@ def _reconcile_single(
     values = [
         record
         for record in values
-        if _is_comparable(candidate, record) and not is_announced(record, candidate)
+        if _is_comparable(candidate, record)
+        and not is_announced(record, candidate)
+        and _names_alike(candidate, record)
     ]
     if not values:
         return (
@@ -399,6 +407,15 @@ def _is_comparable(candidate: CandidateStatement, record: Record) -> bool:
     predicate = canonical_predicate(candidate.predicate)
     is_built_in = predicate != "is" and (predicate in SINGLE or predicate.startswith("favorite_"))
     return is_built_in or classify_value(candidate.object) == classify_value(record.object)
+
+
+def _names_alike(candidate: CandidateStatement, record: Record) -> bool:
+    """False for a name and a form of address: "call me Captain" leaves "my name is Thomas" true."""
+    if canonical_predicate(candidate.predicate) != "is_named" or candidate.subject != "user":
+        return True
+    texts = (candidate.text, *(item.quote for item in candidate.evidence))
+    known_texts = (record.text, *(item.quote for item in record.evidence[:1]))
+    return any(map(_ADDRESS.search, texts)) == any(map(_ADDRESS.search, known_texts))
 
 
 def _replace_targets(

@@ -87,13 +87,15 @@ def test_opposites_stand_side_by_side_and_are_linked() -> None:
         assert EdgeType.CONTRADICTS in {edge.type for edge in edges}
 
 
-def make_row(text: str, predicate: str = "states", value: str = "it") -> dict[str, Any]:
+def make_row(
+    text: str, predicate: str = "states", value: str = "it", category: str = "life"
+) -> dict[str, Any]:
     """A statement as a model gives it that hears the same triple in both texts of a pair."""
     return {
         "turn": 1,
         "text": text,
         "quote": text,
-        "category": "life",
+        "category": category,
         "kind": "fact",
         "confidence": 0.9,
         "subject": "user",
@@ -103,11 +105,15 @@ def make_row(text: str, predicate: str = "states", value: str = "it") -> dict[st
 
 
 class ModelTalk(Talk):
-    """A conversation from which a model learns one statement a message, and adds all."""
+    """A conversation from which a model learns one statement a message.
 
-    def __init__(self) -> None:
+    ``verdict``: its answer about each that meets known ones, of which it names the first.
+    """
+
+    def __init__(self, verdict: str = "add") -> None:
         super().__init__(gate=False, policy="off")
         self.row: dict[str, Any] = {}
+        self.verdict = verdict
         self.questions = 0
         """Questions about statements that meet known ones."""
         self.model = ScriptedModel(answer=self._answer)
@@ -132,8 +138,9 @@ class ModelTalk(Talk):
         if QUESTION not in request.prompt:
             return {"statements": [self.row]}
         self.questions += 1
-        added = {"new": 1, "known": [], "verdict": "add", "confidence": "high", "reason": "-"}
-        return {"decisions": [added]}
+        known = [] if self.verdict == "add" else [1]
+        decision = {"new": 1, "known": known, "verdict": self.verdict}
+        return {"decisions": [decision | {"confidence": "high", "reason": "-"}]}
 
 
 def test_a_model_is_asked_about_opposites_and_its_add_stands() -> None:

@@ -254,7 +254,9 @@ def test_as_a_command(home: Path) -> None:
         [
             sys.executable,
             "-c",
-            script.replace("'hook'", f"'hook', '--user', 'ann', '--home', {str(home)!r}"),
+            script.replace(
+                "'hook'", f"'hook', '--seconds', '60', '--user', 'ann', '--home', {str(home)!r}"
+            ),
         ],
         input=json.dumps(
             {

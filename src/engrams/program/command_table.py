@@ -21,7 +21,7 @@ COMMANDS: dict[str, Command] = {
         "engrams.surfaces.cli.init",
         "Set memory up: find a language model, try it, write config.toml.",
     ),
-    "add": Command("engrams.surfaces.cli.write_commands", "Remember something."),
+    "add": Command("engrams.surfaces.cli.add_command", "Remember something."),
     "search": Command(
         "engrams.surfaces.cli.search_commands", "Find memories that answer a question."
     ),

@@ -254,13 +254,17 @@ def _check_arguments(name: str, arguments: str | Mapping[str, Any]) -> dict[str,
         raise InputError("The arguments are no JSON.", hint="Give one JSON object.") from None
     if not isinstance(data, dict):
         raise InputError("The arguments are no JSON object.", hint="Give one JSON object.")
-    wanted = _TYPES[name]
+    argument_types = _TYPES[name]
     for key, value in data.items():
-        if key not in wanted:
-            raise InputError(f"{name} takes no {key!r}.", hint=f"It takes: {', '.join(wanted)}.")
-        if value is not None and (not isinstance(value, wanted[key]) or isinstance(value, bool)):
+        if key not in argument_types:
             raise InputError(
-                f"{key} is {'a whole number' if wanted[key] is int else 'a text'}.",
+                f"{name} takes no {key!r}.", hint=f"It takes: {', '.join(argument_types)}."
+            )
+        if value is not None and (
+            not isinstance(value, argument_types[key]) or isinstance(value, bool)
+        ):
+            raise InputError(
+                f"{key} is {'a whole number' if argument_types[key] is int else 'a text'}.",
                 hint="See the tool's schema.",
             )
     if name == "search_memory" and not data.get("query"):

@@ -49,10 +49,10 @@ class MemoryFileCommands:
         statuses = tuple(status for status in Status if status is not Status.PURGED)
         size = len(self._scope.labels)
         page = self._engine.list(scope=self._scope, statuses=statuses)
-        while inside := [
+        while ids := [
             record.id for record in page.records if record.scope.labels[:size] == self._scope.labels
         ]:
-            self._engine.purge(inside, scope=self._scope, git=self._engine.settings.vault.git)
+            self._engine.purge(ids, scope=self._scope, git=self._engine.settings.vault.git)
             page = self._engine.list(scope=self._scope, statuses=statuses)
         return "All memory is erased."
 

@@ -237,11 +237,11 @@ def _make_filter(
     prefix: str | None, categories: Sequence[str] | None, metadata: Mapping[str, Any] | None
 ) -> Callable[[MemoryRecord], bool]:
     stem = (prefix or "/").rstrip("/")
-    wanted = set(categories or ())
+    wanted_categories = set(categories or ())
 
     def fits(record: MemoryRecord) -> bool:
         is_in_scope = record.scope == stem or record.scope.startswith(stem + "/")
-        has_category = not wanted or bool(wanted & set(record.categories))
+        has_category = not wanted_categories or bool(wanted_categories & set(record.categories))
         return (
             is_in_scope
             and has_category

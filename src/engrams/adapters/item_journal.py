@@ -245,14 +245,14 @@ def read_item(record: Record) -> dict[str, Json]:
     return dict(_replace_texts(item, original_text, record.text))
 
 
-def _replace_texts(value: Json, old: str, new: str) -> Json:
+def _replace_texts(value: Json, old_text: str, new_text: str) -> Json:
     match value:
         case str():
-            return value.replace(old, new)
+            return value.replace(old_text, new_text)
         case dict():
-            return {name: _replace_texts(part, old, new) for name, part in value.items()}
+            return {name: _replace_texts(part, old_text, new_text) for name, part in value.items()}
         case list():
-            return [_replace_texts(part, old, new) for part in value]
+            return [_replace_texts(part, old_text, new_text) for part in value]
         case _:
             return value
 

@@ -402,9 +402,9 @@ def _matches(namespace: Namespace, condition: Any) -> bool:
     path = tuple(condition.path)
     if len(namespace) < len(path):
         return False
-    part = (
+    labels = (
         namespace[: len(path)]
         if condition.match_type == "prefix"
         else namespace[len(namespace) - len(path) :]
     )
-    return all(wanted in ("*", label) for wanted, label in zip(path, part, strict=True))
+    return all(pattern in ("*", label) for pattern, label in zip(path, labels, strict=True))

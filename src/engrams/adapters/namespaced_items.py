@@ -172,20 +172,20 @@ class NamespacedItems:
 
     def sweep(self) -> int:
         """Purge the items whose time is over; return how many."""
-        over = Condition("valid_to", "lte", self._engine.now())
+        expired = Condition("valid_to", "lte", self._engine.now())
         number = 0
-        every = (
+        owners = (
             dict.fromkeys(scope.owner for scope in self._engine.scopes())
             if callable(self._scope)
             else [self._scope.owner]
         )
-        for owner in every:
+        for owner in owners:
             where = Where(
                 "and",
                 (
                     Condition(f"meta.{ITEM}.adapter", "eq", self._adapter),
                     *self._bound_scope(),
-                    over,
+                    expired,
                 ),
             )
             if ids := [record.id for record in list_matching(self._engine, owner, where, "oldest")]:
@@ -251,22 +251,25 @@ class NamespacedItems:
         again takes the other id.
         """
         existing = self._find_records(write.namespace, write.key, _ANY)
-        free = [
+        free_ids = [
             id
             for id in self._make_ids(write.namespace, write.key)
             if id not in {record.external_id for record in existing}
         ]
-        if not free:
+        if not free_ids:
             replaceable = [
                 record for record in existing if record.status is Status.FORGOTTEN
             ] or existing[1:]
             self._engine.purge(
                 [record.id for record in replaceable], scope=replaceable[0].scope.owner
             )
-            free = [replaceable[0].external_id]
+            free_ids = [replaceable[0].external_id]
         role: Role = "user" if write.text else "tool"
         return Turn(
-            _get_label(write), role=role, external_id=free[0], meta=self._build_meta(write, created)
+            _get_label(write),
+            role=role,
+            external_id=free_ids[0],
+            meta=self._build_meta(write, created),
         )
 
     def _find_current(self, namespace: Namespace, key: str) -> list[Record]:

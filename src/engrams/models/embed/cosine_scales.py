@@ -29,8 +29,8 @@ def translate_cosine(cosine: float, source: Sequence[float], target: Sequence[fl
 
     Beyond the ends of a scale it is that end; rounded to four places.
     """
-    above = min(max(bisect_right(source, cosine), 1), len(source) - 1)
-    low = source[above - 1]
-    high = source[above]
+    upper = min(max(bisect_right(source, cosine), 1), len(source) - 1)
+    low = source[upper - 1]
+    high = source[upper]
     share = min(max((cosine - low) / (high - low), 0.0), 1.0)
-    return round(target[above - 1] + share * (target[above] - target[above - 1]), 4)
+    return round(target[upper - 1] + share * (target[upper] - target[upper - 1]), 4)

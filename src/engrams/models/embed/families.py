@@ -110,14 +110,14 @@ def make_card(
     ``query_prefix``: None takes the model's own, empty means none.
     """
     entry = find_family(model)
-    whole = dimension in (0, entry.dimension)
+    is_full_dimension = dimension in (0, entry.dimension)
     return EmbedderCard(
         id,
         dimension or entry.dimension or UNKNOWN,
         query_prefix=entry.query if query_prefix is None else query_prefix,
         document_prefix=entry.document,
-        floors=entry.floors if whole else {},
-        scale=load_scale(entry.scale) if whole else (),
+        floors=entry.floors if is_full_dimension else {},
+        scale=load_scale(entry.scale) if is_full_dimension else (),
     )
 
 

@@ -120,17 +120,17 @@ class TurnOptions:
                 if isinstance(item, formats.UnreadablePiece):
                     note(f"error: item {item.line}: {item.message}")
                     continue
-                own = item.kind is Kind.TURN
+                is_message_item = item.kind is Kind.TURN
                 turn = item.turn
                 turn = replace(
                     turn,
-                    role=turn.role if own else role,
+                    role=turn.role if is_message_item else role,
                     speaker=turn.speaker or self.speaker or "",
                     at=turn.at or at,
                 )
                 yield (
                     replace(turn, session=turn.session or self.session),
-                    item.kind if own else kind,
+                    item.kind if is_message_item else kind,
                     item.conversation,
                 )
 

@@ -166,15 +166,15 @@ def print_history(entries: tuple[HistoryEntry, ...]) -> None:
     """Print the changes of a memory."""
     for entry in entries:
         reason = f": {entry.reason}" if entry.reason else ""
-        did = clean(f"{entry.action} by {entry.actor or 'engrams'}{reason}")
-        say(f"{paint(format_time(entry.at), 'dim')}  version {entry.version}  {did}")
-        for name, new in to_json(entry.after).items():
-            old = to_json(entry.before).get(name)
-            if old != new and name != "version":
+        action = clean(f"{entry.action} by {entry.actor or 'engrams'}{reason}")
+        say(f"{paint(format_time(entry.at), 'dim')}  version {entry.version}  {action}")
+        for name, new_value in to_json(entry.after).items():
+            old_value = to_json(entry.before).get(name)
+            if old_value != new_value and name != "version":
                 say(
-                    f"    {name}: {clean(str(old))} -> {clean(str(new))}"
-                    if old not in (None, "", [])
-                    else f"    {name}: {clean(str(new))}"
+                    f"    {name}: {clean(str(old_value))} -> {clean(str(new_value))}"
+                    if old_value not in (None, "", [])
+                    else f"    {name}: {clean(str(new_value))}"
                 )
 
 

@@ -36,20 +36,20 @@ def demo(options: GlobalOptions) -> None:
     from engrams import demo
 
     with tempfile.TemporaryDirectory(prefix="engrams-demo-") as folder:
-        placed = replace(options, home=options.home or folder, user=options.user or _USER)
-        with placed.open() as (engine, scope):
+        demo_options = replace(options, home=options.home or folder, user=options.user or _USER)
+        with demo_options.open() as (engine, scope):
             start = time.perf_counter()
             with show_progress("importing", quiet=options.json) as bar:
                 report = engine.load(demo.sample_path(), scope=scope, progress=bar)
                 engine.drain(60, bar)
-            loaded = time.perf_counter() - start
+            import_seconds = time.perf_counter() - start
             results = [_ask_question(engine, scope, question) for question in demo.load_questions()]
     answerable = [row for row in results if row["answerable"]]
     right = sum(row["right"] for row in answerable)
     missing = [row for row in results if not row["answerable"]]
     numbers = {
         "turns": report.stored + report.existing,
-        "import_seconds": round(loaded, 3),
+        "import_seconds": round(import_seconds, 3),
         "right": right,
         "of": len(answerable),
     }

@@ -182,18 +182,18 @@ def _check_disk(settings: Settings) -> Iterator[DoctorCheckResult]:
         yield DoctorCheckResult(
             "test mode", "info", f"{home.parent} is not touched", "Turn `test` off to work on it."
         )
-    free = shutil.disk_usage(existing).free
+    free_bytes = shutil.disk_usage(existing).free
     state: Literal["ok", "warn", "fail"]
-    if free < _FULL:
+    if free_bytes < _FULL:
         state = "fail"
-    elif free < _LOW:
+    elif free_bytes < _LOW:
         state = "warn"
     else:
         state = "ok"
     yield DoctorCheckResult(
         "disk",
         state,
-        f"{free / 1e9:.1f} GB free",
+        f"{free_bytes / 1e9:.1f} GB free",
         "" if state == "ok" else "Make room: a full disk refuses writes.",
     )
 

@@ -71,16 +71,16 @@ def explain_hit(hit: Hit, result: SearchResult) -> str:
     """Explain a hit in a sentence, with the shared words."""
     trace = result.trace
     parts = hit.parts
-    best = sorted(
+    strongest = sorted(
         (name for name in _REASONS if parts.get(name, 0.0) >= _MIN_REASON),
         key=lambda name: -parts[name],
     )[:_MAX_REASONS]
     words = ", ".join(f"“{word}”" for word in shared_words(trace.query, hit.record.search_text))
     reasons = [
         _explain_part(name, hit, trace) + (f": {words}" if name == "bm" and words else "")
-        for name in best
+        for name in strongest
     ]
-    if words and "bm" not in best:
+    if words and "bm" not in strongest:
         reasons.append(f"it shares {words} with the question")
     return (
         "; ".join(reasons)
@@ -140,15 +140,15 @@ def shared_words(query: str, text: str) -> list[str]:
     return _matching_words(query, set(terms(text[:20_000])))
 
 
-def _matching_words(query: str, wanted: set[str]) -> list[str]:
-    """List the question's words with a term in ``wanted``."""
+def _matching_words(query: str, wanted_terms: set[str]) -> list[str]:
+    """List the question's words with a term in ``wanted_terms``."""
     from engrams.text.terms import is_unspaced, terms
 
-    counted = set(terms(query)) & wanted  # stop words only if the search counts them
+    counted_terms = set(terms(query)) & wanted_terms  # stop words only if the search counts them
     words: list[str] = []
     for word in query.split():
         bare = word.strip(_PUNCTUATION)
-        matching_terms = [term for term in terms(bare) if term in counted] if bare else []
+        matching_terms = [term for term in terms(bare) if term in counted_terms] if bare else []
         words += matching_terms if is_unspaced(bare) else [bare] * bool(matching_terms)
     return list(dict.fromkeys(words))
 
@@ -194,8 +194,8 @@ def print_scores(result: SearchResult) -> None:
 def _score_cells(row: SearchTraceRow, rank: str, heads: Sequence[str]) -> list[str]:
     groups = dict(_GROUPS)
     sums = {name: sum(row.parts.get(part, 0.0) for part in groups[name]) for name in heads}
-    counted = {part for name in heads for part in groups[name]} | _ALONE
-    other_parts = sum(value for name, value in row.parts.items() if name not in counted)
+    counted_parts = {part for name in heads for part in groups[name]} | _ALONE
+    other_parts = sum(value for name, value in row.parts.items() if name not in counted_parts)
     return [
         rank,
         f"{row.score:.2f}",

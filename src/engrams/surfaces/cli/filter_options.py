@@ -80,12 +80,12 @@ class RecordFilterOptions:
         from engrams.ports import Condition, Where
 
         exact = {"speaker": self.speaker, "role": self.role, "session": self.session}
-        parts = [parse_condition(text) for text in self.tests or ()]
-        parts += [
+        conditions = [parse_condition(text) for text in self.tests or ()]
+        conditions += [
             Condition(name, "eq", value) for name, value in exact.items() if value is not None
         ]
-        parts += [Condition("tags", "contains", tag) for tag in self.tag or ()]
-        return Where("and", tuple(parts)) if parts else None
+        conditions += [Condition("tags", "contains", tag) for tag in self.tag or ()]
+        return Where("and", tuple(conditions)) if conditions else None
 
 
 @dataclass(frozen=True)

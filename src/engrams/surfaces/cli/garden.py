@@ -227,12 +227,12 @@ def _print_steps(steps: Sequence[PlannedGardenStep]) -> None:
     rows = []
     for step in steps:
         survivor, *absorbed = step.texts
-        shown = (
+        memories = (
             f"{survivor} <- {' | '.join(absorbed)}"
             if step.verb == "merge"
             else " | ".join(step.texts)
         )
-        rows.append([step.job, step.verb, fit_line(clean(shown), 80), clean(step.reason)])
+        rows.append([step.job, step.verb, fit_line(clean(memories), 80), clean(step.reason)])
     print_table(("job", "does", "memories", "why"), rows)
 
 
@@ -253,14 +253,14 @@ def _print_conflicts(conflicts: Sequence[StatementConflict]) -> None:
 
 
 def _print_report(report: GardenCycleReport) -> None:
-    did = (
+    summary = (
         ", ".join(f"{job} {number}" for job, number in report.jobs.items() if number)
         or "nothing to do"
     )
     colour = "green" if report.state == "complete" else "yellow"
     say(
         f"{paint(report.state, colour)}  {report.id}  {report.modified} changed,"
-        f" {report.compactions} merged away: {did}"
+        f" {report.compactions} merged away: {summary}"
     )
     for line in (report.summary, *report.notes):
         if line:

@@ -150,8 +150,10 @@ def entities(
         if not name:
             _print_entities(listed[:limit], options)
             return
-        wanted = name.casefold().removeprefix("entity:")
-        entity = next((candidate for candidate in listed if wanted in _names_of(candidate)), None)
+        entity_name = name.casefold().removeprefix("entity:")
+        entity = next(
+            (candidate for candidate in listed if entity_name in _names_of(candidate)), None
+        )
         if entity is None:
             raise NotFoundError(
                 f"No memory mentions {name!r} as a person, place or thing.",

@@ -146,18 +146,18 @@ def print_table(
     ]
     room = max(20, terminal_width() - sum(sizes) - 2 * len(sizes))
     for index, row in enumerate([list(heads), *cells]):
-        parts = [
+        padded = [
             cell + " " * (size - text_width(cell)) for cell, size in zip(row, sizes, strict=False)
         ]
-        shown = [*parts, fit_line(row[-1], room)]
+        line = [*padded, fit_line(row[-1], room)]
         if index == 0:
-            shown = [paint(cell, "dim") for cell in shown]
+            line = [paint(cell, "dim") for cell in line]
         else:
-            shown = [
+            line = [
                 paint(cell, colours[column]) if colours and column in colours else cell
-                for column, cell in enumerate(shown)
+                for column, cell in enumerate(line)
             ]
-        say("  ".join(shown).rstrip())
+        say("  ".join(line).rstrip())
 
 
 def format_time(moment: datetime | None) -> str:

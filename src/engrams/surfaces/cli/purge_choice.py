@@ -65,11 +65,11 @@ def _parse_choice(text: str, candidates: Sequence[PurgeCandidate]) -> list[str]:
     if text == "all":
         return [candidate.record.id for candidate in candidates if candidate.certain]
     numbers: list[int] = []
-    for part in filter(None, text.replace(" ", "").split(",")):
-        first, _, last = part.partition("-")
+    for number_range in filter(None, text.replace(" ", "").split(",")):
+        first, _, last = number_range.partition("-")
         if not first.isdigit() or (last and not last.isdigit()):
             raise InputError(
-                f"{part!r} is no number of the list.", hint="Give numbers as 1,3-5, or all."
+                f"{number_range!r} is no number of the list.", hint="Give numbers as 1,3-5, or all."
             )
         numbers += range(int(first), int(last or first) + 1)
     if not numbers:

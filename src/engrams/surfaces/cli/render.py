@@ -102,9 +102,9 @@ def explain_parts(parts: Mapping[str, float]) -> tuple[str, str]:
         for name, value in ranked
         if abs(value) >= _LEAST
     ]
-    good = [text for text, value in reasons if value > 0]
-    bad = [text for text, value in reasons if value < 0]
-    return ", ".join(good[:_MOST]), ", ".join(bad[:_MOST])
+    raising = [text for text, value in reasons if value > 0]
+    lowering = [text for text, value in reasons if value < 0]
+    return ", ".join(raising[:_MOST]), ", ".join(lowering[:_MOST])
 
 
 def print_hit(rank: int, hit: Hit) -> None:
@@ -142,8 +142,8 @@ def print_receipt(receipt: Receipt, text: str) -> None:
     hidden = receipt.outcome in ("refused", "redacted", "unsaved") or any(
         decision.verdict == "redacted" for decision in receipt.decisions
     )
-    colour, shown = ("yellow", "") if hidden else ("green", fit_line(text, 100))
-    say(f"{paint(receipt.outcome, colour)}  {paint(receipt.id, 'dim')}  {shown}".rstrip())
+    colour, shown_text = ("yellow", "") if hidden else ("green", fit_line(text, 100))
+    say(f"{paint(receipt.outcome, colour)}  {paint(receipt.id, 'dim')}  {shown_text}".rstrip())
     for change in receipt.derived:
         replaced = f", replaces {', '.join(change.replaces)}" if change.replaces else ""
         say(f"    {change.verdict} {change.kind}: {clean(change.text)}{paint(replaced, 'dim')}")
@@ -165,15 +165,17 @@ def print_record(record: Record) -> None:
     from engrams.core import find_basis
 
     fields = {
-        name: shown for name, value in to_json(record).items() if (shown := _display_value(value))
+        name: display_value
+        for name, value in to_json(record).items()
+        if (display_value := _display_value(value))
     }
     fields |= {"scope": record.scope.key, "basis": find_basis(record)}
     text = fields.pop("text", "")
     say(clean(text) if text else paint("(no text)", "dim"))
     say()
     size = max(len(name) for name in fields)
-    for name, shown in fields.items():
-        say(f"{paint(name.ljust(size), 'dim')}  {clean(shown)}")
+    for name, display_value in fields.items():
+        say(f"{paint(name.ljust(size), 'dim')}  {clean(display_value)}")
 
 
 def _display_value(value: Any) -> str:

@@ -268,7 +268,7 @@ def list_settings(options: GlobalOptions, only: str) -> list[dict[str, Any]]:
     values = to_json(loaded.settings.model_dump(mode="json"))
     defaults = names()
     secret = secret_names()
-    used = {
+    translated = {
         cosine.name: cosine.used
         for cosine in translate_preset(loaded.settings)
         if cosine.is_translated
@@ -279,24 +279,24 @@ def list_settings(options: GlobalOptions, only: str) -> list[dict[str, Any]]:
             value: Any = values
             for part in name.split("."):
                 value = value[part]
-            shown = _MASK if name in secret and value else _mask_password(value)
+            shown_value = _MASK if name in secret and value else _mask_password(value)
             row = {
                 "name": name,
-                "value": shown,
+                "value": shown_value,
                 "origin": loaded.origin.get(name, "default"),
                 "default": _default_to_json(default),
             }
             unused = _find_unused(name, values) if value else ""
             if unused:
                 row["unused"] = unused
-            elif name in used:
-                row["used"] = used[name]
+            elif name in translated:
+                row["used"] = translated[name]
             rows.append(row)
     if not rows:
-        near = suggest(
+        suggestion = suggest(
             only, list(dict.fromkeys([*defaults, *(name.partition(".")[0] for name in defaults)]))
         )
-        raise SettingsError(f"There is no setting {only!r}.", hint=near)
+        raise SettingsError(f"There is no setting {only!r}.", hint=suggestion)
     return rows
 
 

@@ -156,8 +156,8 @@ def export(
             f"{target} is a folder.",
             hint=f"Name a file, such as {path / 'memory.jsonl'}, or use --format markdown.",
         )
-    again = format == "obsidian" and formats.is_vault(path)
-    if target != "-" and not overwrite and not again and _is_occupied(path):
+    is_same_vault = format == "obsidian" and formats.is_vault(path)
+    if target != "-" and not overwrite and not is_same_vault and _is_occupied(path):
         raise ConflictError(
             f"{target} exists already.", hint="Give --overwrite to replace it, or another name."
         )
@@ -226,11 +226,11 @@ def _import_file(
 
         source = file if file == "-" else Path(file)
         report = engine.imports.load(source, Scope.of(scope), plan, advance)
-    bad = [{"line": line, "message": message} for line, message in report.bad]
+    bad_lines = [{"line": line, "message": message} for line, message in report.bad]
     return {
         "file": file,
         **asdict(report),
-        "bad": bad,
+        "bad": bad_lines,
         "seconds": round(time.perf_counter() - start, 3),
     }
 
@@ -247,8 +247,8 @@ def _preview_files(files: list[str], format: str) -> list[dict[str, Any]]:
             if len(files) == 1:
                 raise
             preview = asdict(ImportPreview(rejected=1, bad=[(0, f"{file}: {problem.message}")]))
-        bad = [{"line": line, "message": message} for line, message in preview["bad"]]
-        results.append({**_EMPTY, **preview, "file": file, "bad": bad, "dry_run": True})
+        bad_lines = [{"line": line, "message": message} for line, message in preview["bad"]]
+        results.append({**_EMPTY, **preview, "file": file, "bad": bad_lines, "dry_run": True})
     return results
 
 
@@ -304,10 +304,10 @@ def _print_result(result: dict[str, Any]) -> None:
         parts.append(f"{result['history']} of them history")
     if result["files"] > 1 or result["rejected"]:
         parts.append(f"from {result['files']} of {result['files'] + result['rejected']} files")
-    did = f"would import ({result['format']})" if result.get("dry_run") else "imported"
+    outcome = f"would import ({result['format']})" if result.get("dry_run") else "imported"
     places = f" in {len(result['scopes'])} places" if len(result["scopes"]) > 1 else ""
     say(
-        f"{paint(did, 'green')}  {clean(result['file'])}: {', '.join(parts)}{places},"
+        f"{paint(outcome, 'green')}  {clean(result['file'])}: {', '.join(parts)}{places},"
         f" {result['seconds']:.1f} s"
     )
     if result.get("kinds"):
@@ -322,8 +322,14 @@ def _print_result(result: dict[str, Any]) -> None:
         note(f"… and {len(result['ignored']) - _SHOWN} more ignored files (--json lists all)")
     if result["id"]:
         say(f"undo it with: engrams import --undo {result['id']}")
-    for bad in result["bad"][:_SHOWN]:
-        note(clean(f"line {bad['line']}: {bad['message']}" if bad["line"] else bad["message"]))
+    for bad_line in result["bad"][:_SHOWN]:
+        note(
+            clean(
+                f"line {bad_line['line']}: {bad_line['message']}"
+                if bad_line["line"]
+                else bad_line["message"]
+            )
+        )
     if len(result["bad"]) > _SHOWN:
         note(
             f"… and {len(result['bad']) - _SHOWN} more pieces that could not be read (--json lists"

@@ -61,10 +61,10 @@ class AgentSettingsFileEdit:
             [] if text is None else text.splitlines(keepends=True)
             for text in (self.before, self.after)
         )
-        shown = unified_diff(
+        difference = unified_diff(
             old, new, "/dev/null" if self.before is None else str(self.path), str(self.path), n=2
         )
-        return "".join(line if line.endswith("\n") else f"{line}\n" for line in shown)
+        return "".join(line if line.endswith("\n") else f"{line}\n" for line in difference)
 
     def apply(self) -> None:
         """Write the file at once, or remove it. OSError: it cannot be."""
@@ -73,11 +73,11 @@ class AgentSettingsFileEdit:
             target.unlink(missing_ok=True)
             return
         target.parent.mkdir(parents=True, exist_ok=True)
-        fresh = target.with_name(f".{target.name}.{os.getpid()}")
-        fresh.write_text(self.after, "utf-8", newline="")
+        temporary = target.with_name(f".{target.name}.{os.getpid()}")
+        temporary.write_text(self.after, "utf-8", newline="")
         if target.exists():
-            fresh.chmod(target.stat().st_mode)
-        fresh.replace(target)
+            temporary.chmod(target.stat().st_mode)
+        temporary.replace(target)
 
 
 def _nested_entry(command: str, _event: str) -> dict[str, Any]:
@@ -198,8 +198,8 @@ def plan_install(
             text = append_member(text, locate_value(text, "hooks") or 0, [entry], event, 2)
         else:
             text = append_member(text, inner, entry, "", 3)
-    same = before is not None and before.strip() and json.loads(before) == json.loads(text)
-    return AgentSettingsFileEdit(path, before, before if same else text)
+    is_unchanged = before is not None and before.strip() and json.loads(before) == json.loads(text)
+    return AgentSettingsFileEdit(path, before, before if is_unchanged else text)
 
 
 def plan_undo(agent: AgentHookLocation, project: Path | None = None) -> AgentSettingsFileEdit:

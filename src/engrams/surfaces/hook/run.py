@@ -165,8 +165,8 @@ def _recall(
         recalled = engine.context(
             event.prompt, scope=scope, tokens=tokens, limit=section.limit, cut_ratio=share
         )
-    elif before := _last_prompt(engine, event.session, scope):
-        recalled = engine.deliver(before, scope=scope, session=event.session, tokens=tokens)
+    elif last_prompt := _last_prompt(engine, event.session, scope):
+        recalled = engine.deliver(last_prompt, scope=scope, session=event.session, tokens=tokens)
     else:
         return ""
     # The stable profile was sent at the start of the session.

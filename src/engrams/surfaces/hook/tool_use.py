@@ -108,12 +108,12 @@ def _describe_solved(uses: Sequence[AgentToolUse], folder: str) -> Iterator[tupl
         elif command and command in failures:
             failed_index = failures.pop(command)
             files = _list_files(uses[failed_index:index], folder)
-            how = f" after changes to {_join(files)}" if files else ""
+            cause = f" after changes to {_join(files)}" if files else ""
             yield (
                 "tool",
                 (
                     f"`{_shorten(command)}` failed ({_find_reason(uses[failed_index].result)}) and worked"
-                    f" again{how}."
+                    f" again{cause}."
                 ),
             )
 
@@ -148,8 +148,8 @@ def _path(use: AgentToolUse) -> str:
 
 
 def _relative(path: str, folder: str) -> str:
-    inside = folder and PurePath(path).is_relative_to(folder)
-    return PurePath(path).relative_to(folder).as_posix() if inside else path
+    is_in_folder = folder and PurePath(path).is_relative_to(folder)
+    return PurePath(path).relative_to(folder).as_posix() if is_in_folder else path
 
 
 def _command(use: AgentToolUse) -> str:

@@ -47,15 +47,14 @@ _SLOW = "Is the server overloaded? Raise `chat.timeout_seconds`, or choose a sma
 
 @dataclass(frozen=True, slots=True)
 class HttpResponse:
-    """HTTP answer; ``headers``: names in lower case.
-
-    ``first_seconds``: from the request to the first byte of the body.
-    """
+    """HTTP answer."""
 
     status: int
     headers: Mapping[str, str]
+    """Name in lower case -> value."""
     body: bytes
     first_seconds: float = 0.0
+    """Seconds from the request to the first byte of the body."""
 
     def json(self) -> Json:
         """Parse the body; None where it is no JSON."""

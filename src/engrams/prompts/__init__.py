@@ -23,14 +23,12 @@ _ESCAPED = {ord(char): f"\\u{ord(char):04x}" for char in "<>\x7f\x85\u2028\u2029
 
 @dataclass(frozen=True, slots=True)
 class PromptTemplate:
-    """A prompt with ``{{name}}`` placeholders.
-
-    ``hash``: 16 hex digits of its text; equal texts, equal hashes.
-    """
+    """A prompt with ``{{name}}`` placeholders."""
 
     name: str
     text: str
     hash: str = field(default="")
+    """16 hex digits: equal texts have equal hashes."""
 
     def render(self, **values: str) -> str:
         """Fill every placeholder in one pass.

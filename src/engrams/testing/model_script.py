@@ -98,30 +98,27 @@ class ScriptedToolCall:
 
 @dataclass(frozen=True, slots=True)
 class ScriptedReply:
-    """Hold a full answer.
-
-    ``usage``: prompt and answer tokens (None: words counted). ``finish``: the finish reason (empty:
-    as usual).
-    """
+    """Full answer of the scripted model."""
 
     text: str = ""
     tools: tuple[ScriptedToolCall, ...] = ()
     usage: tuple[int, int] | None = None
+    """Tokens of prompt and answer. None: their words are counted."""
     finish: str = ""
+    """Reason why the answer ends. Empty: the usual one."""
 
 
 @dataclass(frozen=True, slots=True)
 class ReceivedModelRequest:
-    """Request that the scripted model received.
-
-    ``headers``: names in lower case. ``body``: empty if it was no JSON object.
-    """
+    """Request that the scripted model received."""
 
     route: Route
     method: str
     path: str
     headers: Mapping[str, str]
+    """Name in lower case -> value."""
     body: Mapping[str, Json]
+    """Empty if the body was no JSON object."""
 
     @property
     def messages(self) -> tuple[tuple[str, str], ...]:

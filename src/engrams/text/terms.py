@@ -147,15 +147,14 @@ def _find_terms(text: str) -> list[str]:
 
 @dataclass(frozen=True, slots=True)
 class QueryTermStems:
-    """Stems of a query's terms in its likely languages.
-
-    ``sure``: the query shows its language; else they are guesses for terms that no document holds.
-    ``common``: terms of function words.
-    """
+    """Stems of a query's terms in its likely languages."""
 
     forms: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """Term -> its stems in these languages, where they differ."""
     common: frozenset[str] = frozenset()
+    """Terms of function words of these languages."""
     sure: bool = False
+    """True: the query shows its language. False: ``forms`` are guesses for unknown terms."""
 
 
 NO_FORMS = QueryTermStems()

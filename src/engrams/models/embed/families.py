@@ -38,18 +38,21 @@ _OPENAI = "text-embedding-3-small"
 
 @dataclass(frozen=True, slots=True)
 class EmbeddingModelFamily:
-    """Facts about models whose lower-case name matches ``name``.
-
-    ``scale``: name of the scale of their cosines; empty: not known.
-    """
+    """Facts about a family of embedding models."""
 
     name: str
+    """Pattern of the models' names, in lower case."""
     query: str = ""
+    """Text that the models want before a query."""
     document: str = ""
+    """Text that the models want before a document."""
     dimension: int = 0
+    """0: it is not known."""
     pooling: Pooling = "mean"
     floors: Mapping[str, float] = field(default_factory=dict)
+    """Name of a floor -> smallest cosine that passes it."""
     scale: str = ""
+    """Name of the scale of the models' cosines. Empty: it is not known."""
 
 
 # From the models' own documentation. The first that matches counts.

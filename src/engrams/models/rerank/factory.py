@@ -12,16 +12,15 @@ from engrams.ports import ChatModel, Clock, Reranker
 
 @dataclass(frozen=True, slots=True)
 class RerankerChoice:
-    """Choice of a reranker.
-
-    ``model``: a folder or hub name (cross_encoder), or the server's name for it (http). ``url``,
-    ``key``: of the rerank server.
-    """
+    """Choice of a reranker."""
 
     provider: Literal["none", "cross_encoder", "http", "listwise"] = "none"
     model: str = ""
+    """Folder or hub name (cross_encoder), or the server's name of the model (http)."""
     url: str = ""
+    """Address of the rerank server."""
     key: str = field(default="", repr=False)
+    """Key of the rerank server."""
 
 
 def choose_reranker(

@@ -29,12 +29,14 @@ from engrams.prompts import load, quote
 
 _LOG = logging.getLogger(__name__)
 VOTES = 2
+"""Rankings that the model is asked for; a memory counts that all of them name."""
 _CONTEXT = 8000
 """Characters of a turn's query, which the last user text leads.
 
 Of a longer query the tail is shown.
 """
 _SESSIONS = 1000
+"""Sessions whose judgements are remembered."""
 _ANSWER_TOKENS = 512
 
 
@@ -52,41 +54,47 @@ class RelevanceJudgementStatus(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class RelevanceJudgementRequest:
-    """Turn to judge; ``candidates``: (id, text); ``session``: unique over owners."""
+    """Turn whose candidates are to be judged."""
 
     session: str
+    """Name of the session, unique over all owners."""
     query: str
     candidates: tuple[tuple[str, str], ...]
+    """Id and text of each candidate."""
     topic_changed: bool = False
     opted_out: bool = False
+    """True: the caller wants no judgement."""
     seconds: float = 30.0
+    """Time for all votes together."""
 
 
 @dataclass(frozen=True, slots=True)
 class RelevanceJudgement:
-    """Judgement of the chat model on which memories help with a turn.
-
-    Unless ``ran``, they are those last verified that are still candidates.
-    """
+    """Judgement of the chat model on which memories help with a turn."""
 
     status: RelevanceJudgementStatus
     ids: tuple[str, ...] = ()
+    """Memories that help. Unless ``status`` is ``ran``: those verified last that are candidates."""
 
 
 @dataclass(frozen=True, slots=True)
 class RelevanceJudgementSchedule:
-    """Judge ``every`` turns at most ``limit`` memories; ``backoff``: seconds after failures."""
+    """When the model is asked, and for how much."""
 
     every: int = 3
+    """Turns of a session from one judgement to the next."""
     limit: int = 5
+    """Memories that one judgement may choose."""
     backoff: float = 30.0
+    """Seconds without a question after a failure."""
 
 
 @dataclass(frozen=True, slots=True)
 class _RankingVote:
-    """One ranking by the model: positions of candidates, most helpful first."""
+    """One ranking by the model."""
 
-    places: tuple[int, ...]
+    indexes: tuple[int, ...]
+    """Indexes of candidates, most helpful first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,8 +111,11 @@ _Ballot: TypeAlias = _RankingVote | _FailedVote
 @dataclass(slots=True)
 class _SessionJudgement:
     turn: int = 0
+    """Number of the session's last turn, from 1."""
     judged: int = 0
+    """Turn of its last judgement. 0: there was none."""
     verified: tuple[str, ...] = ()
+    """Ids of the memories that this judgement chose."""
 
 
 class ListwiseReranker:
@@ -178,7 +189,7 @@ class ListwiseReranker:
             return nothing
         votes = [ballot for ballot in ballots if isinstance(ballot, _RankingVote)]
         consensus = _find_consensus(votes)
-        scores = {index: 0.25 for vote in votes for index in vote.places}
+        scores = {index: 0.25 for vote in votes for index in vote.indexes}
         scores |= {
             index: 1.0 - 0.5 * order / len(request.texts) for order, index in enumerate(consensus)
         }
@@ -290,8 +301,8 @@ class ListwiseReranker:
             )
             match ballot:
                 case _RankingVote():
-                    ballots.append(_RankingVote(tuple(order[index] for index in ballot.places)))
-                    if not ballot.places:
+                    ballots.append(_RankingVote(tuple(order[index] for index in ballot.indexes)))
+                    if not ballot.indexes:
                         break
                 case _FailedVote():
                     ballots.append(ballot)
@@ -373,8 +384,10 @@ def _answer_schema(count: int) -> dict[str, Any]:
 def _find_consensus(votes: Sequence[_RankingVote]) -> list[int]:
     """Return the indexes that every vote names, by mean rank."""
     agreed = (
-        set(votes[0].places).intersection(*(vote.places for vote in votes[1:])) if votes else set()
+        set(votes[0].indexes).intersection(*(vote.indexes for vote in votes[1:]))
+        if votes
+        else set()
     )
     return sorted(
-        agreed, key=lambda index: (sum(vote.places.index(index) for vote in votes), index)
+        agreed, key=lambda index: (sum(vote.indexes.index(index) for vote in votes), index)
     )

@@ -11,9 +11,10 @@ from engrams.frozen_data import dataclass
 
 @dataclass(frozen=True, slots=True)
 class SchemaMigration:
-    """Step of the schema; ``number``: the ``user_version`` after it."""
+    """Step of the schema."""
 
     number: int
+    """The database's ``user_version`` after the step."""
     name: str
     script: str
 

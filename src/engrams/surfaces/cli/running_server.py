@@ -13,15 +13,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class RunningServer:
-    """Address of a running server, and the models of its own.
-
-    ``models``: its embedder's provider and model, and its upstream. ``is_alike``: they are those of
-    the settings.
-    """
+    """Address and models of a running server."""
 
     url: str
     models: tuple[str, ...]
+    """Provider and model of its embedder, and its upstream."""
     is_alike: bool
+    """The settings have the same models."""
 
 
 def find_server(settings: Settings) -> RunningServer | None:

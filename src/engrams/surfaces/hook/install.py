@@ -24,19 +24,22 @@ _CLAUDE_EVENTS = ("SessionStart", "UserPromptSubmit", "Stop", "PreCompact", "Ses
 
 @dataclass(frozen=True, slots=True)
 class AgentHookLocation:
-    """Settings file and format of one coding agent's hooks.
-
-    ``home``: the variable that moves its folder, and the folder in the user's home. ``user_file``
-    lies in that folder, ``project_file`` in a project. ``entry``: an event's entry for a command.
-    """
+    """Settings file and format of one coding agent's hooks."""
 
     title: str
+    """Name of the agent, for people."""
     home: tuple[str, str]
+    """Variable that moves the agent's folder, and this folder in the user's home."""
     user_file: str
+    """Path below the agent's folder."""
     project_file: str
+    """Path below a project's folder."""
     events: tuple[str, ...] = ()
+    """Events that the hook answers, as the agent calls them."""
     entry: Callable[[str, str], dict[str, Any]] | None = None
+    """Makes the entry of an event for a command."""
     frame: Mapping[str, Any] | None = None
+    """Members of a new file beside the hooks."""
 
     def file(self, project: Path | None) -> Path:
         """Return the file to change: the user's, or a project's."""

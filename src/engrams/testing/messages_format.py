@@ -37,8 +37,8 @@ def to_events(speech: ScriptedExchange) -> Iterator[dict[str, Any]]:
     yield {"type": "ping"}
     for index, block in enumerate(_blocks(speech)):
         text = block["type"] == "text"
-        empty: dict[str, Any] = {"text": ""} if text else {"input": {}}
-        yield {"type": "content_block_start", "index": index, "content_block": block | empty}
+        empty_fields: dict[str, Any] = {"text": ""} if text else {"input": {}}
+        yield {"type": "content_block_start", "index": index, "content_block": block | empty_fields}
         for piece in split_words(block["text"] if text else json.dumps(block["input"])):
             delta = (
                 {"type": "text_delta", "text": piece}

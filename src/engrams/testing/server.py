@@ -490,12 +490,12 @@ class _ScriptedHandler(BaseHTTPRequestHandler):
 
     def _send_head(self, status: int, headers: Mapping[str, str], body: bytes) -> None:
         """Send head and body in one write, so no client waits."""
-        sent = {**headers, "x-request-id": f"req-{len(self.server.model.requests)}"}
+        sent_headers = {**headers, "x-request-id": f"req-{len(self.server.model.requests)}"}
         if self.server.model.version:
-            sent["server"] = self.server.model.version
+            sent_headers["server"] = self.server.model.version
         lines = [
             f"HTTP/1.1 {status} {_PHRASES.get(status, '')}",
-            *(f"{name}: {value}" for name, value in sent.items()),
+            *(f"{name}: {value}" for name, value in sent_headers.items()),
             "",
             "",
         ]

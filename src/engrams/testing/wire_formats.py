@@ -124,8 +124,8 @@ def embeddings_body(request: ReceivedModelRequest, dimension: int) -> dict[str, 
         if isinstance(inputs, str) or (inputs and isinstance(inputs[0], int))
         else list(inputs)
     )
-    wanted = request.body.get("dimensions")
-    size = wanted if isinstance(wanted, int) and wanted > 0 else dimension
+    dimensions = request.body.get("dimensions")
+    size = dimensions if isinstance(dimensions, int) and dimensions > 0 else dimension
     vectors = [hash_vector(text if isinstance(text, str) else repr(text), size) for text in texts]
     tokens = sum(len(str(text).split()) for text in texts)
     if request.route == "embed":
@@ -321,8 +321,10 @@ def _response_events(speech: ScriptedExchange) -> Iterator[dict[str, Any]]:
     yield {"type": "response.created", "response": _response_body(speech, "in_progress")}
     yield {"type": "response.in_progress", "response": _response_body(speech, "in_progress")}
     for index, item in enumerate(_output_items(speech, "completed")):
-        empty: dict[str, Any] = {"content": []} if item["type"] == "message" else {"arguments": ""}
-        opened = item | {"status": "in_progress"} | empty
+        empty_fields: dict[str, Any] = (
+            {"content": []} if item["type"] == "message" else {"arguments": ""}
+        )
+        opened = item | {"status": "in_progress"} | empty_fields
         yield {"type": "response.output_item.added", "output_index": index, "item": opened}
         location = {"output_index": index, "item_id": item["id"]}
         if item["type"] == "message":

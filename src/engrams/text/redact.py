@@ -20,22 +20,22 @@ def redact(text: str, words: Sequence[str]) -> str:
 
 
 def redact_short(text: str, words: Sequence[str]) -> str:
-    """Replace words of few characters where they are told from others.
+    """Replace short words, where they hardly stand by chance.
 
-    Those of letters and digits, or of several parts, wherever they stand; others where they are all
-    that a line says.
+    A word of letters and digits, or of several parts, is replaced everywhere; any other only where
+    it is a whole line.
     """
     for word in words:
         if word in text:
-            alone = re.compile(rf"(?m)^([\s>*+-]*){re.escape(word)}(?=\s*$)")
-            text = (_pattern(word) if is_telling(word) else alone).sub(
+            whole_line = re.compile(rf"(?m)^([\s>*+-]*){re.escape(word)}(?=\s*$)")
+            text = (_pattern(word) if is_telling(word) else whole_line).sub(
                 REMOVED if is_telling(word) else rf"\1{REMOVED}", text
             )
     return text
 
 
 def is_telling(word: str) -> bool:
-    """Return True for words that hardly stand anywhere by chance."""
+    """Return True for words that hardly stand in a text by chance."""
     return any(map(str.isalpha, word)) and (any(map(str.isdigit, word)) or len(word.split()) > 1)
 
 

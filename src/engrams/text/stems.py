@@ -107,8 +107,8 @@ _lock = Lock()
 
 def _invert(table: dict[str, str], split: bool) -> dict[str, frozenset[str]]:
     names_of: dict[str, set[str]] = {}
-    for name, listed in table.items():
-        for symbol in listed.split() if split else listed:
+    for name, symbols in table.items():
+        for symbol in symbols.split() if split else symbols:
             names_of.setdefault(symbol, set()).add(name)
     return {symbol: frozenset(names) for symbol, names in names_of.items()}
 

@@ -48,22 +48,23 @@ def _strip_tags(text: str) -> str:
     tags = [(m.start(), m.end(), bool(m[1]), m[2].lower()) for m in _TAG.finditer(text)]
     if not tags:
         return text
-    closed = {name: at for at, _, closing, name in tags if closing}
+    last_closing = {name: start for start, _, closing, name in tags if closing}
     code = [match.span() for match in _CODE.finditer(text)] if "`" in text else []
     pieces: list[str] = []
-    last = 0
-    inside = ""
-    for at, end, closing, name in tags:
-        if inside:
-            if closing and name == inside:
-                last = end
-                inside = ""
+    kept_until = 0
+    open_tag = ""
+    for start, end, closing, name in tags:
+        if open_tag:
+            if closing and name == open_tag:
+                kept_until = end
+                open_tag = ""
             continue
-        while code and code[0][1] <= at:
+        while code and code[0][1] <= start:
             code.pop(0)
         if not closing and (
-            name in _CUT or (closed.get(name, -1) > at and not (code and code[0][0] < at))
+            name in _CUT
+            or (last_closing.get(name, -1) > start and not (code and code[0][0] < start))
         ):
-            pieces.append(text[last:at])
-            inside = name
-    return "".join(pieces) if inside else "".join((*pieces, text[last:]))
+            pieces.append(text[kept_until:start])
+            open_tag = name
+    return "".join(pieces) if open_tag else "".join((*pieces, text[kept_until:]))

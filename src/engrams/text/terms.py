@@ -186,14 +186,14 @@ def find_forms(text: str, context: str = "") -> QueryTermStems:
     forms: dict[str, tuple[str, ...]] = {}
     common = set()
     for word in _latin_words(fold(text)):
-        own = _stem(word)
+        own_stem = _stem(word)
         if languages and is_frequent(word, languages):
-            common.add(own)
+            common.add(own_stem)
             continue
         if other_stems := tuple(
-            stem for stem in stem_all(word, languages or LANGUAGES) if stem != own
+            stem for stem in stem_all(word, languages or LANGUAGES) if stem != own_stem
         ):
-            forms[own] = tuple(dict.fromkeys((*forms.get(own, ()), *other_stems)))
+            forms[own_stem] = tuple(dict.fromkeys((*forms.get(own_stem, ()), *other_stems)))
     return QueryTermStems(forms, frozenset(common), sure=languages is not None)
 
 

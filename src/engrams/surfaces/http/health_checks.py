@@ -98,10 +98,10 @@ def router(
             return to_problem(snapshot.error)
         if not snapshot.disk["ok"]:
             free_bytes = snapshot.disk["free_bytes"]
-            full = StoreError(
+            disk_error = StoreError(
                 f"The disk is full: {free_bytes:,} bytes are left.", hint="Make room on it."
             )
-            return to_problem(full)
+            return to_problem(disk_error)
         return JSONResponse({"ready": True})
 
     return routes
@@ -232,8 +232,8 @@ def _run_checks(
     }
     checks["models"] = {"ok": reachable is not None and all(reachable.values()), **servers}
     for name in ("audit", "safety", "feedback"):
-        lost = getattr(request.app.state, name).lost
-        checks[name] = {"ok": lost == 0, "lost": lost}
+        lost_events = getattr(request.app.state, name).lost
+        checks[name] = {"ok": lost_events == 0, "lost": lost_events}
     return checks
 
 
@@ -245,8 +245,8 @@ def _check_disk(settings: Settings) -> dict[str, Json]:
     path = Path(url).absolute() if url else settings.home.expanduser().absolute()
     while not path.exists() and path != path.parent:
         path = path.parent
-    free = shutil.disk_usage(path).free
-    return {"ok": free >= _MIN_FREE_BYTES, "free_bytes": free}
+    free_bytes = shutil.disk_usage(path).free
+    return {"ok": free_bytes >= _MIN_FREE_BYTES, "free_bytes": free_bytes}
 
 
 def _is_reachable(url: str) -> bool:

@@ -68,8 +68,10 @@ def _explain_fault(fault: Mapping[str, Any], fields: Sequence[str]) -> str:
     name = str(fault["loc"][-1])
     match fault["type"]:
         case "extra_forbidden" if len(fault["loc"]) == _TOP_LEVEL:
-            ours = next((field for field in _FOREIGN_FIELDS.get(name, ()) if field in fields), "")
-            tip = f"Did you mean {ours}?" if ours else suggest(name, list(fields))
+            own_field = next(
+                (field for field in _FOREIGN_FIELDS.get(name, ()) if field in fields), ""
+            )
+            tip = f"Did you mean {own_field}?" if own_field else suggest(name, list(fields))
             sentences = (
                 f"{location} is no field of this request.",
                 tip,

@@ -173,8 +173,10 @@ class VaultFolder:
                     continue
                 if not is_text(name):
                     if unusable is not None:
-                        shown = f"{folder}/{name}".encode("utf-8", "backslashreplace").decode()
-                        unusable.append(shown)
+                        printable_path = f"{folder}/{name}".encode(
+                            "utf-8", "backslashreplace"
+                        ).decode()
+                        unusable.append(printable_path)
                     continue
                 if entry.is_dir(follow_symlinks=False):
                     stack.append(f"{folder}/{name}")

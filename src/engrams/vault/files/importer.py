@@ -138,10 +138,10 @@ class VaultFileImporter:
     ) -> None:
         """Store the changes of many files at once; where that fails, one by one."""
         edits = FileEditBuilder(run, owner).build(files)
-        together, alone = split_overlapping(edits)
+        combinable, separate = split_overlapping(edits)
         try:
             for exact in (True, False):
-                self._store(run, owner, [edit for edit in together if edit.exact is exact])
+                self._store(run, owner, [edit for edit in combinable if edit.exact is exact])
         except EngramsError as problem:
             if len(edits) == 1:
                 run.add_problem(edits[0].file.path, problem.message)
@@ -149,7 +149,7 @@ class VaultFileImporter:
             for edit in edits:
                 self._apply_step(run, owner, [edit.file])
             return
-        for edit in alone:
+        for edit in separate:
             self._apply_step(run, owner, [edit.file])
 
     def _store(self, run: FileImportRun, owner: Scope, edits: Sequence[FileEditEffects]) -> None:

@@ -37,7 +37,7 @@ def make_message(notes: Mapping[str, Any], paths: Sequence[str], title: str = ""
         _name_subject(path, notes[path]): notes[path] for path in paths if notes.get(path)
     }
     counts = Counter(str(note.get("does", "change")) for note in named_notes.values())
-    counted = ", ".join(f"{_to_line(action)} {count}" for action, count in counts.items())
+    summary = ", ".join(f"{_to_line(action)} {count}" for action, count in counts.items())
     scopes = sorted({str(note["scope"]) for note in named_notes.values() if note.get("scope")})
     suffix = ""
     if scopes:
@@ -55,7 +55,7 @@ def make_message(notes: Mapping[str, Any], paths: Sequence[str], title: str = ""
         {_to_line(note["session"]) for note in named_notes.values() if note.get("session")}
     )
     trailers = [f"Session: {session}" for session in sessions[:_MAX_LINES]]
-    parts = ((title or counted or "Begin") + suffix, "\n".join(body), "\n".join(trailers))
+    parts = ((title or summary or "Begin") + suffix, "\n".join(body), "\n".join(trailers))
     return "\n\n".join(filter(None, parts)) + "\n"
 
 

@@ -238,8 +238,8 @@ class DreamRunner:
     def _read_notes(self, owner: Scope, today: date, days: int) -> str:
         """Read the notes of the last days, oldest first, as one text."""
         notes = []
-        for back in range(days - 1, -1, -1):
-            data = self._deps.disk.read(daily_path(owner, today - timedelta(days=back)))
+        for days_back in range(days - 1, -1, -1):
+            data = self._deps.disk.read(daily_path(owner, today - timedelta(days=days_back)))
             if data and data.strip():
                 notes.append(data.decode("utf-8", "replace").strip())
         return "\n\n".join(notes)

@@ -56,7 +56,10 @@ class DreamSchedule:
         today = now.date()
         disk = self._deps.disk
         days = (today - self._last_day(owner, today)).days
-        stats = [disk.stat(daily_path(owner, today - timedelta(days=back))) for back in range(days)]
+        stats = [
+            disk.stat(daily_path(owner, today - timedelta(days=days_back)))
+            for days_back in range(days)
+        ]
         notes = [stat for stat in stats if stat is not None]
         if section.dream_files and len(notes) >= section.dream_files:
             return True

@@ -158,8 +158,8 @@ class NoteSearchIndexer:
         pieces = self._make_pieces(path, owner, data.decode("utf-8", "replace"), stored_ids)
         if pieces.puts:
             # Noted before: chunks that a kill leaves unnoted would tell for ever what they hold.
-            begun = [put.record.id for put in pieces.puts]
-            notes[path] = {**indexed, "ids": stored_ids, BEGUN: begun}
+            new_ids = [put.record.id for put in pieces.puts]
+            notes[path] = {**indexed, "ids": stored_ids, BEGUN: new_ids}
             self._save_notes(notes)
         self._store_pieces(path, owner, pieces)
         return pieces

@@ -69,12 +69,12 @@ def _join_parts(parts: Sequence[_Part]) -> TextChunk:
 def _split_line(line: str, count_tokens: Callable[[str], int], size: int) -> Iterator[str]:
     """Split a line into parts of at most ``size`` tokens, at blanks."""
     while count_tokens(line) > size:
-        cut = max(1, len(line) * size // count_tokens(line))
-        while cut > 1 and count_tokens(line[:cut]) > size:
-            cut = cut * 9 // 10
-        blank = line.rfind(" ", cut // 2, cut)
+        cut_index = max(1, len(line) * size // count_tokens(line))
+        while cut_index > 1 and count_tokens(line[:cut_index]) > size:
+            cut_index = cut_index * 9 // 10
+        blank = line.rfind(" ", cut_index // 2, cut_index)
         if blank > 0:
-            cut = blank
-        yield line[:cut]
-        line = line[cut:]
+            cut_index = blank
+        yield line[:cut_index]
+        line = line[cut_index:]
     yield line

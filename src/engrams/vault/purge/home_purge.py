@@ -79,15 +79,15 @@ class HomeFilePurger:
     def look(self, order: PurgeOrder, live: LiveWords) -> tuple[PurgePlaceCheck, ...]:
         """Look for purged words in the bytes of every file."""
         search = PurgedWordSearcher(order.words, order.short)
-        looked = Counter[str]()
+        checked_counts = Counter[str]()
         needles = dict[str, dict[str, set[bytes]]]()  # by place, then by file
         for path, place_name in self._files.iter_files():
-            looked[place_name] += 1
+            checked_counts[place_name] += 1
             matches = self._find_in(path, place_name, search)
             if matches is None or matches:
                 # A file that cannot be read counts as one that may hold the words.
                 needles.setdefault(place_name, {})[self._files.show(path)] = matches or set()
-        looked[GIT], in_git = GitHistoryScanner(self._deps.paths.vault).look(search)
+        checked_counts[GIT], in_git = GitHistoryScanner(self._deps.paths.vault).look(search)
         if in_git:
             needles[GIT] = in_git
         words = {
@@ -102,7 +102,7 @@ class HomeFilePurger:
         }
         checks = [
             _make_check(place_name, count, needles.get(place_name, {}), purged_needles)
-            for place_name, count in looked.items()
+            for place_name, count in checked_counts.items()
         ]
         return (*checks, *self._look_at_remote())
 
@@ -200,5 +200,5 @@ def _make_check(
     ]
     if not remaining:
         return PurgePlaceCheck(place_name, looked)
-    shown = ", ".join(remaining[:_SHOWN]) + (" …" if len(remaining) > _SHOWN else "")
-    return PurgePlaceCheck(place_name, looked, len(remaining), f"{ADVICE[place_name]} ({shown})")
+    examples = ", ".join(remaining[:_SHOWN]) + (" …" if len(remaining) > _SHOWN else "")
+    return PurgePlaceCheck(place_name, looked, len(remaining), f"{ADVICE[place_name]} ({examples})")

@@ -54,8 +54,8 @@ class UploadPurger:
         remaining = [
             upload_id for upload_id, words in words_by_upload.items() if words - words_in_use
         ]
-        shown = ", ".join(remaining[:_SHOWN])
-        advice = f"Drop these imports. ({shown})" if remaining else ""
+        examples = ", ".join(remaining[:_SHOWN])
+        advice = f"Drop these imports. ({examples})" if remaining else ""
         return (
             *self._home.look(order, live),
             PurgePlaceCheck("files to be imported", len(words_by_upload), len(remaining), advice),

@@ -92,7 +92,7 @@ def router(settings: Settings) -> APIRouter:
             counts = {kind: dict(states) for kind, states in work["jobs"].items()}
         else:
             counts = _count_own_jobs(caller)
-        listed = _list_own_jobs(caller, state, limit) if state else []
+        shown_jobs = _list_own_jobs(caller, state, limit) if state else []
         return JobListResponse(
             jobs=counts,
             lag_seconds=work["lag_seconds"] if caller.is_admin else _own_lag(caller),
@@ -102,7 +102,7 @@ def router(settings: Settings) -> APIRouter:
                 )
                 for job in _list_own_jobs(caller, ["dead"])
             ],
-            items=[_to_job(job, caller.engine.inspect.describe_job(job)) for job in listed],
+            items=[_to_job(job, caller.engine.inspect.describe_job(job)) for job in shown_jobs],
             pace=ModelLatencyResponse(**work["pace"]),
             queue_seconds=work["queue_seconds"] if caller.is_admin else 0.0,
             judge=work["judge"],
@@ -111,12 +111,12 @@ def router(settings: Settings) -> APIRouter:
     @routes.post("/jobs/retry", responses=error_responses(404))
     def retry(body: requests.JobRetryRequest, caller: AnyCaller) -> JobRetryResponse:
         """Queue failed jobs again."""
-        own = {job.id for job in _list_own_jobs(caller, ["dead"])}
-        if any(job_id not in own for job_id in body.ids):
+        failed_ids = {job.id for job in _list_own_jobs(caller, ["dead"])}
+        if any(job_id not in failed_ids for job_id in body.ids):
             raise NotFoundError(
                 "There is no failed job of that id here.", hint="GET /v1/jobs lists them."
             )
-        chosen = body.ids or sorted(own)
+        chosen = body.ids or sorted(failed_ids)
         return JobRetryResponse(retried=caller.engine.retry(chosen) if chosen else 0)
 
     return routes
@@ -127,10 +127,10 @@ def _list_own_jobs(caller: IdentifiedCaller, states: list[State], limit: int = _
     # Mostly those that are wanted are among the last ones of everybody.
     for batch_size in sorted({min(_FIRST_BATCH * limit, _ALL), _ALL}):
         jobs = caller.engine.inspect.jobs(tuple(states), batch_size)
-        own = [job for job in jobs if _is_own(job, caller)]
-        if len(own) >= limit or len(jobs) < batch_size:
+        own_jobs = [job for job in jobs if _is_own(job, caller)]
+        if len(own_jobs) >= limit or len(jobs) < batch_size:
             break
-    return own[:limit]
+    return own_jobs[:limit]
 
 
 def _own_lag(caller: IdentifiedCaller) -> float:

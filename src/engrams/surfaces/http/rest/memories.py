@@ -132,22 +132,22 @@ def _add_memory_routes(routes: APIRouter, settings: Settings) -> None:
         A new text also reaches what was said (`sources`). With If-Match only while it still has
         that version.
         """
-        sent = body.sent_fields()
-        if "meta" in sent:
-            requests.check_meta(sent["meta"], settings.limits.meta_bytes)
+        sent_fields = body.sent_fields()
+        if "meta" in sent_fields:
+            requests.check_meta(sent_fields["meta"], settings.limits.meta_bytes)
         record = caller.engine.get(id, scope=caller.owner)
         if if_match and not matches_etag(if_match, record.version):
             return _version_problem(ConflictError())
         report = (
             caller.engine.preview([record.id], "edit", caller.owner)
-            if sent.get("text", record.text) != record.text
+            if sent_fields.get("text", record.text) != record.text
             else None
         )
         try:
             edited = caller.engine.edit(
                 record.id,
                 scope=caller.owner,
-                fields=sent,
+                fields=sent_fields,
                 expect=record.version,
                 reason=body.reason,
             )

@@ -143,14 +143,14 @@ class MemoryEditRequest(RequestBody):
     def sent_fields(self) -> dict[str, Any]:
         """Return the fields sent. InputError: none, or null where not allowed."""
         sent = {name: getattr(self, name) for name in self.model_fields_set if name != "reason"}
-        empty = sorted(
+        emptied = sorted(
             name
             for name, value in sent.items()
             if value is None and name not in ("valid_from", "valid_to")
         )
-        if empty or not sent:
+        if emptied or not sent:
             raise InputError(
-                f"{', '.join(empty) or 'The edit'} is empty.",
+                f"{', '.join(emptied) or 'The edit'} is empty.",
                 hint="Send the fields that are to change, with their new values.",
             )
         return sent

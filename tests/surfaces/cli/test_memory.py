@@ -378,7 +378,15 @@ def test_explain_answers_why(engrams: Any) -> None:
     assert narrowed["hits"][0]["text"] == "The piano is out of tune"
     shown = engrams("explain", "what does Bruno eat?", "--limit", "1", "--json").json
     assert set(shown) == {"hits", "abstain", "trace"}
-    assert set(shown["trace"]) == {"query", "understood", "stages", "rows", "notes", "path"}
+    assert set(shown["trace"]) == {
+        "query",
+        "understood",
+        "stages",
+        "rows",
+        "notes",
+        "path",
+        "missing",
+    }
     assert any(row["dropped"] for row in shown["trace"]["rows"])
 
 

@@ -47,6 +47,16 @@ def metadata(wheel: zipfile.ZipFile) -> Message:
     )
 
 
+def test_a_package_requires_the_libraries_of_the_core(tmp_path: Path) -> None:
+    """Whoever installs the wheel without an extra gets all that the core imports."""
+    wheel = build_wheel(tmp_path, "https://git.example/team/engrams.git")
+    requirements = metadata(wheel).get_all("Requires-Dist", [])
+    core = [re.split(r"[^\w-]", text)[0] for text in requirements if "extra ==" not in text]
+    assert {"apsw", "httpx2", "numpy", "pydantic", "pystemmer", "pyyaml", "typer"} <= {
+        name.lower() for name in core
+    }
+
+
 def test_a_package_says_who_and_where(tmp_path: Path) -> None:
     """The wheel names its authors, its addresses and known classifiers;
     no link or picture of its description is relative.

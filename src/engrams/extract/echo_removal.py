@@ -34,7 +34,7 @@ def fingerprint_pieces(text: str) -> frozenset[str]:
 
 
 def remove_echoes(text: str, echoes: Collection[str]) -> str:
-    """Remove the lines and sentences whose prompt_fingerprints are among ``echoes``.
+    """Remove the lines and sentences whose fingerprints are among ``echoes``.
 
     Empty if nothing else was in the text.
     """
@@ -52,7 +52,7 @@ def remove_echoes(text: str, echoes: Collection[str]) -> str:
 
 
 def find_echoes(text: str, prompt_fingerprints: Collection[str]) -> tuple[str, ...]:
-    """Return those prompt_fingerprints that pieces of the text have, sorted."""
+    """Return those fingerprints that pieces of the text have, sorted."""
     if not prompt_fingerprints or len(text) > _MAX_CHARACTERS:
         return ()
     return tuple(sorted(fingerprint_pieces(text) & set(prompt_fingerprints)))

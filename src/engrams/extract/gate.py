@@ -179,7 +179,7 @@ def _find_refusal(text: str, min_words: int) -> str:
 
 
 def _read_echoes(record: Record) -> Collection[str]:
-    """Return the prompt_fingerprints of memory that a message repeats, as marked when it was stored."""
+    """Return the fingerprints of memory that a message repeats, as marked when it was stored."""
     marks = record.meta.get("echo")
     if not isinstance(marks, list | tuple):
         return ()

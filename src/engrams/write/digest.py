@@ -189,7 +189,7 @@ def _commit(
 
 
 def _with_saved_answers(task: LearningTask, deps: WriteDeps) -> WriteDeps:
-    """Return the write_deps with a model whose answers the job keeps until they are stored."""
+    """Return the dependencies with a model whose answers the job keeps until they are stored."""
     if deps.chat is None:
         return deps
     record_ids = [record.id for record in task.records]

@@ -1,4 +1,4 @@
-"""Arguments of ``ingest.add``: the turns to store, and its write_deps."""
+"""Arguments of ``ingest.add``: the turns to store, and its dependencies."""
 
 from __future__ import annotations
 

@@ -18,7 +18,7 @@ from engrams.text.text_caches import text_cache
 
 _MAX_OWNERS = 1000
 _MAX_OF_OWNER = 2000
-"""Owners, and prompt_fingerprints of each, kept at most; the oldest go first."""
+"""Owners, and fingerprints of each, kept at most; the oldest go first."""
 _TURN_PREFIX = "turn:"
 """Marks the id of a message: a user may say it again, and that is news."""
 
@@ -45,7 +45,7 @@ class InjectedContextFingerprints:
             self._tell_peers(scope.owner.key, ids)
 
     def find_shared(self, record: Record, store: RecordStore) -> tuple[str, ...]:
-        """Return prompt_fingerprints that a turn shares with injected, still active memory."""
+        """Return fingerprints that a turn shares with injected, still active memory."""
         with self._lock:
             injected = dict(self._owners.get(record.scope.owner.key, ()))
         if not injected or record.kind not in (Kind.TURN, Kind.EXCHANGE):
@@ -62,7 +62,7 @@ class InjectedContextFingerprints:
         return tuple(mark for mark in shared if _is_echo(injected[mark], record.role, active_ids))
 
     def _keep(self, owner_key: str, ids: Mapping[str, str]) -> None:
-        """Keep prompt_fingerprints of an owner. ``ids``: of memories, by fingerprint."""
+        """Keep fingerprints of an owner. ``ids``: of memories, by fingerprint."""
         with self._lock:
             of_owner = self._owners.setdefault(owner_key, OrderedDict())
             self._owners.move_to_end(owner_key)

@@ -50,7 +50,7 @@ def test_its_package() -> None:
     there.
     """
     package = json.loads((CLIENT / "package.json").read_text("utf-8"))
-    assert "write_deps" not in package and package["version"] == __version__
+    assert "dependencies" not in package and package["version"] == __version__
     assert [
         path
         for each in package["exports"].values()

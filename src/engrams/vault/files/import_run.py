@@ -14,7 +14,7 @@ from engrams.vault.files.vault_paths import find_scope
 
 @dataclass(slots=True)
 class FileImportRun:
-    """One import of changed files: its write_deps, cause and report."""
+    """One import of changed files: its dependencies, cause and report."""
 
     deps: VaultDeps
     cause: FileChangeCause

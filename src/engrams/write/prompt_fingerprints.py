@@ -1,7 +1,7 @@
 """Fingerprints of memory injected into prompts, to recognise its echo.
 
 The processes of a server share them. A turn that echoes some of it is stored with the shared
-prompt_fingerprints, and extraction, in any process, leaves those pieces out.
+fingerprints, and extraction, in any process, leaves those pieces out.
 """
 
 from __future__ import annotations

@@ -79,7 +79,7 @@ class RelevanceJudgement:
 
 @dataclass(frozen=True, slots=True)
 class RelevanceJudgementSchedule:
-    """When the model is asked, and for how much."""
+    """Schedule of the questions to the model."""
 
     every: int = 3
     """Turns of a session from one judgement to the next."""

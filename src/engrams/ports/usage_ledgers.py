@@ -42,6 +42,14 @@ class ModelUsageLedger(Protocol):
         """Return the seconds of a model's last answers: at most 50, oldest first."""
         ...
 
+    def count_mistakes(self, model: str, numbers: Mapping[str, int]) -> None:
+        """Add to the mistakes of a model, by reason; they count since the home began."""
+        ...
+
+    def load_mistakes(self, model: str) -> Mapping[str, int]:
+        """Return the mistakes of a model by reason."""
+        ...
+
     def save_server_form(self, address: str, form: Mapping[str, Json]) -> None:
         """Store the form of request that a model server takes.
 

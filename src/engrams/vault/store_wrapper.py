@@ -108,6 +108,8 @@ class ForwardingStore:
         self.record_pace = store.record_pace
         self.count_requests = store.count_requests
         self.load_pace = store.load_pace
+        self.count_mistakes = store.count_mistakes
+        self.load_mistakes = store.load_mistakes
         self.save_server_form = store.save_server_form
         self.load_server_form = store.load_server_form
         self.load = store.load

@@ -184,7 +184,7 @@ def _commit(
             repeatable=deps.chat is None,
         )
     )
-    _log_mistakes(digest.decisions)
+    _count_mistakes(digest.decisions, deps)
     return digest
 
 
@@ -264,14 +264,17 @@ def _renew_lease(job: Job, deps: WriteDeps) -> bool:
     return deps.store.renew(job.lease, until)
 
 
-def _log_mistakes(decisions: Sequence[StageDecision]) -> None:
-    """Log what a model got wrong, by reason and without any text."""
+def _count_mistakes(decisions: Sequence[StageDecision], deps: WriteDeps) -> None:
+    """Count and log what a model got wrong, by reason and without any text."""
+    if deps.chat is None:
+        return
     counts = Counter(
         decision.reason.partition(":")[0]
         for decision in decisions
         if decision.stage in ("extract", "reconcile") and decision.verdict in _MISTAKES
     )
     if counts:
+        deps.store.count_mistakes(deps.chat.name, counts)
         _log.warning(
             "answers of the model: %s",
             ", ".join(f"{number} × {reason}" for reason, number in counts.items()),

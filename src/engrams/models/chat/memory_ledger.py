@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections import Counter
 from collections.abc import Mapping
 
 from engrams.core import Json
@@ -18,6 +19,7 @@ class InMemoryModelUsageLedger:
         self._lock = threading.Lock()
         self._days: dict[str, tuple[int, int]] = {}
         self._paces: dict[str, tuple[float, ...]] = {}
+        self._mistakes: dict[str, Counter[str]] = {}
         self._forms: dict[str, Mapping[str, Json]] = {}
 
     def spend(self, day: str, calls: int, tokens: int) -> tuple[int, int]:
@@ -38,6 +40,16 @@ class InMemoryModelUsageLedger:
     def load_pace(self, model: str) -> tuple[float, ...]:
         """Return the seconds of a model's last answers, oldest first."""
         return self._paces.get(model, ())
+
+    def count_mistakes(self, model: str, numbers: Mapping[str, int]) -> None:
+        """Add to the mistakes of a model, by reason."""
+        with self._lock:
+            self._mistakes.setdefault(model, Counter()).update(numbers)
+
+    def load_mistakes(self, model: str) -> Mapping[str, int]:
+        """Return the mistakes of a model by reason."""
+        with self._lock:
+            return dict(self._mistakes.get(model, {}))
 
     def save_server_form(self, address: str, form: Mapping[str, Json]) -> None:
         """Store the form of request that a server takes."""

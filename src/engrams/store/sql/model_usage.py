@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from datetime import date, datetime, timedelta
 
@@ -19,6 +20,8 @@ from engrams.store.sql.row_conversion import decode_json, encode_json
 _DAYS_KEPT = 8
 _PACES_KEPT = 50
 """Times of answers that are kept for a model."""
+_REASONS_KEPT = 50
+"""Reasons of mistakes that are counted for a model, the most frequent ones."""
 _WINDOW_KEPT: Mapping[RequestWindow, timedelta] = {
     "minute": timedelta(minutes=2),
     "day": timedelta(days=_DAYS_KEPT),
@@ -88,6 +91,20 @@ def load_pace(connection: SqlConnection, model: str) -> tuple[float, ...]:
     """Return the seconds of a model's last answers, oldest first."""
     row = fetch_first(connection, "load_state", "", f"pace {model}")
     return () if row is None else tuple(decode_json(row[1])["seconds"])
+
+
+def count_mistakes(connection: SqlConnection, model: str, numbers: Mapping[str, int]) -> None:
+    """Add to the mistakes of a model, as a state of no owner."""
+    total = Counter(load_mistakes(connection, model))
+    total.update(numbers)
+    most_frequent = dict(total.most_common(_REASONS_KEPT))
+    execute(connection, "save_state", "", f"mistakes {model}", 1, encode_json(most_frequent))
+
+
+def load_mistakes(connection: SqlConnection, model: str) -> Mapping[str, int]:
+    """Return the mistakes of a model by reason."""
+    row = fetch_first(connection, "load_state", "", f"mistakes {model}")
+    return {} if row is None else dict(decode_json(row[1]))
 
 
 def save_server_form(connection: SqlConnection, address: str, form: Mapping[str, Json]) -> None:

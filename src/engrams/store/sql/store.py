@@ -287,6 +287,13 @@ class SqlStore:
         with self._database.asking(None) as connection:
             return model_usage.load_pace(connection, model)
 
+    def count_mistakes(self, model: str, numbers: Mapping[str, int]) -> None:
+        self._database.write(None, model_usage.count_mistakes, model, numbers)
+
+    def load_mistakes(self, model: str) -> Mapping[str, int]:
+        with self._database.asking(None) as connection:
+            return model_usage.load_mistakes(connection, model)
+
     def save_server_form(self, address: str, form: Mapping[str, Json]) -> None:
         self._database.write(None, model_usage.save_server_form, address, form)
 

@@ -22,6 +22,7 @@ from engrams.ports import EMBED, JobSpec
 from engrams.surfaces.cli.options import GlobalOptions, flatten_options, new_app
 from engrams.surfaces.cli.output import clean, emit, paint, say
 from engrams.surfaces.cli.running_server import find_server
+from engrams.surfaces.cli.status_commands import format_mistakes
 
 if TYPE_CHECKING:
     from engrams.engine import MemoryEngine
@@ -331,7 +332,9 @@ def _check_engine(
     )
     yield from _check_cosines(engine, settings)
     yield _check_chat(engine, offline=offline)
-    yield _check_jobs(engine.status())
+    state = engine.status()
+    yield from _check_mistakes(state["mistakes"])
+    yield _check_jobs(state)
 
 
 def _check_vectors(engine: MemoryEngine, *, repair: bool) -> Iterator[DoctorCheckResult]:
@@ -452,6 +455,17 @@ def _check_chat(engine: MemoryEngine, *, offline: bool) -> DoctorCheckResult:
 
     check = model_setup.check_model(model)
     return DoctorCheckResult("chat", check.state, check.detail, check.hint)
+
+
+def _check_mistakes(mistakes: Mapping[str, int]) -> Iterator[DoctorCheckResult]:
+    """Tell what the model's answers got wrong, which did not become memories."""
+    if mistakes:
+        yield DoctorCheckResult(
+            "answers",
+            "info",
+            f"not stored, since the home began: {format_mistakes(mistakes)}",
+            "Many of them: a larger model follows instructions better.",
+        )
 
 
 def _check_jobs(state: Any) -> DoctorCheckResult:

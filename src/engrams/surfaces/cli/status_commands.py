@@ -156,12 +156,7 @@ def status(options: GlobalOptions, wait: Wait = False) -> None:
         if name in state:
             say(f"{name.ljust(_WIDTH)}  {clean(str(state[name])) or 'none'}")
     say(f"{'near from'.ljust(_WIDTH)}  {_format_floor(state['nearness'])}")
-    if state["pace"]["answers"]:
-        say(f"{'model pace'.ljust(_WIDTH)}  {format_pace(state)}")
-    say(
-        f"{'model use'.ljust(_WIDTH)}  {_format_spent(state['spent'], 'calls')},"
-        f" {_format_spent(state['spent'], 'tokens')} today"
-    )
+    _say_model(state)
     _say_quota(state["quota"], _WIDTH)
     if state["upkeep"]["waiting"]:
         say(f"{'upkeep'.ljust(_WIDTH)}  {_format_upkeep(state['upkeep'])}")
@@ -311,6 +306,23 @@ def format_pace(state: Mapping[str, Any]) -> str:
         if state["queue_seconds"]
         else ""
     )
+
+
+def _say_model(state: Mapping[str, Any]) -> None:
+    """Say how fast the chat model is, what it got wrong, and what it was used for today."""
+    if state["pace"]["answers"]:
+        say(f"{'model pace'.ljust(_WIDTH)}  {format_pace(state)}")
+    if state["mistakes"]:
+        say(f"{'model wrong'.ljust(_WIDTH)}  {format_mistakes(state['mistakes'])}")
+    say(
+        f"{'model use'.ljust(_WIDTH)}  {_format_spent(state['spent'], 'calls')},"
+        f" {_format_spent(state['spent'], 'tokens')} today"
+    )
+
+
+def format_mistakes(mistakes: Mapping[str, int]) -> str:
+    """Format what a model's answers got wrong; none of it became a memory."""
+    return "; ".join(f"{number:,} × {clean(reason)}" for reason, number in mistakes.items())
 
 
 def _format_spent(spent: Mapping[str, int], unit: str) -> str:

@@ -72,6 +72,9 @@ class JobListResponse(BaseModel):
     queue_seconds: float = Field(
         description="About how long the work takes that waits for the model (for an admin)."
     )
+    mistakes: dict[str, int] = Field(
+        description="What the chat model's answers got wrong, by reason; none of it was stored."
+    )
     judge: dict[str, int] = Field(
         description="Judgements of relevance by how they ended, since the server started."
     )
@@ -105,6 +108,7 @@ def router(settings: Settings) -> APIRouter:
             items=[_to_job(job, caller.engine.inspect.describe_job(job)) for job in shown_jobs],
             pace=ModelLatencyResponse(**work["pace"]),
             queue_seconds=work["queue_seconds"] if caller.is_admin else 0.0,
+            mistakes=work["mistakes"],
             judge=work["judge"],
         )
 

@@ -54,6 +54,7 @@ export async function show(root) {
     const sum = Object.fromEntries(
       STATES.map((state) => [state, Object.values(work.jobs).reduce((total, states) => total + (states[state] ?? 0), 0)]),
     );
+    const wrong = Object.values(work.mistakes).reduce((total, count) => total + count, 0);
     fill(
       numbers,
       tile(t("waiting"), number(sum.waiting)),
@@ -61,6 +62,7 @@ export async function show(root) {
       tile(t("done"), number(sum.done)),
       tile(t("backlog"), work.lag_seconds < 1 ? t("up_to_date") : t("behind", { time: milliseconds(work.lag_seconds * 1000) })),
       work.pace.answers > 0 && tile(t("model"), t("per_answer", { time: milliseconds(work.pace.median_seconds * 1000) })),
+      wrong > 0 && tile(t("mistakes_of_the_model"), number(wrong)),
       work.queue_seconds > 0 && tile(t("queue"), t("about_time", { time: milliseconds(work.queue_seconds * 1000) })),
     );
     fill(failed, failedList(work.dead, draw));

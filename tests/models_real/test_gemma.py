@@ -1,0 +1,182 @@
+"""Gemma 3 270M, a base model that babbles, does all of memory's work: nothing that it makes up is
+believed, nothing that was said is lost, and every mistake is counted where a person sees it.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import time
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+import pytest
+from tests.acceptance.process import served
+
+import engrams
+from engrams import MemoryEngine, Turn
+from engrams.core import Kind, Record, Status
+from engrams.errors import ModelError
+from engrams.program.main import main
+from engrams.testing import ScriptedModel
+
+ANN = ("user", "ann")
+SAID = (
+    "I moved to Lisbon last week.",
+    "My sister Olga keeps bees in Turin.",
+    "I am allergic to walnuts.",
+    "I work as a baker.",
+    "My dog is called Rex.",
+    "I drink my coffee without sugar.",
+    "Mi hermano se llama Pablo y vive en Sevilla.",
+    "On Fridays I swim with Bruno.",
+    "Our car is a blue Fiat.",
+    "I am reading a book on bridges.",
+    "My flat has number 14.",
+    "I was born on 3 May 1990.",
+)
+SECONDS = 300.0
+"""Time of one answer; the model is quick, the machine may be busy."""
+_NAME = re.compile(r"\b(?:[A-Z][a-z]{2,}|\d+)\b")
+_OWN_WORDS = frozenset(("The", "User", "Ann", "Said"))
+_STATEMENTS = tuple(kind for kind in Kind if kind not in (Kind.TURN, Kind.EPISODE))
+
+
+def model_settings(gemma: str) -> dict[str, object]:
+    return {
+        "chat__provider": "openai",
+        "chat__url": gemma,
+        "chat__timeout_seconds": SECONDS,
+        "write__debounce_seconds": 0,
+        "jobs__workers": 0,
+    }
+
+
+@contextmanager
+def open_memory(home: Path, gemma: str, **settings: object) -> Iterator[MemoryEngine]:
+    with engrams.open(home=home, **model_settings(gemma), **settings) as memory:  # type: ignore[arg-type]
+        yield memory
+
+
+def work_off(memory: MemoryEngine, seconds: float = 1500.0) -> None:
+    """Run jobs until none waits or all that wait have failed for good."""
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        memory.drain(30)
+        if not any(states.get("waiting") for states in memory.status()["jobs"].values()):
+            return
+        time.sleep(1)
+
+
+def assert_believed(records: Iterable[Record], said: Iterable[str]) -> None:
+    """Check that names and numbers of memories were said."""
+    text = " ".join(said)
+    for record in records:
+        invented = {name for name in _NAME.findall(record.text) if name not in text}
+        assert invented <= _OWN_WORDS, (record.text, invented)
+
+
+def list_statements(memory: MemoryEngine) -> tuple[Record, ...]:
+    return memory.list(scope=ANN, kinds=_STATEMENTS, statuses=(Status.ACTIVE,), limit=500).records
+
+
+def test_init_and_the_doctor(
+    gemma: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The server refuses ``json_schema`` with 500: a lower form is found, said, and remembered."""
+    home = ["--home", str(tmp_path)]
+    assert main(["init", *home, "--url", gemma, "--yes", "--json"]) == 0
+    tested = json.loads(capsys.readouterr().out)["tested"]
+    assert "JSON by object_schema" in tested
+    assert main(["doctor", *home, "--json"]) == 0
+    checks = {check["name"]: check for check in json.loads(capsys.readouterr().out)["checks"]}
+    assert checks["chat"]["state"] in ("ok", "warn")
+    assert "refuses json schema" in checks["chat"]["detail"]
+    assert "Input should be" in checks["chat"]["detail"]
+
+
+def test_twelve_turns_are_learned(
+    gemma: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The job ends well; all that was said is there, and nothing that was not."""
+    with open_memory(tmp_path, gemma) as memory:
+        memory.observe([Turn(text, session="a") for text in SAID], scope=ANN)
+        work_off(memory)
+        status = memory.status()
+        assert status["dead"] == []
+        assert status["jobs"]["extract"] == {"done": 1}
+        turns = memory.list(scope=ANN, kinds=(Kind.TURN,), statuses=tuple(Status)).records
+        assert sorted(record.text for record in turns) == sorted(SAID)
+        assert_believed(list_statements(memory), SAID)
+        hits = memory.search("Who keeps bees?", scope=ANN).hits
+        assert any("Olga" in hit.record.text for hit in hits)
+        learned = [record for record in list_statements(memory) if record.kind is Kind.FACT]
+        mistakes = sum(status["mistakes"].values())
+        assert learned or mistakes, "an answer without any statement must be counted"
+    main(["status", "--home", str(tmp_path), "--set", "chat.provider=openai"])
+    capsys.readouterr()
+    options = ["--set", "chat.provider=openai", "--set", f"chat.url={gemma}"]
+    assert main(["status", "--home", str(tmp_path), "--json", *options]) == 0
+    assert sum(json.loads(capsys.readouterr().out)["mistakes"].values()) == mistakes
+
+
+def test_chats_through_the_proxy(gemma: str, tmp_path: Path) -> None:
+    """Whole and streamed chats are answered with memory, and stored."""
+    with ScriptedModel() as unused:
+        options = ["--upstream", gemma, "--set", "serve.upstream_learns=false"]
+        with served("proxy", tmp_path, unused, *options) as door:
+            door.client.timeout = SECONDS
+            door.chat("My dog is called Rex.", max_tokens=8)
+            answer = door.chat("What is my dog called?", max_tokens=16)
+            assert answer.headers["x-engrams-memory"].startswith("used:")
+            body = {
+                "model": "gemma-3-270m",
+                "stream": True,
+                "max_tokens": 16,
+                "messages": [{"role": "user", "content": "Which dog is Rex?"}],
+            }
+            with door.client.stream("POST", "/v1/chat/completions", json=body) as stream:
+                assert stream.status_code == 200
+                assert "".join(stream.iter_text()).rstrip().endswith("[DONE]")
+            listed = door.run("list", "--kind", "turn")
+            for text in ("My dog is called Rex.", "What is my dog called?", "Which dog is Rex?"):
+                assert text in listed
+
+
+def test_summaries_dreams_and_notes(gemma: str, tmp_path: Path) -> None:
+    """A summary is short and keeps the last messages; a dream writes nothing into MEMORY.md that
+    nobody said.
+    """
+    with open_memory(tmp_path, gemma, vault__enabled=True) as memory:
+        messages = [
+            {"role": "user" if number % 2 == 0 else "assistant", "content": text * 4}
+            for number, text in enumerate(SAID)
+        ]
+        window = memory.summaries.fit(messages, scope=ANN, session="a", max_tokens=300)
+        assert window.messages[-1]["content"] == messages[-1]["content"]
+        memory.observe([Turn(text, session="b") for text in SAID[:6]], scope=ANN)
+        work_off(memory)
+        with suppress(ModelError):
+            memory.dream(scope=ANN, force=True)
+        notes = [*tmp_path.rglob("MEMORY.md")]
+        for path in notes:
+            lines = [line for line in path.read_text("utf-8").splitlines() if line[:2] == "- "]
+            said = " ".join(SAID)
+            for line in lines:
+                invented = {name for name in _NAME.findall(line) if name not in said}
+                assert invented <= _OWN_WORDS, line
+        assert memory.status()["dead"] == []
+
+
+def test_judged_and_reranked(gemma: str, tmp_path: Path) -> None:
+    """A judge and a reranker that answer nonsense change no memory and lose no hit."""
+    with open_memory(
+        tmp_path, gemma, preset="graph", rerank__provider="listwise", rerank__seconds=60
+    ) as memory:
+        for text in SAID[:4]:
+            memory.add(text, scope=ANN)
+        hits = memory.search("Who keeps bees?", scope=ANN, limit=4)
+        assert any("Olga" in hit.record.text for hit in hits.hits), hits.notes
+        assert any("reranked" in note for note in hits.notes)
+        assert_believed(list_statements(memory), SAID)

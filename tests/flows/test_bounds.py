@@ -88,6 +88,7 @@ REMEMBERED = {
     "write.change_detection.clause_kinds._read": 1 << 13,
     "extract.rules.sentence_segmenter._split": 64,
     "extract.rules.clause_times._read_text": 64,
+    "extract.rules.clause_times._read_language": 64,
     "text.terms._to_term": 1 << 16,
     "write.reconcile_rules._hash_text": 16_384,
     "write.reconcile_rules._tokens": 16_384,

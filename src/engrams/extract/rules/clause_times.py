@@ -53,6 +53,9 @@ _UNTIL = re.compile(
 _BY = re.compile(r"(?:by|spätestens|antes\s+del?|d'ici)\b|.*(?:之前|以前|までに)\Z", re.IGNORECASE)
 _NEXT = re.compile(r"\bnext\b|nächste|próxim[oa]|que\s+viene|prochaine?|次の|今度の", re.IGNORECASE)
 _COMING = re.compile(r"\b(?:coming|upcoming|kommende[nr]?)\b|次の|今度の", re.IGNORECASE)
+_STARTING = re.compile(
+    r"\b(?:starting|beginning|effective)\s+(?:(?:on|in|from|as of)\s+)?(?:the\s+)?\Z", re.IGNORECASE
+)
 _AGO = re.compile(r"\bago\b|\bvor\b|\bhace\b|il y a|前", re.IGNORECASE)
 _MOST_LEAD = 48
 _LEAD = re.compile(r"(?:\A|[.!?;\n。！？]\s*)(?P<lead>(?:\w+\s+(?:the\s+)?)?)\Z", re.IGNORECASE)
@@ -88,15 +91,14 @@ class _Reading(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class _ReadText:
-    """A text's expressions of time, in order, and its language."""
+    """A text's expressions of time, in order."""
 
     spans: tuple[TimeSpan, ...]
     readings: tuple[_Reading, ...]
-    language: str
-    """Empty where nobody looked."""
+    """Those of ``spans`` that are not vague."""
 
 
-_NOTHING_READ = _ReadText((), (), "")
+_NOTHING_READ = _ReadText((), ())
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +111,10 @@ class _Clause:
     said_at: datetime
     tense: str
     verb: str
-    language: str
+
+    @property
+    def language(self) -> str:
+        return _read_language(self.text)
 
     @property
     def words(self) -> str:
@@ -128,15 +133,15 @@ def resolve_times(
 
     ``said_at`` is in the time zone of whoever said it, whose day counts. ``tense`` and ``verb`` are
     those of its main verb, as the parser of English reads them; empty where nobody read them.
-    A naive time is UTC. Words with two readings have both, one after the other. Never raises on any text.
+    A naive time is UTC. Words with two readings have both, one after the other. Never raises on any
+    text.
     """
     words = text[start:end]
     if len(words) > _MOST_WORDS or not _HINT.search(words.lower()):
         return ()
     if said_at.tzinfo is None:
         said_at = said_at.replace(tzinfo=UTC)
-    language = _read_text(text, said_at).language or detect_language(text)
-    clause = _Clause(text, start, end, said_at, tense, verb, language)
+    clause = _Clause(text, start, end, said_at, tense, verb)
     readings = _list_readings(clause)
     recurrences = _find_habits(clause, readings)
     elapsed = find_elapsed(words, said_at, tense)
@@ -174,12 +179,16 @@ def find_clause_spans(
     Those that are not sure are left out.
     """
     start, end = bounds
-    clause = _Clause(text, start, end, said_at, tense, verb, _read_text(text, said_at).language)
+    clause = _Clause(text, start, end, said_at, tense, verb)
     readings = _list_readings(clause)
     if not readings:
         return ()
     zone = said_at.tzinfo or UTC
-    habits = [(start + place.start, start + place.end) for place in _find_habits(clause, readings)]
+    is_open = any(not _FIXED.search(reading.past.text) for reading in readings)
+    habits = [
+        (start + place.start, start + place.end)
+        for place in (_find_habits(clause, readings) if is_open else ())
+    ]
     spans = []
     for reading in readings:
         is_habit = any(first <= reading.past.at < last for first, last in habits)
@@ -207,7 +216,13 @@ def _read_text(text: str, said_at: datetime) -> _ReadText:
         for span in spans
         if span.text.lower() not in _VAGUE
     )
-    return _ReadText(spans, readings, detect_language(text) if readings else "")
+    return _ReadText(spans, readings)
+
+
+@text_cache(64)
+def _read_language(text: str) -> str:
+    """Detect a text's language once for all its clauses."""
+    return detect_language(text)
 
 
 def _find_lead(text: str, start: int, said_at: datetime) -> int:
@@ -278,15 +293,37 @@ def _choose(clause: _Clause, reading: _Reading) -> list[tuple[TimeSpan, float]]:
     after = max(timedelta(), future.start - clause.said_at)
     if outlook == "over":
         return [(past, 0.9 if before < 10 * after or before < _MONTHLY else 0.6)]
+    is_yearly = past.recurs and before + after > 10 * _MONTHLY
     if outlook == "coming":
-        return [(future, 0.95)]
+        if is_yearly and 3 * before < after and _has_begun(clause, past):
+            return [(past, 0.6)]
+        just_past = is_yearly and before < _MONTHLY
+        return [(past, 0.5), (future, 0.5)] if just_past else [(future, 0.95)]
     if outlook == "present":
-        if after > 10 * before and before < _MONTHLY and after > 3 * _MONTHLY:
-            return [(past, 0.5), (future, 0.5)]
-        return [(future, 0.9)]
+        return _choose_present(reading, before, after) if is_yearly else [(future, 0.9)]
     if outlook == "planned" and before + after > 2 * _MONTHLY:
         return [(past, 0.6)] if 3 * before < after else [(future, 0.75)]
     return _choose_nearest(clause, reading, before, after)
+
+
+def _has_begun(clause: _Clause, span: TimeSpan) -> bool:
+    """True for a beginning that is over: "I journal daily, starting May 5", said on the 20th."""
+    return _STARTING.search(clause.text, max(0, span.at - 24), span.at) is not None
+
+
+def _choose_present(
+    reading: _Reading, before: timedelta, after: timedelta
+) -> list[tuple[TimeSpan, float]]:
+    """Choose a day of the year in a clause of the present tense.
+
+    It is to come, unless it is just over: "the one after our talk on 8 August", said on the 10th.
+    """
+    past, future = reading
+    if past.grain in ("month", "season"):
+        return [(future, 0.9)]
+    if before < _MONTHLY:
+        return [(past, 0.7)]
+    return [(past, 0.5), (future, 0.5)] if 3 * before < after else [(future, 0.9)]
 
 
 def _choose_nearest(

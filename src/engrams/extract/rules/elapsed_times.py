@@ -61,7 +61,7 @@ _NO_PERSON = re.compile(
     r"|windows|line|chapter|page|week|day|part|phase|track|bus|route|apartment|unit|team))\W+\Z"
 )
 _PAST = late_pattern(
-    r"\b(?:was|were|when|turn(?:s|ed|ing)?|until|till|by|war|waren|als|tenía|cuando|avait|avais|quand|for|will|if|at|age)\b[^.]{0,30}\Z"
+    r"\b(?:was|were|when|turn(?:s|ed|ing)?|until|till|by|war|waren|als|tenía|cuando|avait|avais|quand|for|will|if|at|age)\b[^.,;]{0,30}\Z"
     r"|(?:时候|时|的时候|那年)"
 )
 _FOR = late_pattern(
@@ -71,6 +71,8 @@ _FOR = late_pattern(
     rf"|\bdepuis\s+(?:environ\s+|plus\s+de\s+|presque\s+)?(?P<n5>\d{{1,3}}|\w+)\s+(?P<u5>ans?|années?|mois|semaines?|jours?)\b"
     r"|(?P<n6>\d{1,3}|[一二两三四五六七八九十]{1,3})(?P<u6>年|个月|個月|周|天)(?:多)?了|(?P<n7>\d{1,3})(?P<u7>年|か月|ヶ月|カ月|週間|日)(?:間|前から)"
 )
+_MAY_TELL_AGE = late_pattern(r"\d|\bold\b|[岁歲歳]")
+_MAY_LAST = late_pattern(r"\bfor\b|\bseit\b|\bhace\b|\bllev|\bdepuis\b|了|間|前から")
 _LASTS = late_pattern(
     r"(?:\bhave|\bhas|'ve|'s)\s+(?:\w+\s+){0,2}(?:been|lived|worked|known|had|owned|used|studied|played|done|taught|run|dated|kept|loved|wanted|taken|led|managed|coached|volunteered|suffered|smoked)\b"
 )
@@ -86,6 +88,8 @@ def find_elapsed(text: str, said_at: datetime, tense: str) -> list[ResolvedTime]
 
 
 def _find_births(text: str, low: str, said_at: datetime) -> list[ResolvedTime]:
+    if not _MAY_TELL_AGE.search(low):
+        return []
     births: list[ResolvedTime] = []
     for match in [*_AGE.finditer(low), *_BARE_AGE.finditer(text), *_LISTED_AGE.finditer(text)]:
         is_told = _PAST.search(low[: match.start()]) or _NO_PERSON.search(text[: match.start()])
@@ -126,6 +130,8 @@ def _make_birth(
 
 
 def _find_starts(text: str, low: str, said_at: datetime, tense: str) -> list[ResolvedTime]:
+    if not _MAY_LAST.search(low):
+        return []
     starts = []
     for match in _FOR.finditer(low):
         if match["n"] and not (tense in ("perfect", "been") or _LASTS.search(low[: match.start()])):

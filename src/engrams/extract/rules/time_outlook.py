@@ -16,15 +16,19 @@ _MOST_BEFORE = 240
 _MOST_AFTER = 160
 """Characters around a time among which its verb is looked for."""
 _TOKEN = re.compile(r"n't\b|'(?:m|s|ve|re|d|ll)\b|[a-z]+?(?=n't)|[a-z]+|\d[\w.:/]*|[^\w\s]")
-_SENTENCE = re.compile(r"[!?;\n]|\.(?=\s|\Z)(?<!\b[ap]\.m\.)")
+_QUOTED = re.compile(r"[\"“][^\"“”\n]{1,80}[\"”]")
+_SENTENCE = re.compile(
+    r"[!?;\n]|\.(?=\s|\Z)(?<!\b[ap]\.m\.)(?<!\b(?:St|Dr|Mr|Ms|vs|No)\.)(?<!\bMrs\.)"
+)
 _BREAK = re.compile(
     r"[,:()–—]|\s(?:but|so|because|while|when|although|though|if|then|whereas|since)\s"
+    r"|\sthat\s(?=(?:my|the|our|his|her|their|its|i|we|he|she|it|they|this)\b)"
 )
 _BREAK_AFTER = re.compile(rf"{_BREAK.pattern}|\sand\s")
 _OWN_SUBJECT = re.compile(r"\s*(?:i|we|you|he|she|they|it)\b")
 _JOINED = re.compile(r"\band\s+(?:(?:on|in|at|by)\s+)?(?:the\s+)?\Z")
 _BEGINS = re.compile(
-    r"\b(?:starting|beginning|commencing|effective|(?<!was )(?<!were )due|slated|deadline(?:\s+is)?"
+    r"\b(?:starting|beginning|commencing|effective|(?<!was )(?<!were )due|slated"
     r"|(?:postponed|pushed|moved|extended|delayed|rescheduled|deferred|shifted|brought)"
     r"(?:\s+(?:back|forward|out))?\s+(?:to|until|till))"
     r"\s+(?:(?:on|in|from|by|at|for)\s+)?(?:the\s+)?\Z"
@@ -32,6 +36,7 @@ _BEGINS = re.compile(
 _PREPOSITION = re.compile(r"\b(on|in|at|for|to|until|till|by|from|before|after)\s+(?:the\s+)?\Z")
 
 _FUTURE = word_set("will shall wo gonna 'll upcoming")
+_BEFORE_WILL = word_set("free good ill own strong a the my his her their our and")
 _MODALS = word_set("can ca could may might must should would need let")
 _PRESENT_BE = word_set("is are am 'm 're")
 _AUXILIARIES = _PRESENT_BE | word_set("'s was were been be have has 've having had did do does get")
@@ -45,6 +50,7 @@ _PLANS = word_set(
     " agree decide choose fix sign slate pencil"
 )
 _POSTPONES = word_set("reschedule extend postpone postpon delay defer push shift move change")
+_AFTER = word_set("after following since")
 _TELLS = word_set(
     "said told heard noticed learned learnt thought mentioned announced realized knew"
 )
@@ -61,6 +67,7 @@ _EVENTS = word_set(
     " presentation workshop dinner lunch date reservation booking ticket tickets offer game match"
     " sessions meetings exams interviews appointments flights"
 )
+_HAVE_TO = ["got", "to"]
 _PERFECT = word_set("have has 've having")
 
 
@@ -101,8 +108,8 @@ def _cut_sentence(place: TimePlace) -> tuple[str, str]:
     """Cut out what the sentence of a time says before it and after it."""
     first = max(place.start, place.time_start - _MOST_BEFORE)
     last = min(place.end, place.time_end + _MOST_AFTER)
-    before = place.text[first : place.time_start].replace("’", "'")
-    after = place.text[place.time_end : last].replace("’", "'")
+    before = _QUOTED.sub(" ", place.text[first : place.time_start]).replace("’", "'")
+    after = _QUOTED.sub(" ", place.text[place.time_end : last]).replace("’", "'")
     opened = max((match.end() for match in _SENTENCE.finditer(before)), default=0)
     closed = _SENTENCE.search(after)
     return before[opened:], after[: closed.start()] if closed else after
@@ -152,15 +159,19 @@ class _VerbNearTime:
         """Read from the time back to the nearest verb that tells."""
         words = _TOKEN.findall(text)
         is_infinitive = False
+        is_after = False
         tentative: Outlook = "open"
         for index in range(len(words) - 1, -1, -1):
             if words[index] == "to":
                 lemma = find_lemma(words[index + 1]) if index + 1 < len(words) else None
                 is_infinitive = lemma is not None and "base" in lemma[1]
                 continue
+            is_after = is_after or words[index] in _AFTER
             outlook = self._read_word(words, index, is_infinitive)
             if outlook == "open":
                 continue
+            if is_after and outlook in ("planned", "coming") and _is_past(words[index]):
+                return "over"  # "I decided to stop after our talk on 8 May"
             if outlook == "present" and words[index] not in _AUXILIARIES | _MODALS:
                 lemma = find_lemma(words[index])
                 is_noun = lemma is not None and lemma[0] in _NOUNS
@@ -180,10 +191,6 @@ class _VerbNearTime:
                 following = [find_lemma(word) for word in words[index + 1 : index + 4]]
                 if any(lemma and "part" in lemma[1] for lemma in following):
                     return "over"
-            if outlook == "present" and words[index] in _PRESENT_BE:
-                following = [find_lemma(word) for word in words[index + 1 : index + 3]]
-                if any(lemma and "ing" in lemma[1] for lemma in following):
-                    return "coming"
             if outlook != "open":
                 return outlook
         return "open"
@@ -199,7 +206,8 @@ class _VerbNearTime:
     def _read_word(self, words: list[str], index: int, is_infinitive: bool) -> Outlook:
         word = words[index]
         if word in _FUTURE:
-            return "coming"
+            is_noun = word == "will" and index > 0 and words[index - 1] in _BEFORE_WILL
+            return "open" if is_noun else "coming"
         if word in _MODALS:
             return "present"
         if word == "'d":
@@ -213,7 +221,10 @@ class _VerbNearTime:
         if word in _PRESENT_BE or (word == "'s" and _is_verb_s(words, index)):
             return "over" if self.preposition == "from" else "present"
         if word in ("have", "has", "'ve"):
-            return "coming" if is_infinitive else "present"
+            must = (
+                words[index + 1 : index + 2] == ["to"] or words[index + 1 : index + 3] == _HAVE_TO
+            )
+            return "coming" if must else "present"
         if word in ("do", "does"):
             return "present"
         if word in _STARTED:
@@ -256,6 +267,11 @@ class _VerbNearTime:
             return "over"
         is_set = self.preposition in _GOVERNING or auxiliary in _PRESENT_BE or is_infinitive
         return "coming" if is_set else "planned"
+
+
+def _is_past(word: str) -> bool:
+    lemma = find_lemma(word)
+    return lemma is not None and "past" in lemma[1]
 
 
 def _find_auxiliary(words: list[str], index: int) -> str:

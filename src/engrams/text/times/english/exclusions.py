@@ -31,7 +31,7 @@ _VERBS = ("may", "march")
 _NAMES = word_set("april may june march august jan feb mar apr jun jul aug sept sep oct nov dec")
 _MONTH_AFTER = word_set(
     "in since until till til by before after during early late mid between of through around next"
-    " last this back throughout"
+    " last this back throughout starting beginning"
 )
 _SHORT_DAY_AFTER = word_set("on by until till since next last this from before after")
 _HABIT = word_set("every each any a another most some many alternate per")
@@ -135,6 +135,12 @@ def on_rel(m: TimeRuleMatch) -> Piece | None:
     if what in ("night", "evening") and lean > 0:
         return None
     return ENGLISH.on_rel(m)
+
+
+def on_within(m: TimeRuleMatch) -> Piece | None:
+    """Read "the week of 3 June"; not "30 hours per week starting January"."""
+    is_rate = m.word_before(m.start()) in ("per", "a", "each", "every")
+    return None if is_rate else ENGLISH.on_within(m)
 
 
 def on_before_last(m: TimeRuleMatch) -> Piece | None:

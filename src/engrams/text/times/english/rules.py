@@ -81,7 +81,7 @@ _RULES: tuple[Rule, ...] = (
     ),
     (
         r"(?:the\s+)?(?P<u>week|weekend|month)\s+(?:of|starting|beginning)\s+(?:the\s+)?",
-        EN.on_within,
+        exclusions.on_within,
     ),
     (
         rf"(?:the\s+|{_NV}\s+)?(?P<u>{_DAY}|{_STEP})\s+(?:before|prior\s+to|preceding|(?P<f>after|following|from))\s+(?:the\s+)?",

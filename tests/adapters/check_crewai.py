@@ -33,9 +33,9 @@ with engrams.open(store__url=":memory:") as memory:
     (ask,) = storage.embed(["Is there a garden in Bergen?"])
     (best, score), *_ = storage.search(ask, scope_prefix="/offices", limit=3)
     assert best.id == "Bergen" and best.categories == ["place", "Bergen"] and 0 < score <= 1
-    assert [found.id for found, _ in storage.search(ask, categories=["Lille"])] == ["Lille"]
+    assert [record.id for record, _ in storage.search(ask, categories=["Lille"])] == ["Lille"]
     assert [
-        found.id for found, _ in asyncio.run(storage.asearch(ask, metadata_filter={"n": 0}))
+        record.id for record, _ in asyncio.run(storage.asearch(ask, metadata_filter={"n": 0}))
     ] == ["Oslo"]
     assert storage.search(ask, scope_prefix="/offices/Lil") == []
     with suppress(InputError):

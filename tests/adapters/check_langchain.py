@@ -14,15 +14,16 @@ with engrams.open(store__url=":memory:") as memory:
 
     # A document has the memory's id, and says when and by whom it was told; another owner gets
     # none.
-    (found,) = LangChainRetriever(memory, ANN, k=1).invoke("Did I live in Graz?")
+    (document,) = LangChainRetriever(memory, ANN, k=1).invoke("Did I live in Graz?")
     assert (
-        "Graz" in found.page_content and memory.get(found.id, scope=ANN).text == found.page_content
+        "Graz" in document.page_content
+        and memory.get(document.id, scope=ANN).text == document.page_content
     )
-    assert found.metadata["by"] == "user" and 0 < found.metadata["score"] <= 1
+    assert document.metadata["by"] == "user" and 0 < document.metadata["score"] <= 1
     assert LangChainRetriever(memory, BOB).invoke("Did I live in Graz?") == []
     assert (
         asyncio.run(LangChainRetriever(memory, ANN, k=1).ainvoke("Did I live in Graz?"))[0].id
-        == found.id
+        == document.id
     )
 
     # A stored value is a memory of its owner, in its store only; what is deleted no search finds.

@@ -49,18 +49,18 @@ async def fails(error: type[Exception], awaited: Any) -> None:
 async def converse(store: ConversationStore) -> list[Any]:
     """Save, load, branch, fork, conflict and delete; return what was seen."""
     agent = Agent(FunctionModel(plain))
-    seen = []
+    requests_seen = []
     talk = Conversation(conversation_id="monday")
     for prompt in ("Good morning.", "I moved to Oslo.", "What is new?"):
         result = await agent.run(prompt, conversation=talk)
-        seen.append(len(await store.save(result, scope="ann")))
+        requests_seen.append(len(await store.save(result, scope="ann")))
         stale = talk
         talk = await store.load("monday", scope="ann")
         assert talk is not None
-    seen.append([type(message).__name__ for message in talk.messages])
-    seen.append(len((await store.load("monday", limit=2)).messages))
-    seen.append(await store.load("monday", scope="bob"))
-    seen.append(await store.load("tuesday"))
+    requests_seen.append([type(message).__name__ for message in talk.messages])
+    requests_seen.append(len((await store.load("monday", limit=2)).messages))
+    requests_seen.append(await store.load("monday", scope="bob"))
+    requests_seen.append(await store.load("tuesday"))
     await fails(
         ConversationConflict,
         store.save(Conversation(messages=list(stale.messages), conversation_id="monday")),
@@ -68,19 +68,21 @@ async def converse(store: ConversationStore) -> list[Any]:
     branched = await store.branch("monday", at=2, expected_revision=talk.revision)
     await store.save(await agent.run("I moved to Bergen.", conversation=branched))
     again = await store.load("monday")
-    seen.append(len(again.messages))
+    requests_seen.append(len(again.messages))
     await fails(ConversationConflict, store.branch("monday", at=1, expected_revision=talk.revision))
     fork = await store.fork("monday", at=2, new_conversation_id="fork")
-    seen.append(len(fork.messages))
-    seen.append(sorted(record.conversation_id for record in await store.read_records(scope="ann")))
+    requests_seen.append(len(fork.messages))
+    requests_seen.append(
+        sorted(record.conversation_id for record in await store.read_records(scope="ann"))
+    )
     entries = await store.load_entries("monday")
-    seen.append((await store.read_entry(entries[0].id)).message == entries[0].message)
+    requests_seen.append((await store.read_entry(entries[0].id)).message == entries[0].message)
     await store.delete("monday")
-    seen.append(await store.load("monday"))
-    seen.append(len((await store.load("fork")).messages))
+    requests_seen.append(await store.load("monday"))
+    requests_seen.append(len((await store.load("fork")).messages))
     await fails(KeyError, store.read_entry(entries[-1].id))
     await fails(UserError, store.branch("monday", at=1, expected_revision=None))
-    return seen
+    return requests_seen
 
 
 async def lose(memory: engrams.MemoryEngine) -> None:
@@ -106,8 +108,12 @@ async def lose(memory: engrams.MemoryEngine) -> None:
     assert [turn.text for turn in turns][:2] == ["My dog is called Bruno.", "answer 1"], turns
     memory.forget(turns[0].id, scope=ANN)
     memory.purge([turns[1].id, turns[-1].id], scope=ANN)
-    left = await store.load("monday")
-    assert left is not None and len(left.messages) == 5 and "Bruno" not in str(left.messages), left
+    remaining = await store.load("monday")
+    assert (
+        remaining is not None
+        and len(remaining.messages) == 5
+        and "Bruno" not in str(remaining.messages)
+    ), remaining
     assert len((await store.load("monday", limit=2)).messages) == 2
     await store.save(await agent.run("I am back.", conversation=stale))
     assert len((await store.load("monday")).messages) == 7
@@ -147,13 +153,13 @@ async def lose_a_call(memory: engrams.MemoryEngine) -> None:
         turn for turn in memory.list(scope=ANN, session="larder").records if "larder" in turn.text
     ]
     memory.purge(said.id, scope=ANN)
-    left = await store.load("larder")
-    assert left is not None and "flour" not in str(left.messages), left
-    assert [part.part_kind for message in left.messages for part in message.parts] == [
+    remaining = await store.load("larder")
+    assert remaining is not None and "flour" not in str(remaining.messages), remaining
+    assert [part.part_kind for message in remaining.messages for part in message.parts] == [
         "user-prompt",
         "text",
-    ], left
-    await store.save(await agent.run("Again.", conversation=left))
+    ], remaining
+    await store.save(await agent.run("Again.", conversation=remaining))
     assert "flour" in str((await store.load("larder")).messages)
 
 
@@ -169,25 +175,27 @@ async def slip(memory: engrams.MemoryEngine) -> None:
     ]
 
     def err(messages: list[ModelMessage], _info: AgentInfo) -> ModelResponse:
-        done = sum(
+        call_count = sum(
             part.part_kind == "tool-return" for message in messages for part in message.parts
         )
         return ModelResponse(
-            [ToolCallPart("manage_memory", calls[done])]
-            if done < len(calls)
+            [ToolCallPart("manage_memory", calls[call_count])]
+            if call_count < len(calls)
             else [TextPart("Sorry.")]
         )
 
     result = await Agent(FunctionModel(err), capabilities=[PydanticAIMemory(memory, ANN)]).run(
         "I live in Oslo."
     )
-    told = [
+    answers = [
         part.content
         for message in result.all_messages()
         for part in message.parts
         if part.part_kind == "tool-return"
     ]
-    assert len(told) == len(calls) and all(one["error"] and "hint" in one for one in told), told
+    assert len(answers) == len(calls) and all(
+        answer["error"] and "hint" in answer for answer in answers
+    ), answers
     assert (await Agent(TestModel(), capabilities=[PydanticAIMemory(memory, ANN)]).run("hi")).output
     assert "I live in Oslo." in [turn.text for turn in memory.list(scope=ANN).records]
     limited = PydanticAIToolset(memory, ANN, permitted=("create",))
@@ -231,8 +239,8 @@ async def forget_one_thing(memory: engrams.MemoryEngine) -> None:
     agent = Agent(FunctionModel(forget), capabilities=[PydanticAIMemory(memory, ANN)])
     await agent.run("Please forget that I am allergic to cashews.", conversation_id="c")
     memory.drain()
-    told = memory.context("What am I allergic to?", scope=ANN).text
-    assert "cashews" not in told, told
+    prompt_text = memory.context("What am I allergic to?", scope=ANN).text
+    assert "cashews" not in prompt_text, prompt_text
     assert "Bruno" in memory.context("What is my dog called?", scope=ANN).text
 
 
@@ -256,8 +264,8 @@ async def fail(memory: engrams.MemoryEngine) -> None:
     )
     async with Agent(
         FunctionModel(stream_function=stream), capabilities=[PydanticAIMemory(memory, ANN)]
-    ).run_stream("My dog is Bo.") as told:
-        async for _ in told.stream_text(debounce_by=None):
+    ).run_stream("My dog is Bo.") as streamed:
+        async for _ in streamed.stream_text(debounce_by=None):
             break
     requests: list[str] = []
 
@@ -268,12 +276,12 @@ async def fail(memory: engrams.MemoryEngine) -> None:
     await Agent(FunctionModel(listen), capabilities=[PydanticAIMemory(memory, ANN)]).run(
         "My cat is Tom."
     )
-    kept = [
+    stored_turns = [
         turn.text
         for turn in memory.list(scope=ANN, order="oldest").records
         if turn.kind == "turn" and turn.role == "user"
     ]
-    assert kept == ["I moved to Oslo.", "My dog is Bo.", "My cat is Tom."], kept
+    assert stored_turns == ["I moved to Oslo.", "My dog is Bo.", "My cat is Tom."], stored_turns
     assert "Tom" not in requests[0].removesuffix("My cat is Tom."), requests
 
 
@@ -283,8 +291,8 @@ async def main() -> None:
             await check(memory)
     with engrams.open(store__url=":memory:") as memory:
         store = PydanticAIConversationStore(memory, ANN)
-        seen = await converse(store)
-        assert seen == await converse(InMemoryConversationStore()), seen
+        histories = await converse(store)
+        assert histories == await converse(InMemoryConversationStore()), histories
         assert "moved to Oslo" not in str(
             [record.text for record in memory.list(scope=ANN).records]
         )
@@ -299,20 +307,23 @@ async def main() -> None:
 
         agent = Agent(FunctionModel(listen), capabilities=[PydanticAIMemory(memory, ANN)])
         result = await agent.run("What am I allergic to?", conversation_id="c1")
-        told = [[part.content for part in request[0].parts] for request in requests]
-        assert len(told) == 2 and told[0] == told[1] and "allergic to nuts" in told[0][0]
+        prompts = [[part.content for part in request[0].parts] for request in requests]
+        assert (
+            len(prompts) == 2 and prompts[0] == prompts[1] and "allergic to nuts" in prompts[0][0]
+        )
         assert "allergic to nuts" in str(requests[1][-1].parts) and "# Memory" not in str(
             result.all_messages()
         )
-        kept = [
+        stored_texts = [
             (turn.role, turn.text, turn.session)
             for turn in memory.list(
                 scope=ANN, kinds=("turn",), order="oldest", statuses=("active", "archived")
             ).records
         ]
-        assert kept[0] == ("user", "What am I allergic to?", "c1") and kept[-1][0] == "assistant", (
-            kept
-        )
+        assert (
+            stored_texts[0] == ("user", "What am I allergic to?", "c1")
+            and stored_texts[-1][0] == "assistant"
+        ), stored_texts
 
 
 asyncio.run(main())

@@ -16,7 +16,7 @@ ANN = ("user", "ann")
 async def main() -> None:
     with engrams.open(store__url=":memory:") as memory:
         store = StrandsMemoryStore(memory, ANN, max_search_results=1)
-        said = [
+        messages = [
             {"role": "user", "content": [{"text": "I moved to Oslo."}]},
             {
                 "role": "assistant",
@@ -25,11 +25,11 @@ async def main() -> None:
             {"role": "user", "content": [{"text": "I moved to Oslo."}]},
         ]
         for _ in range(2):
-            await store.add_messages(said, AddMessagesContext(sequence_numbers=[0, 1, 2]))
+            await store.add_messages(messages, AddMessagesContext(sequence_numbers=[0, 1, 2]))
         assert len(memory.list(scope=ANN, kinds=("turn",)).records) == 2
         await store.add("Ann plays the cello.", {"source": "form"})
-        (found,) = await store.search("Which instrument does Ann play: the cello?")
-        assert "cello" in found.content and found.metadata["source"] == "form"
+        (entry,) = await store.search("Which instrument does Ann play: the cello?")
+        assert "cello" in entry.content and entry.metadata["source"] == "form"
         assert len(await store.search("Oslo", {"max_search_results": 2})) == 2
         assert await store.search("Refactor the parser module") == []
         assert MemoryManager(stores=[store])

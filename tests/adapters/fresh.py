@@ -9,34 +9,36 @@ from pathlib import Path
 from bench.conformance.environments import ROOT, make_environment
 
 
-def run_example(name: str, folder: Path, *more: str) -> str:
+def run_example(name: str, folder: Path, *extra_packages: str) -> str:
     """Install a framework's current release by its extra, run its example in an empty folder and
     return its output.
 
     Then ``check_NAME.py`` runs there too, if there is one: what a test would check if the framework
     were installed here.
     """
-    python = make_environment(folder / "environment", [f"[{name.replace('_', '-')}]", *more])
+    python = make_environment(
+        folder / "environment", [f"[{name.replace('_', '-')}]", *extra_packages]
+    )
     work = folder / "work"
     work.mkdir()
     script = ROOT / "examples" / "frameworks" / f"with_{name}.py"
     env = {**os.environ, "ENGRAMS_HOME": str(folder / "home"), "HOME": str(folder)}
     checks = Path(__file__).parent / f"check_{name}.py"
-    told = []
-    for each in (script, checks):
-        if each == script or each.exists():
-            done = subprocess.run(
-                [str(python), str(each)],
+    outputs = []
+    for program in (script, checks):
+        if program == script or program.exists():
+            finished = subprocess.run(
+                [str(python), str(program)],
                 cwd=work,
                 env=env,
                 capture_output=True,
                 text=True,
                 timeout=300,
             )
-            assert done.returncode == 0, done.stdout + done.stderr
-            told.append(done.stdout)
+            assert finished.returncode == 0, finished.stdout + finished.stderr
+            outputs.append(finished.stdout)
     assert list(work.iterdir()) == []
-    return told[0]
+    return outputs[0]
 
 
 def read_home(home: Path) -> bytes:

@@ -62,14 +62,16 @@ def test_a_dream_reads_the_notes_that_were_flushed(home: Path) -> None:
     """With files, what was flushed is in the day's note, and a dream brings it into MEMORY.md,
     once.
     """
-    named = {
+    arguments_by_name = {
         "home": str(home),
         "jobs.workers": 0,
         "vault.enabled": True,
         "vault.git": False,
         "embed.provider": "null",
     }
-    with engrams.open(load(named, environ={}).settings, clock=SettableClock(START)) as engine:
+    with engrams.open(
+        load(arguments_by_name, environ={}).settings, clock=SettableClock(START)
+    ) as engine:
         memory = AgentMemory(engine, ANN)
         assert memory.dream() is False
         assert memory.flush(SAID, "s1", "overflow")
@@ -94,8 +96,8 @@ with temp_engine(jobs__workers=0, embed__provider="null") as engine:
 wrong = {"fastapi", "uvicorn", "mcp", "onnxruntime", "tokenizers", "torch", "langchain", "openai", "transformers"} & set(sys.modules)
 sys.exit(str(wrong) if wrong else 0)
 """
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
+    finished = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert finished.returncode == 0, finished.stderr
 
 
 @pytest.mark.covers("S1.11")
@@ -118,7 +120,7 @@ def test_what_cannot_be_managed_says_why(engine: MemoryEngine, memory: AgentMemo
     each a clear error that changes nothing.
     """
     id = memory.manage("The key is under the pot")
-    for arguments, error, told in (
+    for arguments, error, hint in (
         (("x y z", "create", id), InputError, "gets its id"),
         (("x y z", "update", ""), InputError, "No memory to update"),
         (("", "delete", ""), InputError, "No memory to delete"),
@@ -127,7 +129,7 @@ def test_what_cannot_be_managed_says_why(engine: MemoryEngine, memory: AgentMemo
         (("x", "explode", id), InputError, "no action 'explode'"),
         (("x y z", "update", "01nobody00000000000000nobo"), NotFoundError, "no memory"),
     ):
-        with pytest.raises(error, match=told) as refused:
+        with pytest.raises(error, match=hint) as refused:
             memory.manage(*arguments)  # type: ignore[arg-type]
         assert refused.value.hint
     careful = AgentMemory(engine, ANN, permitted=("create",))
@@ -143,12 +145,12 @@ def test_nothing_outside_of_the_scope_can_be_managed(engine: MemoryEngine) -> No
     """Another owner's memory, and another conversation's of the same owner, can be neither changed
     nor put away by their ids.
     """
-    here = (*ANN, "conversation", "c1")
-    there = (*ANN, "conversation", "c2")
+    own_scope = (*ANN, "conversation", "c1")
+    other_scope = (*ANN, "conversation", "c2")
     theirs = engine.add("Bob's key", scope=BOB).id
-    other = engine.add("The key of c2", scope=there).id
-    memory = AgentMemory(engine, here)
-    for id in (theirs, other, "../x", "\0", "%"):
+    other_id = engine.add("The key of c2", scope=other_scope).id
+    memory = AgentMemory(engine, own_scope)
+    for id in (theirs, other_id, "../x", "\0", "%"):
         for action in ("update", "delete"):
             with pytest.raises(NotFoundError):
                 memory.manage("x y z", action, id)  # type: ignore[arg-type]
@@ -167,12 +169,12 @@ def test_search_scores_sorts_and_cuts(engine: MemoryEngine) -> None:
             memory.manage(f"The spare key number {number} is under a pot in the garden")
         long = memory.manage("The spare key is old. " + "It has a long history. " * 100)
         made.add("Bob's spare key", scope=BOB)
-        found = memory.search("spare key", 5)
-        assert len(found) == 5
-        scores = [one["score"] for one in found]
+        hits = memory.search("spare key", 5)
+        assert len(hits) == 5
+        scores = [hit["score"] for hit in hits]
         assert scores == sorted(scores, reverse=True) and all(0 <= score <= 1 for score in scores)
         snippets = {
-            one["id"]: one["snippet"] for one in memory.search("spare key old long history", 20)
+            hit["id"]: hit["snippet"] for hit in memory.search("spare key old long history", 20)
         }
         assert len(snippets[long]) == 500 and max(map(len, snippets.values())) == 500
         assert all("Bob" not in text for text in snippets.values())
@@ -184,11 +186,11 @@ def test_the_tools_are_plain_callables(memory: AgentMemory) -> None:
     """Called with plain values they answer with plain values;
     their schema names their parameters, and is JSON.
     """
-    made = memory.manage_memory("I am allergic to peanuts")
-    assert json.loads(json.dumps(made)) == {"id": made["id"], "action": "create"}
-    found = memory.search_memory("peanuts", 3)
-    assert json.loads(json.dumps(found)) == found and found[0]["id"] == made["id"]
-    manage, search = (json.loads(json.dumps(one))["function"] for one in memory.schemas())
+    created = memory.manage_memory("I am allergic to peanuts")
+    assert json.loads(json.dumps(created)) == {"id": created["id"], "action": "create"}
+    hits = memory.search_memory("peanuts", 3)
+    assert json.loads(json.dumps(hits)) == hits and hits[0]["id"] == created["id"]
+    manage, search = (json.loads(json.dumps(schema))["function"] for schema in memory.schemas())
     assert (manage["name"], search["name"]) == ("manage_memory", "search_memory")
     assert list(manage["parameters"]["properties"]) == ["content", "action", "id"]
     assert manage["parameters"]["properties"]["action"]["enum"] == ["create", "update", "delete"]
@@ -223,13 +225,13 @@ def test_one_statement_of_a_message_is_deleted(engine: MemoryEngine, memory: Age
     memory.manage_memory(
         action="delete", id=next(fact["id"] for fact in facts if "cashews" in fact["text"])
     )
-    found = str(
+    results = str(
         [
             *memory.search_memory("What am I allergic to?"),
             *memory.search_memory("What is my dog called?"),
         ]
     )
-    assert "cashews" not in found and "Bruno" in found
+    assert "cashews" not in results and "Bruno" in results
 
 
 @pytest.mark.covers("S1.13")
@@ -237,12 +239,12 @@ def test_an_agent_calls_by_name(engine: MemoryEngine, memory: AgentMemory) -> No
     """A model's call, arguments as JSON text or object, is answered with JSON;
     what cannot be done says so, and never raises.
     """
-    made = json.loads(
+    created = json.loads(
         memory.call("manage_memory", '{"content": "I am allergic to peanuts", "id": null}')
     )
     assert (
         json.loads(memory.call("search_memory", {"query": "peanuts", "limit": 1}))[0]["id"]
-        == made["id"]
+        == created["id"]
     )
     for name, arguments in (
         ("manage_memory", "{broken"),

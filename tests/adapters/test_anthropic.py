@@ -57,13 +57,13 @@ def test_the_tool_keeps_one_owner_s_files(tmp_path: Path) -> None:
     files, says what it cannot do, and leaves no byte of what is cleared.
     """
     python = make_environment(tmp_path / "environment", ["[anthropic]"])
-    done = subprocess.run(
+    finished = subprocess.run(
         [str(python), "-c", CHECKS, str(tmp_path / "home")],
         cwd=tmp_path,
         capture_output=True,
         text=True,
     )
-    assert done.returncode == 0, done.stderr
+    assert finished.returncode == 0, finished.stderr
 
 
 @pytest.mark.slow

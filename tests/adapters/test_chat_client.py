@@ -36,11 +36,11 @@ async def test_chat_search_add_and_list(model: ScriptedModel, home: Path) -> Non
         assert receipt.outcome == "stored"
         assert (await client.search("spare key", "work"))[0]["id"] == receipt.id
         model.say("Under the blue pot.")
-        said = [
+        messages = [
             {"role": "system", "content": "Be brief."},
             {"role": "user", "content": "Where is the spare key?"},
         ]
-        answer = await client.chat(said, "work")
+        answer = await client.chat(messages, "work")
         assert answer["choices"][0]["message"] == {
             "role": "assistant",
             "content": "Under the blue pot.",
@@ -53,10 +53,10 @@ async def test_chat_search_add_and_list(model: ScriptedModel, home: Path) -> Non
             and "blue pot" in roles[-1][1]
         )
         listed = await client.list_all("work")
-        assert [one["content"] for one in listed if one["kind"] == "turn"] == [
+        assert [memory["content"] for memory in listed if memory["kind"] == "turn"] == [
             "Under the blue pot."
         ]
-        assert {one["conversation_id"] for one in listed} == {"work"}
+        assert {memory["conversation_id"] for memory in listed} == {"work"}
 
 
 @pytest.mark.covers("S2.12", "S2.52")
@@ -67,9 +67,9 @@ async def test_conversations_share_only_what_is_global(model: ScriptedModel, hom
     async with opened(model, home) as client:
         await client.add("The spare key is under the blue pot", "work")
         await client.add("The spare bicycle is in the cellar", "global")
-        found = [hit["content"] for hit in await client.search("spare", "../work")]
-        assert found == ["The spare bicycle is in the cellar"]
-        assert {one["conversation_id"] for one in await client.search("spare", "work")} == {
+        texts = [hit["content"] for hit in await client.search("spare", "../work")]
+        assert texts == ["The spare bicycle is in the cellar"]
+        assert {hit["conversation_id"] for hit in await client.search("spare", "work")} == {
             "work",
             "global",
         }
@@ -179,4 +179,4 @@ async def test_what_cannot_be_answered_says_so(model: ScriptedModel, home: Path)
         model.fail("http_500", times=3)
         with pytest.raises(ModelError):
             await client.chat([{"role": "user", "content": "My sister Lou lives in Lisbon"}])
-        assert [one["role"] for one in await client.list_all()] == ["user"]
+        assert [memory["role"] for memory in await client.list_all()] == ["user"]

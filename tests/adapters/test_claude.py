@@ -87,7 +87,7 @@ async def test_a_transcript_goes_on_past_what_was_forgotten(engine: MemoryEngine
     """
     store = ClaudeSessionStore(engine, ANN)
     roles = ("user", "assistant") * 3
-    said = [
+    texts = [
         entry(
             f"{n}",
             role,
@@ -96,13 +96,15 @@ async def test_a_transcript_goes_on_past_what_was_forgotten(engine: MemoryEngine
         )
         for n, role in enumerate(roles)
     ]
-    await store.append(MAIN, said)
+    await store.append(MAIN, texts)
     turns = engine.list(scope=ANN, session="s", order="oldest").records
     engine.forget(turns[2].id, scope=ANN)
     engine.purge(turns[3].id, scope=ANN)
     await store.append(MAIN, [entry("6", "user", "One more message.", parentUuid="5")])
-    left = await store.load(MAIN)
-    assert left is not None and [(one["uuid"], one["parentUuid"]) for one in left] == [
+    entries = await store.load(MAIN)
+    assert entries is not None and [
+        (loaded["uuid"], loaded["parentUuid"]) for loaded in entries
+    ] == [
         ("0", None),
         ("1", "0"),
         ("4", "1"),
@@ -110,7 +112,14 @@ async def test_a_transcript_goes_on_past_what_was_forgotten(engine: MemoryEngine
         ("6", "5"),
     ]
     engine.restore(turns[2].id, scope=ANN)
-    assert [one["uuid"] for one in await store.load(MAIN) or ()] == ["0", "1", "2", "4", "5", "6"]
+    assert [loaded["uuid"] for loaded in await store.load(MAIN) or ()] == [
+        "0",
+        "1",
+        "2",
+        "4",
+        "5",
+        "6",
+    ]
 
 
 async def test_large_entries_are_kept_whole(engine: MemoryEngine) -> None:
@@ -141,8 +150,12 @@ async def test_a_deleted_session_is_gone(home: Path) -> None:
             {**MAIN, "session_id": "kept"}
         ) is not None and "release" not in str(engine.search("deploy", scope=ANN).hits)
         engine.drain()
-    left = read_home(home)
-    assert b"zebra" not in left.lower() and b"make release" not in left and b"kettle" in left
+    remaining_bytes = read_home(home)
+    assert (
+        b"zebra" not in remaining_bytes.lower()
+        and b"make release" not in remaining_bytes
+        and b"kettle" in remaining_bytes
+    )
 
 
 @pytest.mark.slow

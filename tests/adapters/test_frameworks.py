@@ -16,7 +16,7 @@ ROOT = Path(__file__).parents[2]
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("name", "said", "more"),
+    ("name", "expected", "extra_packages"),
     [
         ("agent_framework", "user: I am allergic to nuts.", ()),
         ("crewai", "/kitchen Alice is allergic to nuts.", ()),
@@ -28,12 +28,12 @@ ROOT = Path(__file__).parents[2]
     ],
 )
 def test_the_example_runs_with_the_current_release(
-    name: str, said: str, more: tuple[str, ...], tmp_path: Path
+    name: str, expected: str, extra_packages: tuple[str, ...], tmp_path: Path
 ) -> None:
     """The example recalls what was told before, and the adapter does all that its framework asks of
     it.
     """
-    assert said in run_example(name, tmp_path, *more)
+    assert expected in run_example(name, tmp_path, *extra_packages)
 
 
 def test_every_adapter_has_what_belongs_to_it() -> None:

@@ -73,10 +73,10 @@ with engrams.open(store__url=":memory:") as memory:
 
 
 def run_code(python: Path, code: str, folder: Path) -> None:
-    done = subprocess.run(
+    finished = subprocess.run(
         [str(python), "-c", code], cwd=folder, capture_output=True, text=True, timeout=300
     )
-    assert done.returncode == 0, done.stderr
+    assert finished.returncode == 0, finished.stderr
 
 
 @pytest.mark.slow

@@ -25,8 +25,8 @@ loaded = {name for name in sys.modules if name.startswith("engrams.adapters.")}
 wrong = {f"engrams.adapters.{module}" for module in adapters._MODULES.values()} & loaded
 sys.exit(str(wrong) if wrong else 0)
 """
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
+    finished = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert finished.returncode == 0, finished.stderr
 
 
 def test_a_missing_framework_is_named_with_its_extra(monkeypatch: pytest.MonkeyPatch) -> None:

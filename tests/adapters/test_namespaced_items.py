@@ -48,9 +48,11 @@ def put(
 
 
 def values(
-    items: NamespacedItems, prefix: tuple[str, ...], given: dict[str, Any] | None = None
+    items: NamespacedItems, prefix: tuple[str, ...], filter: dict[str, Any] | None = None
 ) -> list[Any]:
-    return [read_item(record)["value"] for record in items.find(prefix, to_conditions(given or {}))]
+    return [
+        read_item(record)["value"] for record in items.find(prefix, to_conditions(filter or {}))
+    ]
 
 
 def test_a_value_is_a_memory_of_its_scope(engine: MemoryEngine) -> None:
@@ -105,13 +107,13 @@ def test_namespaces_of_one_owner_do_not_touch_each_other(engine: MemoryEngine) -
 
 def test_a_store_below_a_project_sees_only_what_is_below_it(engine: MemoryEngine) -> None:
     """A store of a deeper scope lists its own namespaces, and none of the project's neighbours."""
-    here, there = (
+    own_items, other_items = (
         NamespacedItems(engine, Scope(ANN).within("project", name), "t") for name in ("x", "x2")
     )
-    put(here, ("a",), "k", {"v": "here"})
-    put(there, ("a",), "k", {"v": "there"})
+    put(own_items, ("a",), "k", {"v": "here"})
+    put(other_items, ("a",), "k", {"v": "there"})
     put(NamespacedItems(engine, ANN, "t"), ("a",), "k", {"v": "above"})
-    assert values(here, ()) == [{"v": "here"}] and here.list_namespaces(()) == {("a",)}
+    assert values(own_items, ()) == [{"v": "here"}] and own_items.list_namespaces(()) == {("a",)}
     assert len(values(NamespacedItems(engine, ANN, "t"), ())) == 3
 
 
@@ -160,7 +162,7 @@ def test_filters_reach_into_values(engine: MemoryEngine) -> None:
         "2",
         {"n": 2.5, "user": {"access-level": "low"}, "tags": ["x", "y"], "on": False},
     )
-    for given, expected in (
+    for filter, expected in (
         ({"n": 1}, {1}),
         ({"n": {"$gt": 1}}, {2.5}),
         ({"n": {"$gte": 1, "$lt": float("inf")}}, {1, 2.5}),
@@ -173,7 +175,7 @@ def test_filters_reach_into_values(engine: MemoryEngine) -> None:
         ({"on": True, "n": 1}, {1}),
         ({"on": None}, set()),
     ):
-        assert {value["n"] for value in values(items, ("n",), given)} == expected, given
+        assert {value["n"] for value in values(items, ("n",), filter)} == expected, filter
     for wrong in ({"a' OR '1'='1": 1}, {'a"': 1}, {"": 1}, {"n": {"$like": 1}}):
         with pytest.raises(ValueError, match=r"Invalid filter key|Unsupported operator"):
             to_conditions(wrong)
@@ -283,12 +285,12 @@ def test_what_is_removed_is_gone(home: Path) -> None:
             {"content": "Back again"},
             {"content": "My kettle is green"},
         ]
-    left = read_home(home)
+    remaining_bytes = read_home(home)
     assert (
-        b"Zanzibar" not in left
-        and b"Ouagadougou" not in left
-        and b"Timbuktu" not in left
-        and b"kettle" in left
+        b"Zanzibar" not in remaining_bytes
+        and b"Ouagadougou" not in remaining_bytes
+        and b"Timbuktu" not in remaining_bytes
+        and b"kettle" in remaining_bytes
     )
 
 

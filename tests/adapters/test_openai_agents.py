@@ -81,8 +81,8 @@ def lock_file(home: Path) -> None:
 
 def count_open_files(home: Path) -> int:
     return sum(
-        os.path.realpath(each).startswith(str(home.resolve()))
-        for each in Path("/proc/self/fd").iterdir()
+        os.path.realpath(descriptor).startswith(str(home.resolve()))
+        for descriptor in Path("/proc/self/fd").iterdir()
     )
 
 
@@ -122,9 +122,9 @@ async def test_items_come_back_as_they_were_given(engine: MemoryEngine) -> None:
 async def test_what_was_said_is_memory_and_what_tools_did_is_not(engine: MemoryEngine) -> None:
     """A search finds the messages of a session, and neither calls of tools nor their results."""
     await OpenAIAgentsSession("s1", engine, ANN).add_items(SAID)
-    found = [hit.record.text for hit in engine.search("flats in Oslo", scope=ANN, limit=20).hits]
-    assert "I moved to Oslo in May" in found and not any(
-        "find_flat" in text or "Seven flats" in text for text in found
+    texts = [hit.record.text for hit in engine.search("flats in Oslo", scope=ANN, limit=20).hits]
+    assert "I moved to Oslo in May" in texts and not any(
+        "find_flat" in text or "Seven flats" in text for text in texts
     )
     assert not engine.search("Oslo", scope=BOB).hits
 
@@ -157,8 +157,8 @@ async def test_what_is_removed_is_gone(home: Path) -> None:
             ).records
             == ()
         )
-    left = read_home(home)
-    assert b"Zanzibar" not in left and b"Oslo" not in left
+    remaining_bytes = read_home(home)
+    assert b"Zanzibar" not in remaining_bytes and b"Oslo" not in remaining_bytes
 
 
 async def test_what_is_forgotten_elsewhere_leaves_the_history(engine: MemoryEngine) -> None:
@@ -283,12 +283,12 @@ async def test_sessions_of_one_home_write_at_once(home: Path) -> None:
     each has its own items, whole and in order.
     """
     with (
-        engrams.open(home=str(home), jobs__workers=0) as one,
+        engrams.open(home=str(home), jobs__workers=0) as first_engine,
         engrams.open(home=str(home), jobs__workers=0) as another,
     ):
         sessions = [
             OpenAIAgentsSession(f"s{number}", engine, ANN)
-            for number, engine in enumerate((one, one, another))
+            for number, engine in enumerate((first_engine, first_engine, another))
         ]
         said = [
             [

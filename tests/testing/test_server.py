@@ -51,10 +51,14 @@ def test_a_chat_completion(server, client) -> None:
     """The default answer echoes;
     the request is recorded with its headers and body; usage is counted in words.
     """
-    found = client.chat.completions.create(model="m", messages=ASKED)
-    assert found.choices[0].message.content == "echo: hello there"
-    assert (found.model, found.choices[0].finish_reason) == ("m", "stop")
-    assert (found.usage.prompt_tokens, found.usage.completion_tokens, found.usage.total_tokens) == (
+    completion = client.chat.completions.create(model="m", messages=ASKED)
+    assert completion.choices[0].message.content == "echo: hello there"
+    assert (completion.model, completion.choices[0].finish_reason) == ("m", "stop")
+    assert (
+        completion.usage.prompt_tokens,
+        completion.usage.completion_tokens,
+        completion.usage.total_tokens,
+    ) == (
         4,
         3,
         7,
@@ -94,14 +98,17 @@ def test_answers_come_from_queue_rule_function_and_echo(client, server) -> None:
     ]
     with ScriptedModel(
         "first", answer=lambda request: f"{len(request.messages)} messages"
-    ) as other:
-        said = [
-            openai.OpenAI(api_key="k", base_url=f"{other.url}/v1").chat.completions.create(
+    ) as other_client:
+        completions = [
+            openai.OpenAI(api_key="k", base_url=f"{other_client.url}/v1").chat.completions.create(
                 model="m", messages=ASKED
             )
             for _ in range(2)
         ]
-    assert [each.choices[0].message.content for each in said] == ["first", "2 messages"]
+    assert [completion.choices[0].message.content for completion in completions] == [
+        "first",
+        "2 messages",
+    ]
 
 
 def test_a_stream_with_usage(server, client) -> None:
@@ -135,12 +142,12 @@ def test_tool_calls(server, client) -> None:
             tools=(ScriptedToolCall("lookup", {"q": "a b"}), ScriptedToolCall("lookup", {"q": "c"}))
         )
     )
-    found = client.chat.completions.create(model="m", messages=ASKED, tools=[LOOKUP]).choices[0]
-    assert [json.loads(call.function.arguments) for call in found.message.tool_calls] == [
+    choice = client.chat.completions.create(model="m", messages=ASKED, tools=[LOOKUP]).choices[0]
+    assert [json.loads(call.function.arguments) for call in choice.message.tool_calls] == [
         {"q": "a b"},
         {"q": "c"},
     ]
-    assert (found.finish_reason, found.message.content) == ("tool_calls", None)
+    assert (choice.finish_reason, choice.message.content) == ("tool_calls", None)
     forced = {"type": "function", "function": {"name": "lookup"}}
     with client.chat.completions.stream(
         model="m", messages=ASKED, tools=[LOOKUP], tool_choice=forced
@@ -169,8 +176,8 @@ def test_responses_whole_and_as_events(server, client) -> None:
     """The Responses protocol works whole and as typed events, with instructions, usage and function
     calls.
     """
-    found = client.responses.create(model="m", input="hello there", instructions="Be brief.")
-    assert (found.output_text, found.status, found.usage.total_tokens) == (
+    response = client.responses.create(model="m", input="hello there", instructions="Be brief.")
+    assert (response.output_text, response.status, response.usage.total_tokens) == (
         "echo: hello there",
         "completed",
         7,
@@ -351,14 +358,14 @@ def test_faults_in_a_stream(server, client) -> None:
         text = ""
         for chunk in client.chat.completions.create(model="m", messages=ASKED, stream=True):
             text += chunk.choices[0].delta.content or ""
-            seen.append(text)
+            texts.append(text)
         return text
 
-    seen: list[str] = []
+    texts: list[str] = []
     server.fail("disconnect").fail("error").fail("slow", seconds=0.01)
     with pytest.raises((openai.APIError, httpx2.RemoteProtocolError)):
         read()
-    assert seen[-1].startswith("one two")
+    assert texts[-1].startswith("one two")
     with pytest.raises(openai.APIError, match="Scripted failure in the middle"):
         read()
     assert read() == "one two three four five six"

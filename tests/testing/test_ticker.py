@@ -30,9 +30,9 @@ def test_a_clock_can_move_by_itself() -> None:
     """With a step no two looks see the same time, whatever the threads."""
     clock = SettableClock("2026-03-01", step=1)
     with ThreadPoolExecutor(8) as pool:
-        seen = set(pool.map(lambda _: clock(), range(400)))
-    assert len(seen) == 400
-    assert max(seen) - min(seen) == timedelta(seconds=399)
+        moments = set(pool.map(lambda _: clock(), range(400)))
+    assert len(moments) == 400
+    assert max(moments) - min(moments) == timedelta(seconds=399)
 
 
 def test_texts_that_share_words_are_near() -> None:

@@ -78,8 +78,8 @@ class Handler(BaseHTTPRequestHandler):
         if self.faults.packed:
             rows = [base64.b64encode(struct.pack(f"<{len(row)}f", *row)).decode() for row in rows]
         data = [
-            {"object": "embedding", "index": place, "embedding": row}
-            for place, row in enumerate(rows)
+            {"object": "embedding", "index": index, "embedding": row}
+            for index, row in enumerate(rows)
         ]
         return {"data": data[::-1] if self.faults.shuffled else data}
 
@@ -113,18 +113,18 @@ def faults() -> Iterator[Faults]:
 
 @pytest.fixture
 def connect(faults: Faults) -> Iterator[Callable[..., RemoteEmbedder]]:
-    made: list[RemoteEmbedder] = []
+    embedders: list[RemoteEmbedder] = []
 
     def connect(provider: str = "openai", **values: Any) -> RemoteEmbedder:
         settings = EmbedSettings(
             provider=provider, **{"model": "m", "url": faults.url, "timeout_seconds": 5.0, **values}
         )  # type: ignore[arg-type]
         make = connect_ollama if provider == "ollama" else connect_openai
-        made.append(make(settings, SettableClock(), RetryPolicy(retries=3, first_wait=0.005)))
-        return made[-1]
+        embedders.append(make(settings, SettableClock(), RetryPolicy(retries=3, first_wait=0.005)))
+        return embedders[-1]
 
     yield connect
-    for embedder in made:
+    for embedder in embedders:
         embedder.close()
 
 

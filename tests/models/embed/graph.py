@@ -75,7 +75,7 @@ def write(
         ("embedding", ("b", DIMENSION)) if pooled else ("last_hidden_state", ("b", "t", DIMENSION))
     )
     graph = _bytes(1, *nodes) + _bytes(2, "tiny") + _bytes(5, tensor)
-    graph += b"".join(_bytes(11, _value(each, INT64, ("b", "t"))) for each in inputs) + _bytes(
+    graph += b"".join(_bytes(11, _value(name, INT64, ("b", "t"))) for name in inputs) + _bytes(
         12, _value(output[0], FLOAT32, output[1])
     )
     folder.mkdir(parents=True, exist_ok=True)
@@ -84,7 +84,7 @@ def write(
         _number(1, 6) + _bytes(8, _bytes(1, "") + _number(2, 11)) + _bytes(7, graph)
     )
     tokenizer = Tokenizer(
-        models.WordLevel({word: place for place, word in enumerate(WORDS)}, unk_token="[UNK]")
+        models.WordLevel({word: index for index, word in enumerate(WORDS)}, unk_token="[UNK]")
     )
     tokenizer.normalizer = normalizers.Lowercase()
     tokenizer.pre_tokenizer = pre_tokenizers.Whitespace()

@@ -129,10 +129,10 @@ def test_a_failed_query_is_not_cached() -> None:
         def embed(
             self, texts: Sequence[str], purpose: Literal["query", "document"] = "document"
         ) -> npt.NDArray[np.float32]:
-            found = super().embed(texts, purpose)
+            vectors = super().embed(texts, purpose)
             if len(self.asked) == 1:
                 raise RuntimeError("down")
-            return found
+            return vectors
 
     model = QueryCachingEmbedder(Failing())
     with pytest.raises(RuntimeError):

@@ -21,8 +21,8 @@ from engrams.models.embed.onnx import OnnxEmbedder
 from engrams.settings import EmbedSettings
 
 
-def embedder(place: Path | str, **values: object) -> OnnxEmbedder:
-    return OnnxEmbedder(EmbedSettings(provider="onnx", model=str(place), **values))  # type: ignore[arg-type]
+def embedder(model: Path | str, **values: object) -> OnnxEmbedder:
+    return OnnxEmbedder(EmbedSettings(provider="onnx", model=str(model), **values))  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("types", [False, True])
@@ -117,9 +117,9 @@ def test_threads_share_it(tmp_path: Path) -> None:
     """Threads that meet at the first use load one model and get right answers."""
     model = embedder(write(tmp_path))
     with ThreadPoolExecutor(8) as pool:
-        found = list(pool.map(lambda n: model.embed(["cat" if n % 2 else "dog"])[0], range(64)))
+        vectors = list(pool.map(lambda n: model.embed(["cat" if n % 2 else "dog"])[0], range(64)))
     assert all(
-        np.allclose(row, [1, 0, 0, 0] if n % 2 else [0, 1, 0, 0]) for n, row in enumerate(found)
+        np.allclose(row, [1, 0, 0, 0] if n % 2 else [0, 1, 0, 0]) for n, row in enumerate(vectors)
     )
 
 

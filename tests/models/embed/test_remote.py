@@ -104,7 +104,7 @@ def test_too_long_text_does_not_spoil_its_batch(faults: Any, connect: Connect) -
         text
         for batch in faults.texts
         for text in batch
-        if all(len(other.encode()) <= 1000 for other in batch)
+        if all(len(text.encode()) <= 1000 for text in batch)
     ]
     assert "short" in accepted
     assert "end" in accepted
@@ -208,10 +208,10 @@ def test_nobody_listens(connect: Connect) -> None:
 
 def test_closing_ends_a_call(faults: Any, connect: Connect) -> None:
     """Closing from another thread ends a waiting call with an error."""
-    asked = threading.Event()
+    request_arrived = threading.Event()
 
     def hang(handler: Any, _: Any) -> None:
-        asked.set()
+        request_arrived.set()
         faults.hang.wait(10)
 
     faults.script = [hang]
@@ -226,7 +226,7 @@ def test_closing_ends_a_call(faults: Any, connect: Connect) -> None:
 
     thread = threading.Thread(target=call)
     thread.start()
-    assert asked.wait(5)
+    assert request_arrived.wait(5)
     embedder.close()
     thread.join(5)
     assert not thread.is_alive()

@@ -19,8 +19,8 @@ def model() -> BuiltinEmbedder:
     return BuiltinEmbedder()
 
 
-def cosine(model: BuiltinEmbedder, one: str, other: str) -> float:
-    first, second = model.embed([one, other])
+def cosine(model: BuiltinEmbedder, text: str, other_text: str) -> float:
+    first, second = model.embed([text, other_text])
     return float(first @ second)
 
 
@@ -137,9 +137,9 @@ def test_spelling_does_not_matter(model: BuiltinEmbedder) -> None:
 def test_query_prefix() -> None:
     """A set prefix goes before queries only; empty is none."""
     plain = BuiltinEmbedder()
-    asked = BuiltinEmbedder("search for recipes: ")
-    assert np.array_equal(plain.embed(["cake"]), asked.embed(["cake"], "document"))
-    assert not np.array_equal(plain.embed(["cake"], "query"), asked.embed(["cake"], "query"))
+    prefixed = BuiltinEmbedder("search for recipes: ")
+    assert np.array_equal(plain.embed(["cake"]), prefixed.embed(["cake"], "document"))
+    assert not np.array_equal(plain.embed(["cake"], "query"), prefixed.embed(["cake"], "query"))
     assert np.array_equal(
         plain.embed(["cake"], "query"), BuiltinEmbedder("").embed(["cake"], "query")
     )

@@ -56,16 +56,16 @@ def _texts(rng: random.Random) -> list[str]:
         "İıſﬁﬀǅÅΩKﬅẞŉΐ",
         "e\u0301a\u0308n\u0303 o\u0302\u0323",
     ]
-    made = []
+    tokenizers = []
     for _ in range(2500):
         chosen = rng.choices(alphabets, k=rng.randrange(1, 4))
-        made.append(
+        tokenizers.append(
             " ".join(
                 "".join(rng.choice(rng.choice(chosen)) for _ in range(rng.randrange(1, 14)))
                 for _ in range(rng.randrange(1, 12))
             )
         )
-    return made
+    return tokenizers
 
 
 def test_same_ids_as_the_original(minilm: Path) -> None:

@@ -94,7 +94,7 @@ def write(folder: Path, weights: Mapping[str, float], *, head: str = "one") -> P
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "model.onnx").write_bytes(model)
     tokenizer = Tokenizer(
-        models.WordLevel({word: place for place, word in enumerate(words)}, unk_token="[UNK]")
+        models.WordLevel({word: index for index, word in enumerate(words)}, unk_token="[UNK]")
     )
     tokenizer.normalizer = normalizers.Lowercase()
     tokenizer.pre_tokenizer = pre_tokenizers.Whitespace()

@@ -126,7 +126,7 @@ def test_a_folder_that_holds_no_model_is_named(tmp_path: Path) -> None:
     silent = graph.write(tmp_path / "silent", WEIGHTS)
     (silent / "tokenizer.json").write_text("{}")
     (tmp_path / "empty").mkdir()
-    for place in (
+    for folder in (
         str(tmp_path / "empty"),
         str(damaged),
         str(silent),
@@ -136,7 +136,7 @@ def test_a_folder_that_holds_no_model_is_named(tmp_path: Path) -> None:
         "",
     ):
         with pytest.raises(ModelError) as caught:
-            CrossEncoderReranker(place).warm()
+            CrossEncoderReranker(folder).warm()
         assert caught.value.hint
 
 

@@ -142,9 +142,9 @@ def test_dialects_of_the_answer(
     assert (
         tuple(
             model._to_relevance(
-                dict(model._read_scores(json.loads(json.dumps(body)), 2)).get(place)
+                dict(model._read_scores(json.loads(json.dumps(body)), 2)).get(index)
             )
-            for place in range(2)
+            for index in range(2)
         )
         == scores
     )

@@ -244,7 +244,9 @@ def test_each_way_to_fail_has_its_status(
     if fault:
         server.fail(fault, times=9)
     assert judge.judge(case()).status is status
-    assert judge.counts() == {each.value: int(each is status) for each in RelevanceJudgementStatus}
+    assert judge.counts() == {
+        counted.value: int(counted is status) for counted in RelevanceJudgementStatus
+    }
 
 
 @pytest.mark.covers("S3.16")

@@ -123,15 +123,17 @@ def test_the_guides_example_is_true(home: Path, tmp_path: Path) -> None:
     guide = Path(__file__).parents[3] / "docs" / "guides" / "agents.md"
     lines = guide.read_text("utf-8").partition("```sh\n")[2].partition("```")[0]
     command = " ".join([*START, "--home", str(home), "--user", "ann", "--seconds", "60"])
-    done = subprocess.run(
+    finished = subprocess.run(
         ["sh", "-c", lines.replace("engrams hook", command)],
         capture_output=True,
         text=True,
         cwd=tmp_path,
         timeout=200,
     )
-    assert (done.returncode, done.stderr) == (0, "")
-    assert "tabs over spaces" in json.loads(done.stdout)["hookSpecificOutput"]["additionalContext"]
+    assert (finished.returncode, finished.stderr) == (0, "")
+    assert (
+        "tabs over spaces" in json.loads(finished.stdout)["hookSpecificOutput"]["additionalContext"]
+    )
 
 
 @pytest.mark.parametrize("path", ["", "/does/not/exist", "a\0b", "/"])
@@ -185,7 +187,7 @@ def test_disabled_is_silent(home: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("raw", "said"),
+    ("raw", "expected_prompt"),
     [
         (b'{"hook_event_name":"UserPromptSubmit","prompt":"/clear"}', ""),
         (b'{"hook_event_name":"UserPromptSubmit","prompt":"/usr/bin is full"}', "/usr/bin is full"),
@@ -197,10 +199,10 @@ def test_disabled_is_silent(home: Path) -> None:
         (b'{"prompt":"\xff\\ud800"}', "\ufffd\ud800"),
     ],
 )
-def test_what_was_said(raw: bytes, said: str) -> None:
+def test_what_was_said(raw: bytes, expected_prompt: str) -> None:
     """The agent's own commands and reminders are no words of the user's."""
     event = parse_event(raw)
-    assert event is not None and event.prompt == said
+    assert event is not None and event.prompt == expected_prompt
 
 
 @pytest.mark.parametrize("raw", [b"", b"[]", b"5", b"{", b"[" * 100_000])
@@ -230,27 +232,27 @@ def test_as_a_command(home: Path) -> None:
     A message is stored without the rules; another event
     loads nothing heavy.
     """
-    kept = hooked(
+    stored = hooked(
         home,
         stdin=json.dumps(
             {"hook_event_name": "UserPromptSubmit", "session_id": "s1", "prompt": REX}
         ).encode(),
     )
-    assert (kept.returncode, kept.stdout, kept.stderr) == (0, b"", b"")
-    found = hooked(
+    assert (stored.returncode, stored.stdout, stored.stderr) == (0, b"", b"")
+    recalled = hooked(
         home,
         stdin=(
             b'{"hook_event_name":"UserPromptSubmit","session_id":"s2","prompt":"What is my dog'
             b' called?"}'
         ),
     )
-    assert "greyhound" in json.loads(found.stdout)["hookSpecificOutput"]["additionalContext"]
+    assert "greyhound" in json.loads(recalled.stdout)["hookSpecificOutput"]["additionalContext"]
     script = (
         "import sys; sys.argv = ['engrams', 'hook']\n"
         "try:\n    from engrams.program.entry import run; run()\n"
         "finally:\n    print(*sys.modules, file=sys.stderr)"
     )
-    asked = subprocess.run(
+    finished = subprocess.run(
         [
             sys.executable,
             "-c",
@@ -270,7 +272,7 @@ def test_as_a_command(home: Path) -> None:
     )
     assert (
         told(home)[-1][1] == "My cat is called Tom."
-        and "engrams.extract.rules" not in asked.stderr.decode().split()
+        and "engrams.extract.rules" not in finished.stderr.decode().split()
     )
     quiet = subprocess.run(
         [sys.executable, "-c", script],
@@ -314,9 +316,9 @@ def test_as_a_command(home: Path) -> None:
 )
 def test_it_fails_open(home: Path, arguments: tuple[str, ...], stdin: bytes, said: str) -> None:
     """Whatever is wrong, the exit code is 0, standard output is empty and standard error says what."""
-    done = hooked(home, *arguments, stdin=stdin)
-    assert (done.returncode, done.stdout) == (0, b"")
-    assert said in done.stderr.decode()
+    finished = hooked(home, *arguments, stdin=stdin)
+    assert (finished.returncode, finished.stdout) == (0, b"")
+    assert said in finished.stderr.decode()
     assert not (home / "memory.db").exists() or told(home) == []
 
 
@@ -325,7 +327,7 @@ def test_it_never_hangs(home: Path) -> None:
     read, write = os.pipe()
     begun = time.monotonic()
     try:
-        done = subprocess.run(
+        finished = subprocess.run(
             [*START, "--home", str(home), "--seconds", "0.2"],
             stdin=read,
             capture_output=True,
@@ -334,20 +336,20 @@ def test_it_never_hangs(home: Path) -> None:
     finally:
         os.close(read)
         os.close(write)
-    assert (done.returncode, done.stdout) == (0, b"")
-    assert b"longer than 0.2 s" in done.stderr
+    assert (finished.returncode, finished.stdout) == (0, b"")
+    assert b"longer than 0.2 s" in finished.stderr
     assert time.monotonic() - begun < 30
     with subprocess.Popen(
         [*START, "--home", str(home), "--user", "ann"],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
-    ) as gone:
-        assert gone.stdin and gone.stdout and gone.stderr
-        gone.stdout.close()
-        gone.stdin.write(b'{"hook_event_name":"SessionStart"}')
-        gone.stdin.close()
-        assert gone.wait(60) == 0
+    ) as process:
+        assert process.stdin and process.stdout and process.stderr
+        process.stdout.close()
+        process.stdin.write(b'{"hook_event_name":"SessionStart"}')
+        process.stdin.close()
+        assert process.wait(60) == 0
 
 
 def test_a_project_begins_with_what_is_known_of_it(home: Path) -> None:
@@ -406,7 +408,7 @@ def test_a_prompt_gets_what_is_near_the_best(home: Path, call: HookCallOptions) 
         call, AgentHookEvent("UserPromptSubmit", "s2", prompt="Which port is the staging DB on?")
     )
     assert "5433" in answer
-    assert not any(other in answer for other in (*lines[1:], "Understood"))
+    assert not any(text in answer for text in (*lines[1:], "Understood"))
 
 
 def test_thanks_and_assent_recall_nothing(home: Path, call: HookCallOptions) -> None:

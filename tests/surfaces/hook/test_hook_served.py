@@ -88,8 +88,8 @@ def test_the_server_answers(served_home: Path, tmp_path: Path) -> None:
         "prompt": "What is my dog called?",
         "cwd": "/a",
     }
-    found = hooked(served_home, ask, "--project", ".")
-    assert found.stderr == "asked\n" and "greyhound" in found.stdout
+    recalled = hooked(served_home, ask, "--project", ".")
+    assert recalled.stderr == "asked\n" and "greyhound" in recalled.stdout
     assert hooked(served_home, {**ask, "cwd": "/b"}, "--project", ".").stdout == ""
     # A transcript that is not written yet holds nothing to read.
     unwritten = {
@@ -111,22 +111,22 @@ def test_the_server_answers(served_home: Path, tmp_path: Path) -> None:
     assert answered(
         command(served_home, "add", *project, "The rudder is new.", folder=boat / "src")
     )
-    for folder, found in ((boat, True), (house, False)):
+    for folder, is_found in ((boat, True), (house, False)):
         shown = command(served_home, "search", *project, "what about the rudder?", folder=folder)
-        assert answered(shown) and ("rudder is new" in shown.stdout) is found
+        assert answered(shown) and ("rudder is new" in shown.stdout) is is_found
     listed = command(served_home, "list", "--user", "ann", "--json")
     assert listed.stdout.count("Nice to meet Rex.") <= 1
 
 
 def test_a_call_with_settings_of_its_own_opens_the_home(served_home: Path) -> None:
     """A server cannot know the caller's settings."""
-    done = hooked(
+    finished = hooked(
         served_home,
         {"hook_event_name": "SessionStart", "session_id": "s1"},
         "--set",
         "read.limit=3",
     )
-    assert done.stderr == "opened\n"
+    assert finished.stderr == "opened\n"
 
 
 def test_work_that_memory_knows_nothing_of(home: Path) -> None:

@@ -69,13 +69,19 @@ def test_install_and_undo(install: Install, tmp_path: Path, agent: str) -> None:
     """The diff is shown;
     without consent nothing changes; a second time changes nothing; undo leaves no trace.
     """
-    asked = install(agent)
+    finished = install(agent)
     file = tmp_path / FILES[agent]
-    assert (asked.code, file.exists()) == (4, False) and "--yes" in asked.err and "+" in asked.out
+    assert (
+        (finished.code, file.exists()) == (4, False)
+        and "--yes" in finished.err
+        and "+" in finished.out
+    )
     assert install(agent, "--yes").code == 0
-    written = file.read_text("utf-8")
-    assert "engrams" in written and "hook" in written
-    assert "nothing to change" in install(agent, "--yes").out and file.read_text("utf-8") == written
+    installed = file.read_text("utf-8")
+    assert "engrams" in installed and "hook" in installed
+    assert (
+        "nothing to change" in install(agent, "--yes").out and file.read_text("utf-8") == installed
+    )
     assert install(agent, "--undo", "--yes").code == 0
     assert not file.exists() and [path for path in tmp_path.rglob("*") if path.is_file()] == []
 
@@ -86,9 +92,13 @@ def test_other_settings_stay(install: Install, tmp_path: Path, agent: str) -> No
     a link to the file stays a link.
     """
     file = tmp_path / FILES[agent]
-    kept = {"theme": "dark", "hooks": {"Stop": [{"command": "beep"}], "stop": []}, "ünïcode": [1]}
+    foreign_settings = {
+        "theme": "dark",
+        "hooks": {"Stop": [{"command": "beep"}], "stop": []},
+        "ünïcode": [1],
+    }
     (tmp_path / "real.json").write_text(
-        json.dumps(kept, indent=4, ensure_ascii=False) + "\n", "utf-8"
+        json.dumps(foreign_settings, indent=4, ensure_ascii=False) + "\n", "utf-8"
     )
     file.parent.mkdir(parents=True)
     file.symlink_to(tmp_path / "real.json")
@@ -98,7 +108,11 @@ def test_other_settings_stay(install: Install, tmp_path: Path, agent: str) -> No
     assert install(agent, "--undo", "--yes").code == 0
     undone = json.loads(file.read_text("utf-8"))
     undone.pop("version", None)
-    assert undone == kept and file.is_symlink() and '\n    "theme"' in file.read_text("utf-8")
+    assert (
+        undone == foreign_settings
+        and file.is_symlink()
+        and '\n    "theme"' in file.read_text("utf-8")
+    )
 
 
 @pytest.mark.parametrize(
@@ -109,13 +123,13 @@ def test_settings_that_cannot_be_read_stay(install: Install, tmp_path: Path, tex
     file = tmp_path / FILES["gemini"]
     file.parent.mkdir()
     file.write_text(text, "utf-8")
-    done = install("gemini", "--yes")
-    assert (done.code, str(file) in done.err, file.read_text("utf-8")) == (1, True, text)
+    finished = install("gemini", "--yes")
+    assert (finished.code, str(file) in finished.err, file.read_text("utf-8")) == (1, True, text)
 
 
 def test_one_project(install: Install, tmp_path: Path) -> None:
     """--folder changes the project's own file, and the options go into the command."""
-    done = install(
+    finished = install(
         "claude-code",
         "--yes",
         "--folder",
@@ -126,7 +140,7 @@ def test_one_project(install: Install, tmp_path: Path) -> None:
         ".",
         "--json",
     )
-    assert json.loads(done.out)["file"] == str(tmp_path / ".claude" / "settings.json")
+    assert json.loads(finished.out)["file"] == str(tmp_path / ".claude" / "settings.json")
     hooks = json.loads((tmp_path / ".claude" / "settings.json").read_text("utf-8"))["hooks"]
     command = shlex.split(hooks["Stop"][0]["hooks"][0]["command"])
     assert Path(command[0]).is_absolute() and command[1:] == [
@@ -174,16 +188,16 @@ def test_what_is_installed_answers(install: Install, tmp_path: Path, agent: str)
         return answer_event(call, parsed) if parsed else "no event"
 
     assert prompt(REX) == ""
-    told = json.loads(prompt("What is my dog called?"))
+    answer = json.loads(prompt("What is my dog called?"))
     match agent:
         case "cursor":
-            found = told["additional_context"]
+            context = answer["additional_context"]
         case "copilot":
-            found = told["additionalContext"]
+            context = answer["additionalContext"]
         case _:
-            assert told["hookSpecificOutput"]["hookEventName"] == event
-            found = told["hookSpecificOutput"]["additionalContext"]
-    assert "greyhound" in found
+            assert answer["hookSpecificOutput"]["hookEventName"] == event
+            context = answer["hookSpecificOutput"]["additionalContext"]
+    assert "greyhound" in context
 
 
 def test_the_plugin_is_what_is_installed(install: Install, tmp_path: Path) -> None:
@@ -194,10 +208,10 @@ def test_the_plugin_is_what_is_installed(install: Install, tmp_path: Path) -> No
 
     plugin = ROOT / "integrations" / "claude-code"
     install("claude-code", "--yes")
-    made = (tmp_path / FILES["claude-code"]).read_text("utf-8")
+    settings_text = (tmp_path / FILES["claude-code"]).read_text("utf-8")
     shipped = json.loads((plugin / "hooks" / "hooks.json").read_text("utf-8"))
     program = shlex.quote(str(Path(sys.executable).with_name("engrams")))
-    assert shipped == json.loads(made.replace(program, "engrams"))
+    assert shipped == json.loads(settings_text.replace(program, "engrams"))
     assert (
         json.loads((plugin / ".claude-plugin" / "plugin.json").read_text("utf-8"))["version"]
         == __version__
@@ -238,10 +252,10 @@ def test_the_plugin_of_opencode(install: Install, tmp_path: Path) -> None:
     shutil.copy(tmp_path / FILES["opencode"], plugin)
     (tmp_path / "driver.mjs").write_text(DRIVER, "utf-8")
     run = ["node", str(tmp_path / "driver.mjs"), str(plugin), REX]
-    told = json.loads(
+    transcript = json.loads(
         subprocess.run(run, capture_output=True, text=True, timeout=60, check=True).stdout
     )
-    assert told["first"] == ["base"] and "greyhound" in "".join(told["second"][1:])
+    assert transcript["first"] == ["base"] and "greyhound" in "".join(transcript["second"][1:])
     plugin.write_text(plugin.read_text("utf-8").replace("/engrams", "/gone"), "utf-8")
     assert json.loads(
         subprocess.run(run, capture_output=True, text=True, timeout=60, check=True).stdout
@@ -257,9 +271,9 @@ def test_the_command_names_the_home_for_any_folder(
     work = tmp_path / "my work"
     work.mkdir()
     monkeypatch.chdir(tmp_path)
-    told = install("claude-code", "--home", "mem", "--folder", "my work", "--yes").out
+    output = install("claude-code", "--home", "mem", "--folder", "my work", "--yes").out
     assert f"--home {tmp_path}/mem" in (work / ".claude" / "settings.json").read_text("utf-8")
-    assert install(*shlex.split(told.rpartition("engrams install ")[2]), "--yes").code == 0
+    assert install(*shlex.split(output.rpartition("engrams install ")[2]), "--yes").code == 0
     assert not (work / ".claude" / "settings.json").exists()
     monkeypatch.setenv("ENGRAMS_HOME", "~/other")
     install("claude-code", "--yes")

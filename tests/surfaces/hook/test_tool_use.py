@@ -20,24 +20,24 @@ TASK = "Make the parser accept comments"
 
 
 def tool(
-    name: str, given: dict[str, Any], result: Any = "ok", *, failed: bool = False
+    name: str, arguments: dict[str, Any], result: Any = "ok", *, failed: bool = False
 ) -> list[str]:
     """The two lines of a transcript that a tool use makes."""
-    id = f"toolu_{name}_{json.dumps(given)}"
-    asked = {
+    id = f"toolu_{name}_{json.dumps(arguments)}"
+    call = {
         "type": "assistant",
         "message": {
             "role": "assistant",
-            "content": [{"type": "tool_use", "id": id, "name": name, "input": given}],
+            "content": [{"type": "tool_use", "id": id, "name": name, "input": arguments}],
         },
     }
-    told = {"type": "tool_result", "tool_use_id": id, "content": "…", "is_error": failed}
+    result_part = {"type": "tool_result", "tool_use_id": id, "content": "…", "is_error": failed}
     return [
-        json.dumps(asked),
+        json.dumps(call),
         json.dumps(
             {
                 "type": "user",
-                "message": {"role": "user", "content": [told]},
+                "message": {"role": "user", "content": [result_part]},
                 "toolUseResult": result,
             }
         ),
@@ -46,7 +46,7 @@ def tool(
 
 def kept(home: Path, *scope: str) -> list[str]:
     with engrams.open(home=str(home), jobs__workers=0) as engine:
-        found = engine.list(
+        records = engine.list(
             scope=("user", "ann", *scope),
             kinds=(Kind.TURN,),
             statuses=tuple(Status),
@@ -55,7 +55,7 @@ def kept(home: Path, *scope: str) -> list[str]:
         )
         return [
             f"{record.role}: {record.text}"
-            for record in found.records
+            for record in records.records
             if record.scope.labels[2:] == scope
         ]
 
@@ -103,14 +103,14 @@ def test_the_end_of_a_turn_keeps_what_was_done(home: Path, tmp_path: Path) -> No
         ),
         "user: Which comment sign should the parser take? The hash sign",
     ]
-    asked = AgentHookEvent(
+    event = AgentHookEvent(
         "UserPromptSubmit",
         "s2",
         prompt="Which comment sign does the parser take?",
         folder="/src/alpha",
     )
     assert "hash sign" in answer_event(
-        HookCallOptions({"home": str(home), "user": "ann"}, project="."), asked
+        HookCallOptions({"home": str(home), "user": "ann"}, project="."), event
     )
 
 

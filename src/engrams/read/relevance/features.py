@@ -8,12 +8,12 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from engrams.core import Hit, Kind, Status
+from engrams.frozen_data import dataclass
 from engrams.read.relevance.text_traits import (
     FORM,
     PromptTraits,

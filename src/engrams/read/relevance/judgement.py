@@ -5,9 +5,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from engrams.frozen_data import dataclass
 from engrams.read.relevance.features import (
     HIT_FEATURES,
     PROMPT_FEATURES,

@@ -7,7 +7,6 @@ hit is the product of both, calibrated.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -15,6 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from engrams.core.boosted_trees import BoostedTrees
+from engrams.frozen_data import dataclass
 
 if TYPE_CHECKING:
     import numpy.typing as npt

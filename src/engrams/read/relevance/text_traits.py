@@ -10,10 +10,10 @@ import json
 import math
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
+from engrams.frozen_data import dataclass
 from engrams.text.acknowledgements import is_acknowledgement
 from engrams.text.measures import is_question
 from engrams.text.normalize import fold

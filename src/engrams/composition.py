@@ -31,12 +31,13 @@ from engrams.ports import (
     Embedder,
     HomeFileCleaner,
     JobSpec,
+    Judge,
     PurgeOrder,
     Reranker,
     SkillRecordSource,
     Store,
 )
-from engrams.settings import Settings, change_settings, in_test_mode, load
+from engrams.settings import JudgeSettings, Settings, change_settings, in_test_mode, load
 from engrams.store.sqlite import SqliteStore, rescue
 from engrams.store.store_address import find_database, is_served
 from engrams.store.store_factory import choose_store, open_fleet_tables
@@ -99,6 +100,7 @@ def open(
     if settings.embed.cosine_model:
         cosines = translate_preset(settings, embedder.card)
         settings = change_settings(settings, {cosine.name: cosine.used for cosine in cosines})
+    judge = _choose_judge(settings.judge, clock)
     vault = _open_vault(plain_store, settings, embedder, chat_model, clock)
     engine = MemoryEngine(
         EngineDeps(
@@ -109,7 +111,8 @@ def open(
             counter=choose_counter(settings.read.tokenizer, clock),
             clock=clock,
             upkeep=upkeep,
-            reranker=_choose_reranker(settings, clock, chat_model),
+            reranker=_choose_reranker(settings, clock, chat_model, judge),
+            judge=judge,
             handlers=vault.handlers if vault else {},
             skills=_open_skills(settings, embedder, clock),
             files=vault,
@@ -194,10 +197,21 @@ def _choose_embedder(settings: Settings, embedder: Embedder | None) -> Embedder:
     return configured
 
 
-def _choose_reranker(settings: Settings, clock: Clock, chat: ChatModel | None) -> Reranker | None:
+def _choose_judge(section: JudgeSettings, clock: Clock) -> Judge | None:
+    """Build the configured decision model; calls nothing."""
+    if section.provider == "none":
+        return None
+    from engrams.models.judge.decisions import DecisionServerJudge
+
+    return DecisionServerJudge(section.model, clock, section.url, section.api_key)
+
+
+def _choose_reranker(
+    settings: Settings, clock: Clock, chat: ChatModel | None, judge: Judge | None
+) -> Reranker | None:
     section = settings.rerank
     choice = RerankerChoice(section.provider, section.model, section.url, section.api_key)
-    return choose_reranker(choice, clock, chat)
+    return choose_reranker(choice, clock, chat, judge)
 
 
 def _open_skills(settings: Settings, embedder: Embedder, clock: Clock) -> SkillRecordSource | None:

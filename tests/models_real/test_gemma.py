@@ -8,7 +8,7 @@ import json
 import re
 import time
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import pytest
@@ -17,6 +17,7 @@ from tests.acceptance.process import served
 import engrams
 from engrams import MemoryEngine, Turn
 from engrams.core import Kind, Record, Status
+from engrams.errors import ModelError
 from engrams.program.main import main
 from engrams.testing import ScriptedModel
 
@@ -141,3 +142,54 @@ def test_chats_through_the_proxy(gemma: str, tmp_path: Path) -> None:
             listed = door.run("list", "--kind", "turn", "--status", "all")
             for text in ("My dog is called Rex.", "What is my dog called?", "Which dog is Rex?"):
                 assert text in listed
+
+
+def test_summaries_dreams_and_notes(gemma: str, tmp_path: Path) -> None:
+    """A summary is short and keeps the last messages; a dream writes nothing into MEMORY.md that
+    nobody said.
+    """
+    with open_memory(tmp_path, gemma, vault__enabled=True) as memory:
+        messages = [
+            {
+                "id": f"m{number}",
+                "role": "user" if number % 2 == 0 else "assistant",
+                "content": text * 4,
+            }
+            for number, text in enumerate(SAID)
+        ]
+        window = memory.summaries.fit(messages, scope=ANN, session="a", max_tokens=300)
+        assert window.messages[-1]["content"] == messages[-1]["content"]
+        memory.observe([Turn(text, session="b") for text in SAID[:6]], scope=ANN)
+        work_off(memory)
+        with suppress(ModelError):
+            memory.dream(scope=ANN, force=True)
+        notes = [*tmp_path.rglob("MEMORY.md")]
+        for path in notes:
+            lines = [line for line in path.read_text("utf-8").splitlines() if line[:2] == "- "]
+            said = " ".join(SAID)
+            for line in lines:
+                invented = {name for name in _NAME.findall(line) if name not in said}
+                assert invented <= _OWN_WORDS, line
+        assert memory.status()["dead"] == []
+
+
+def test_reranked_by_list(gemma: str, tmp_path: Path) -> None:
+    """A reranker that answers nonsense loses no hit."""
+    settings = {"rerank__provider": "listwise", "rerank__seconds": 60, "rerank__turns_only": False}
+    with open_memory(tmp_path, gemma, **settings) as memory:
+        for text in SAID[:4]:
+            memory.add(text, scope=ANN)
+        result = memory.search("Who keeps bees?", scope=ANN, limit=4)
+        assert any("Olga" in hit.record.text for hit in result.hits), result.notes
+        assert any("reranked" in note for note in result.notes), result.notes
+
+
+def test_importance_is_judged(gemma: str, tmp_path: Path) -> None:
+    """A judge that answers nonsense changes no text."""
+    with open_memory(tmp_path, gemma, preset="cache") as memory:
+        memory.observe([Turn(SAID[0], session="a")], scope=ANN)
+        work_off(memory, 120)
+        assert memory.status()["dead"] == []
+        turns = memory.list(scope=ANN, kinds=(Kind.TURN,), statuses=tuple(Status)).records
+        assert SAID[0] in {record.text for record in turns}
+        assert_believed(list_statements(memory), SAID)

@@ -62,7 +62,7 @@ class Session:
 
     ``prefix``: of their names on a connection; empty where the pooler knows none.
 
-    ``held``: its connection during a transaction. ``asked``: answers that are due; ``open``:
+    ``backend``: its connection during a transaction. ``asked``: answers that are due; ``open``:
     something was sent since it last asked.
     """
 
@@ -115,12 +115,12 @@ class TransactionPooler:
                     return
                 if kind == b"H":
                     # A flush asks for no answer of its own.
-                    if session.held is not None:
-                        session.held.writer.write(pack(kind, body))
+                    if session.backend is not None:
+                        session.backend.writer.write(pack(kind, body))
                     continue
-                if session.held is None:
+                if session.backend is None:
                     await self._free.acquire()
-                    session.held = backend = self._idle.popleft()
+                    session.backend = backend = self._idle.popleft()
                     task = asyncio.create_task(self._relay(session, backend))
                     self._relays.add(task)
                     task.add_done_callback(self._relays.discard)
@@ -132,16 +132,16 @@ class TransactionPooler:
         except (OSError, asyncio.IncompleteReadError):
             pass
         finally:
-            if session.held is not None:
+            if session.backend is not None:
                 # It left in the middle of a transaction.
-                session.held.writer.transport.abort()
+                session.backend.writer.transport.abort()
                 await self._connect()
             writer.close()
 
     async def _relay(self, session: Session, backend: Backend) -> None:
         """Pass on what the server says until the transaction is over."""
         with suppress(OSError, asyncio.IncompleteReadError):
-            while session.held is backend:
+            while session.backend is backend:
                 kind, body = await read_message(backend.reader)
                 if kind == b"1":
                     name, own = backend.parses[0].popleft()
@@ -153,7 +153,7 @@ class TransactionPooler:
                     backend.parses.popleft()
                     session.asked -= 1
                     if body == b"I" and not session.asked and not session.open:
-                        session.held = None
+                        session.backend = None
                         self._give_back(backend)
 
     def _give_back(self, backend: Backend) -> None:

@@ -163,7 +163,9 @@ class EngineComponents:
         from engrams.write.write_deps import WriteDeps
 
         deps = self.deps
-        return WriteDeps(deps.store, deps.embedder, deps.clock, deps.settings, deps.chat)
+        return WriteDeps(
+            deps.store, deps.embedder, deps.clock, deps.settings, deps.chat, judge=deps.judge
+        )
 
     @LazyPart
     def ingest_deps(self) -> IngestDeps:

@@ -12,6 +12,7 @@ from engrams.ports import (
     Clock,
     Embedder,
     HomeFileCleaner,
+    Judge,
     MemoryFiles,
     Reranker,
     SkillRecordSource,
@@ -39,6 +40,8 @@ class EngineDeps:
     upkeep: UpkeepGatekeeper
     """Says when jobs of upkeep may run."""
     reranker: Reranker | None = None
+    judge: Judge | None = None
+    """Decision model. None: the chat model or rules decide."""
     handlers: Mapping[str, Handler] = field(default_factory=dict)
     """Kind of a job -> its handler, for kinds that the engine does not handle: those of a vault."""
     skills: SkillRecordSource | None = None

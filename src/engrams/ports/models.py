@@ -189,6 +189,33 @@ class MeasurableChat(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
+class JudgeRequest:
+    """Statements about a text whose truth is asked for."""
+
+    text: str
+    statements: tuple[str, ...]
+    """Sentences that are true or not."""
+    seconds: float = 10.0
+    """Time that it may take."""
+
+
+class Judge(Protocol):
+    """Port of a decision model: it answers by probabilities, and writes nothing."""
+
+    @property
+    def name(self) -> str:
+        """Name of the model."""
+        ...
+
+    def judge(self, request: JudgeRequest) -> tuple[float | None, ...]:
+        """Return the probability, 0..1, that each statement is true; None: it declined.
+
+        ModelError: the model failed, or took too long.
+        """
+        ...
+
+
+@dataclass(frozen=True, slots=True)
 class RerankRequest:
     """Query and texts to score."""
 

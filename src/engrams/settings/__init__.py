@@ -13,7 +13,7 @@ from engrams.settings.catalogue import SettingInfo, describe, names, secret_name
 from engrams.settings.limits import QuotaSettings, SizeLimitSettings
 from engrams.settings.loader import LoadedSettings, load
 from engrams.settings.logs import CrisisLogSettings, FeedbackSettings
-from engrams.settings.models import ChatSettings, EmbedSettings, RerankSettings
+from engrams.settings.models import ChatSettings, EmbedSettings, JudgeSettings, RerankSettings
 from engrams.settings.preset_files import preset_cosines, presets
 from engrams.settings.read import (
     DeliverySettings,
@@ -56,6 +56,7 @@ __all__ = [
     "FeedbackSettings",
     "GardenSettings",
     "JobSettings",
+    "JudgeSettings",
     "LinkExpansionSettings",
     "LoadedSettings",
     "QuotaSettings",

@@ -86,6 +86,34 @@ class ChatSettings(SettingsSection):
     daily_tokens: int = Field(0, ge=0, description="Most tokens a day. 0: no limit.")
 
 
+class JudgeSettings(SettingsSection):
+    """A decision model, which answers by probabilities instead of words."""
+
+    provider: Literal["none", "decisions"] = Field(
+        "none",
+        description=(
+            "decisions: a server with /v1/decisions. It says whether a new statement repeats or"
+            " changes a known one, before the chat model is asked, and reranks with"
+            " `rerank.provider = judge`."
+        ),
+    )
+    model: str = Field("", description="The model's name.")
+    url: str = Field(
+        "", description="Base URL, for example https://api.openai.com/v1, which empty means."
+    )
+    api_key: str = Field("", description="Key for that server.", json_schema_extra={"secret": True})
+    seconds: float = Field(10.0, gt=0, description="Seconds that one decision may take.")
+    threshold: Share = Field(
+        0.8,
+        gt=0.5,
+        le=1,
+        description=(
+            "Probability from which a decision is sure, and below one minus which it is surely"
+            " not; what lies between is left to the chat model, or to rules."
+        ),
+    )
+
+
 class RerankSettings(SettingsSection):
     """A model that judges the best candidates once more."""
 
@@ -93,11 +121,11 @@ class RerankSettings(SettingsSection):
         False,
         description="Judge only what is delivered to a turn of a conversation, not plain searches.",
     )
-    provider: Literal["none", "cross_encoder", "http", "listwise"] = Field(
+    provider: Literal["none", "cross_encoder", "http", "listwise", "judge"] = Field(
         "none",
         description=(
             "cross_encoder: a model file. http: a /rerank server. listwise: the chat model orders"
-            " them."
+            " them. judge: the decision model of [judge]; where it fails, the chat model."
         ),
     )
     model: str = Field(

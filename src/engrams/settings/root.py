@@ -13,7 +13,7 @@ from pydantic import Field, PrivateAttr
 from engrams.errors import ScopeError, SettingsError
 from engrams.settings.limits import QuotaSettings, SizeLimitSettings
 from engrams.settings.logs import AuditSettings, CrisisLogSettings, FeedbackSettings
-from engrams.settings.models import ChatSettings, EmbedSettings, RerankSettings
+from engrams.settings.models import ChatSettings, EmbedSettings, JudgeSettings, RerankSettings
 from engrams.settings.read import DeliverySettings, LinkExpansionSettings, ReadSettings
 from engrams.settings.section import SettingsSection
 from engrams.settings.server import ServeSettings
@@ -68,6 +68,7 @@ class Settings(SettingsSection):
     chat: ChatSettings = ChatSettings()
     write: WriteSettings = WriteSettings()
     read: ReadSettings = ReadSettings()
+    judge: JudgeSettings = JudgeSettings()
     rerank: RerankSettings = RerankSettings()
     graph: LinkExpansionSettings = LinkExpansionSettings()
     topics: TopicSettings = TopicSettings()

@@ -22,6 +22,7 @@ Route: TypeAlias = Literal[
     "embeddings",
     "embed",
     "rerank",
+    "decisions",
     "models",
     "tags",
     "other",

@@ -39,6 +39,7 @@ _ROUTES: dict[str, Route] = {
     "/embeddings": "embeddings",
     "/api/embed": "embed",
     "/rerank": "rerank",
+    "/decisions": "decisions",
     "/models": "models",
     "/api/tags": "tags",
 }
@@ -76,6 +77,7 @@ class ScriptedModel:
     leaves the queued answer for the next call. ``lacks``: what it refuses, as servers without that
     feature do, with ``refusal_status`` (400) and, unless ``refusal_words`` is off, a message that
     names the field. ``version``: value of the header ``server``.
+    ``decide``: probability of a statement about a text, for /decisions; without it 0.5.
     """
 
     def __init__(
@@ -86,6 +88,7 @@ class ScriptedModel:
         dimension: int = 64,
         lacks: Collection[Lack] = (),
         score: Callable[[str, str], float] | None = None,
+        decide: Callable[[str, str], float] | None = None,
     ) -> None:
         self.requests: list[ReceivedModelRequest] = []
         self.problems: list[Exception] = []
@@ -96,6 +99,7 @@ class ScriptedModel:
         self.refusal_words = True
         self.version = ""
         self.score = score
+        self.decide = decide
         self._script = ScriptedAnswerChooser(answer)
         self._script.say(*answers)
         self._arrived = threading.Condition()
@@ -128,7 +132,8 @@ class ScriptedModel:
     ) -> Self:
         """Queue a fault for the next ``times`` calls.
 
-        ``only``: one route (chat, responses, messages, ollama, embeddings, embed, rerank).
+        ``only``: one route (chat, responses, messages, ollama, embeddings, embed, rerank,
+        decisions).
         ``when``: only prompts matching this pattern.
         """
         self._script.fail(
@@ -397,6 +402,8 @@ class _ScriptedHandler(BaseHTTPRequestHandler):
             body = wire_formats.to_body(speech)
         elif request.route == "tokens":
             body = {"input_tokens": len(request.prompt.split())}
+        elif request.route == "decisions":
+            body = wire_formats.decisions_body(request, model.decide)
         elif request.route == "rerank":
             body = _spoil_rows(wire_formats.rerank_body(request, model.score), fault)
         else:
@@ -504,7 +511,7 @@ class _ScriptedHandler(BaseHTTPRequestHandler):
 
 def _spoil_rows(body: dict[str, Any], fault: ScriptedFault | None) -> dict[str, Any]:
     """Apply a content fault to vectors or rerank results."""
-    key = next(key for key in ("data", "embeddings", "results") if key in body)
+    key = next(key for key in ("data", "embeddings", "results", "answers") if key in body)
     rows = list(body[key])
     match fault.kind if fault is not None else "":
         case "bad_json" | "empty":

@@ -20,6 +20,13 @@ from engrams.testing.model_script import (
 
 _CREATED = 1_767_600_000
 _DATE = "2026-01-05T08:00:00Z"
+_DECISION_USAGE = {
+    "input_tokens": 1,
+    "input_tokens_details": {"cache_write_tokens": 0, "cached_tokens": 0},
+    "output_tokens": 0,
+    "output_tokens_details": {"reasoning_tokens": 0},
+    "total_tokens": 1,
+}
 
 
 def to_body(speech: ScriptedExchange) -> dict[str, Any]:
@@ -170,6 +177,22 @@ def rerank_body(
         "results": results[: request.body.get("top_n") or len(results)],
         "usage": {"total_tokens": 1},
     }
+
+
+def decisions_body(
+    request: ReceivedModelRequest, decide: Callable[[str, str], float] | None
+) -> dict[str, Any]:
+    """Answer /v1/decisions: a probability for each predicate, in the order of the questions."""
+    text = str(request.body.get("input") or "")
+    answers = [
+        {
+            "type": "predicate",
+            "name": question.get("name"),
+            "probability": 0.5 if decide is None else decide(text, question["instructions"]),
+        }
+        for question in request.body.get("questions") or []
+    ]
+    return {"model": request.model, "answers": answers, "usage": _DECISION_USAGE}
 
 
 def models_body(names: tuple[str, ...], route: str) -> dict[str, Any]:

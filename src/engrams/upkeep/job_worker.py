@@ -76,6 +76,8 @@ _CONFLICT_DELAY = 0.05
 """Seconds until a job that lost a race is tried again."""
 _CONFLICT_GRACE = timedelta(days=1)
 """Age up to which a job's conflicts do not count as failures."""
+_MAX_ERROR_CHARS = 700
+"""Characters of a job's error: those of a model's server, and what stands around them."""
 _MAX_BACKOFF = 3600.0
 """Seconds between two attempts, at most; also the wait of a job whose budget is spent."""
 
@@ -449,11 +451,17 @@ class JobWorkerPool:
                 job.kind,
                 job.attempt,
                 self._settings.max_attempts,
-                error[:200],
+                error[:_MAX_ERROR_CHARS],
                 outcome,
             )
         self._jobs.fail(
-            JobFailure(lease=job.lease, error=error[:500], at=now, retry_at=retry_at, counts=counts)
+            JobFailure(
+                lease=job.lease,
+                error=error[:_MAX_ERROR_CHARS],
+                at=now,
+                retry_at=retry_at,
+                counts=counts,
+            )
         )
 
     # ----------------------------------------------------------------------------------------------

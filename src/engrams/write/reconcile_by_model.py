@@ -16,7 +16,9 @@ from engrams.text.terms import terms
 from engrams.write.candidate_reconciler import CandidateReconciler
 from engrams.write.change_set import DigestChangeSet
 from engrams.write.extraction import ExtractionResult
+from engrams.write.judge_verdicts import ask_judge
 from engrams.write.model_verdicts import (
+    ModelReconcileDecision,
     NumberedReconcileDecisions,
     ask_verdicts,
     judge_candidate,
@@ -51,7 +53,8 @@ class ModelReconciler:
         ``rules``: reconcile what the model is not asked about. ``is_patient``: a failure of the
         model that may pass raises its ModelError.
         """
-        assert deps.chat is not None
+        self._judge_model = deps.judge
+        self._judge_settings = deps.settings.judge
         self._chat = deps.chat
         self._settings = deps.settings.write
         self._changes = changes
@@ -74,13 +77,8 @@ class ModelReconciler:
         )[:_MAX_KNOWN]
         answer = NumberedReconcileDecisions({})
         if numbers:
-            answer = ask_verdicts(
-                [pairs[position][0] for position in numbers],
-                known_statements,
-                self._chat,
-                decisions,
-                is_patient=self._is_patient,
-            )
+            questions = [pairs[position][0] for position in numbers]
+            answer = self._ask(questions, known_statements, decisions)
         fallback = self._settings.reconcile_fallback
         is_unsure = answer.failed and fallback != "rules"
         ids_by_number: dict[int, str] = {}
@@ -107,6 +105,27 @@ class ModelReconciler:
         removed = self._rules.keep_open(answer.removed)
         self._changes.remove(removed, "a model removed it")
         return derived_by_source, answer.cost
+
+    def _ask(
+        self,
+        candidates: list[CandidateStatement],
+        known_statements: list[Record],
+        decisions: list[StageDecision],
+    ) -> NumberedReconcileDecisions:
+        """Ask the judge, and the chat model where the judge is not sure of all.
+
+        Without a chat model rules decide about the rest.
+        """
+        sure_rows: dict[int, ModelReconcileDecision] = {}
+        if self._judge_model is not None:
+            sure_rows = ask_judge(
+                candidates, known_statements, self._judge_model, self._judge_settings, decisions
+            )
+        if self._chat is None or len(sure_rows) == len(candidates):
+            return NumberedReconcileDecisions(sure_rows)
+        return ask_verdicts(
+            candidates, known_statements, self._chat, decisions, is_patient=self._is_patient
+        )
 
     def _number_questions(
         self, candidates: list[CandidateStatement], affected: list[list[Record]]

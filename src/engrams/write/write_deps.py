@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import field
 
 from engrams.frozen_data import dataclass
-from engrams.ports import ChatModel, Clock, Embedder, Store
+from engrams.ports import ChatModel, Clock, Embedder, Judge, Store
 from engrams.settings import Settings
 from engrams.write.owner_locks import OwnerLocks
 
@@ -20,6 +20,8 @@ class WriteDeps:
     clock: Clock
     settings: Settings
     chat: ChatModel | None = None
+    judge: Judge | None = None
+    """Decision model that is asked before the chat model. None: there is none."""
     owner_locks: OwnerLocks = field(default_factory=OwnerLocks)
     """Held while an owner's memory is compared and changed, if that is brief."""
 
@@ -30,8 +32,9 @@ class WriteDeps:
 
     @property
     def reconciles_by_model(self) -> bool:
-        """True if a chat model compares new statements with stored ones."""
-        return self.chat is not None and self.settings.write.reconcile in ("llm", "auto")
+        """True if a model compares new statements with stored ones."""
+        has_model = self.chat is not None or self.judge is not None
+        return has_model and self.settings.write.reconcile in ("llm", "auto")
 
     @property
     def learns_at_once(self) -> bool:

@@ -7,14 +7,14 @@ from typing import Literal, assert_never
 
 from engrams.errors import SettingsError
 from engrams.frozen_data import dataclass
-from engrams.ports import ChatModel, Clock, Reranker
+from engrams.ports import ChatModel, Clock, Judge, Reranker
 
 
 @dataclass(frozen=True, slots=True)
 class RerankerChoice:
     """Choice of a reranker."""
 
-    provider: Literal["none", "cross_encoder", "http", "listwise"] = "none"
+    provider: Literal["none", "cross_encoder", "http", "listwise", "judge"] = "none"
     model: str = ""
     """Folder or hub name (cross_encoder), or the server's name of the model (http)."""
     url: str = ""
@@ -24,7 +24,10 @@ class RerankerChoice:
 
 
 def choose_reranker(
-    choice: RerankerChoice, clock: Clock, chat: ChatModel | None = None
+    choice: RerankerChoice,
+    clock: Clock,
+    chat: ChatModel | None = None,
+    judge: Judge | None = None,
 ) -> Reranker | None:
     """Build the chosen reranker, None for ``none``; calls nothing.
 
@@ -53,5 +56,14 @@ def choose_reranker(
             from engrams.models.rerank.listwise import ListwiseReranker
 
             return ListwiseReranker(chat, clock)
+        case "judge":
+            from engrams.models.rerank.judged import JudgedReranker
+            from engrams.models.rerank.listwise import ListwiseReranker
+
+            if judge is None:
+                raise SettingsError(
+                    "There is no judge to rerank with.", hint="Set `judge.provider`."
+                )
+            return JudgedReranker(judge, ListwiseReranker(chat, clock) if chat else None)
         case _:
             assert_never(choice.provider)

@@ -1,0 +1,1 @@
+"""Decision models: probabilities of statements about a text, without any words."""

@@ -99,3 +99,15 @@ def test_day_at_the_command_line(home: Path) -> None:
     answer = json.loads(listed.output)
     (record,) = answer["records"] if isinstance(answer, dict) else answer
     assert starts(record["meta"]) == ["2025-06-12T00:00:00-07:00"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["Ich wohne seit 2019 in Köln.", "Vivo en Sevilla desde 2019.", "J'habite à Lyon depuis 2019."],
+)
+def test_true_since_the_year_that_it_names(memory: MemoryEngine, text: str) -> None:
+    """What is told since when is true from then on, in other languages too."""
+    memory.observe(Turn(text, at=SUNDAY), scope=ANN)
+    memory.drain()
+    (fact,) = memory.list(scope=ANN, kinds=(Kind.FACT,)).records
+    assert fact.valid_from == datetime.fromisoformat("2019-01-01T00:00+00:00")

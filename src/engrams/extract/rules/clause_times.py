@@ -14,11 +14,12 @@ from typing import NamedTuple
 
 from engrams.core import ResolvedTime
 from engrams.core.records import TimeRole
+from engrams.extract.candidate import CandidateStatement
 from engrams.extract.rules.elapsed_times import find_elapsed
 from engrams.extract.rules.foreign_outlook import Outlook
 from engrams.extract.rules.recurring_times import Recurrence, find_recurrences, names_yearly
 from engrams.extract.rules.time_names import names_thing
-from engrams.extract.rules.time_outlook import TimePlace, find_outlook, names_event
+from engrams.extract.rules.time_outlook import TimePosition, find_outlook, names_event
 from engrams.frozen_data import dataclass
 from engrams.text.late_patterns import late_pattern
 from engrams.text.text_caches import text_cache
@@ -40,9 +41,9 @@ _HINT = late_pattern(
     r"|[年月日周週天号號曜昨今明毎每節节夏冬春秋岁歲歳]|星期|礼拜|きのう|あした|あさって"
 )
 _VAGUE = frozenset(
-    "recently lately nowadays currently soon later earlier|the other day|these days|just now|of late"
+    "recently|lately|nowadays|currently|soon|later|earlier|the other day|these days|just now|of late"
     "|neulich|kürzlich|vor kurzem|últimamente|recientemente|hace poco|récemment|dernièrement"
-    "|最近|近来|先日|この間".replace(" ", "|", 6).split("|")
+    "|最近|近来|先日|この間".split("|")
 )
 _SINCE = re.compile(
     r"(?:since|seit|desde|depuis|dès)\b|.*(?:以来|以來|から|起|开始|開始)\Z", re.IGNORECASE
@@ -122,8 +123,8 @@ class _Clause:
 
     def outlook(self, span: TimeSpan) -> Outlook:
         """Tell whether a time of the clause is over or to come."""
-        place = TimePlace(self.text, self.start, self.end, span.at, span.at + len(span.text))
-        return find_outlook(place, self.language, self.tense, self.verb)
+        position = TimePosition(self.text, self.start, self.end, span.at, span.at + len(span.text))
+        return find_outlook(position, self.language, self.tense, self.verb)
 
 
 def resolve_times(
@@ -145,21 +146,19 @@ def resolve_times(
     readings = _list_readings(clause)
     recurrences = _find_habits(clause, readings)
     elapsed = find_elapsed(words, said_at, tense)
-    resolved: list[tuple[int, ResolvedTime]] = [
-        (start + place.start, _make_recurring(words[place.start : place.end]))
-        for place in recurrences
+    resolved = [
+        (recurrence.start, _make_recurring(words[recurrence.start : recurrence.end]))
+        for recurrence in recurrences
     ]
-    resolved += [(start + words.find(item.text), item) for item in elapsed]
-    taken = [(start + place.start, start + place.end) for place in recurrences]
-    taken += [(at, at + len(item.text)) for at, item in resolved[len(recurrences) :]]
+    resolved += [(words.find(time.text), time) for time in elapsed]
+    covered = [(at, at + len(time.text)) for at, time in resolved] + [*recurrences]
     for reading in readings:
-        at = reading.past.at
-        if not any(
-            first <= at < last or at <= first < at + len(reading.past.text) for first, last in taken
-        ):
-            resolved += [(at, item) for item in _resolve_reading(clause, reading)]
+        first = reading.past.at - start
+        last = first + len(reading.past.text)
+        if not any(begin < last and first < stop for begin, stop in covered):
+            resolved += [(first, time) for time in _resolve_reading(clause, reading)]
     resolved.sort(key=lambda entry: entry[0])
-    return tuple(item for _, item in resolved[:_MOST_TIMES])
+    return tuple(time for _, time in resolved[:_MOST_TIMES])
 
 
 def find_statement_times(text: str, quote: str, said_at: datetime) -> tuple[ResolvedTime, ...]:
@@ -169,6 +168,21 @@ def find_statement_times(text: str, quote: str, said_at: datetime) -> tuple[Reso
         return resolve_times(quote, 0, len(quote), said_at, "", "")
     lead_start = _find_lead(text, start, said_at)
     return resolve_times(text, lead_start, start + len(quote), said_at, "", "")
+
+
+def date_statement(
+    candidate: CandidateStatement, text: str, said_at: datetime
+) -> CandidateStatement:
+    """Add the times that a statement names, and since when it is true if nothing says it yet."""
+    if not candidate.evidence:
+        return candidate
+    times = find_statement_times(text, candidate.evidence[0].quote, said_at)
+    if not times:
+        return candidate
+    starts = [time.start for time in times if time.role == "since"]
+    if candidate.effect != "states" or candidate.valid_from is not None or len(starts) != 1:
+        return replace(candidate, times=times)
+    return replace(candidate, times=times, valid_from=starts[0])
 
 
 def find_clause_spans(
@@ -186,8 +200,8 @@ def find_clause_spans(
     zone = said_at.tzinfo or UTC
     is_open = any(not _FIXED.search(reading.past.text) for reading in readings)
     habits = [
-        (start + place.start, start + place.end)
-        for place in (_find_habits(clause, readings) if is_open else ())
+        (start + habit.start, start + habit.end)
+        for habit in (_find_habits(clause, readings) if is_open else ())
     ]
     spans = []
     for reading in readings:
@@ -272,10 +286,10 @@ def _is_birthday(clause: _Clause, span: TimeSpan) -> bool:
     words = clause.words.lower()
     if span.grain != "day":
         return False
-    told = _BIRTHDAY.search(words)
-    if told is None:
+    birthday = _BIRTHDAY.search(words)
+    if birthday is None:
         return False
-    is_birth = told[0].startswith(("born", "gebor", "nac", "n"))
+    is_birth = birthday[0].startswith(("born", "gebor", "nac", "n"))
     return is_birth or clause.outlook(span) in ("present", "open")
 
 

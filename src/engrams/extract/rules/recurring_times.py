@@ -96,7 +96,7 @@ _ANY = late_pattern(
 
 
 class Recurrence(NamedTuple):
-    """Words that recur, with their place in the text."""
+    """Words that recur, with their position in the text."""
 
     start: int
     end: int
@@ -111,20 +111,22 @@ def find_recurrences(text: str, language: str, *, is_habit: bool) -> list[Recurr
     low = text.lower()
     if len(low) != len(text) or not _ANY.search(low):
         return []
-    places = [Recurrence(match.start(), match.end()) for match in _iterate(low, text, language)]
+    recurrences = [
+        Recurrence(match.start(), match.end()) for match in _iterate(low, text, language)
+    ]
     if language == "en":
-        places += [Recurrence(*match.span()) for match in _SHOWN_SESSIONS.finditer(low)]
+        recurrences += [Recurrence(*match.span()) for match in _SHOWN_SESSIONS.finditer(low)]
     if language == "en" and is_habit and _PLURAL.search(low):
-        places += [Recurrence(*match.span()) for match in _WEEKDAY.finditer(low)]
-    if language == "en" and (is_habit or places):
-        places += [
+        recurrences += [Recurrence(*match.span()) for match in _WEEKDAY.finditer(low)]
+    if language == "en" and (is_habit or recurrences):
+        recurrences += [
             Recurrence(match.start(), match.end())
             for pattern in (_WEEKDAY_LIST, _HABIT_DAY)
             for match in pattern.finditer(low)
         ]
         if _USUAL.search(low):
-            places += [Recurrence(*match.span()) for match in _WEEKDAY.finditer(low)]
-    return _merge(places)
+            recurrences += [Recurrence(*match.span()) for match in _WEEKDAY.finditer(low)]
+    return _merge(recurrences)
 
 
 def names_yearly(text: str) -> bool:
@@ -140,11 +142,11 @@ def _iterate(low: str, text: str, language: str) -> Iterator[re.Match[str]]:
         yield from _SHORT_LIST.finditer(text)
 
 
-def _merge(places: list[Recurrence]) -> list[Recurrence]:
+def _merge(recurrences: list[Recurrence]) -> list[Recurrence]:
     merged: list[Recurrence] = []
-    for place in sorted(places):
-        if merged and place.start <= merged[-1].end:
-            merged[-1] = Recurrence(merged[-1].start, max(merged[-1].end, place.end))
+    for recurrence in sorted(recurrences):
+        if merged and recurrence.start <= merged[-1].end:
+            merged[-1] = Recurrence(merged[-1].start, max(merged[-1].end, recurrence.end))
         else:
-            merged.append(place)
+            merged.append(recurrence)
     return merged

@@ -27,8 +27,8 @@ from engrams.extract.rules.clause_quote import (
     trim_quote,
 )
 from engrams.extract.rules.clause_times import (
+    date_statement,
     find_clause_spans,
-    find_statement_times,
     find_text_spans,
 )
 from engrams.extract.rules.copula_verbs import interpret_copula
@@ -139,10 +139,8 @@ def extract_statements(text: str, speech: UtteranceContext) -> tuple[CandidateSt
         found = found or _build_verbatim(request.text, speech)
     distinct = {(one.key, one.predicate, one.object): one for one in found}
     return tuple(
-        replace(one, times=find_statement_times(text, one.evidence[0].quote, speech.local_time))
-        if one.evidence
-        else one
-        for one in [*distinct.values()][:_MOST]
+        date_statement(candidate, text, speech.local_time)
+        for candidate in [*distinct.values()][:_MOST]
     )
 
 

@@ -72,8 +72,8 @@ _PERFECT = word_set("have has 've having")
 
 
 @dataclass(frozen=True, slots=True)
-class TimePlace:
-    """Place of a time in its clause."""
+class TimePosition:
+    """Position of a time in its clause."""
 
     text: str
     start: int
@@ -84,13 +84,13 @@ class TimePlace:
     time_end: int
 
 
-def find_outlook(place: TimePlace, language: str, tense: str, verb: str) -> Outlook:
+def find_outlook(position: TimePosition, language: str, tense: str, verb: str) -> Outlook:
     """Find the outlook of a time.
 
     ``tense`` and ``verb`` are those of the clause's main verb where a parser read them, else
     empty; words nearer to the time count more.
     """
-    before, after = _cut_sentence(place)
+    before, after = _cut_sentence(position)
     if language != "en":
         return find_foreign_outlook(before, after, language)
     outlook = _read_english(before.lower(), after.lower(), verb, tense)
@@ -104,12 +104,12 @@ def names_event(text: str) -> bool:
     return not _EVENTS.isdisjoint(_TOKEN.findall(text.lower()))
 
 
-def _cut_sentence(place: TimePlace) -> tuple[str, str]:
+def _cut_sentence(position: TimePosition) -> tuple[str, str]:
     """Cut out what the sentence of a time says before it and after it."""
-    first = max(place.start, place.time_start - _MOST_BEFORE)
-    last = min(place.end, place.time_end + _MOST_AFTER)
-    before = _QUOTED.sub(" ", place.text[first : place.time_start]).replace("’", "'")
-    after = _QUOTED.sub(" ", place.text[place.time_end : last]).replace("’", "'")
+    first = max(position.start, position.time_start - _MOST_BEFORE)
+    last = min(position.end, position.time_end + _MOST_AFTER)
+    before = _QUOTED.sub(" ", position.text[first : position.time_start]).replace("’", "'")
+    after = _QUOTED.sub(" ", position.text[position.time_end : last]).replace("’", "'")
     opened = max((match.end() for match in _SENTENCE.finditer(before)), default=0)
     closed = _SENTENCE.search(after)
     return before[opened:], after[: closed.start()] if closed else after

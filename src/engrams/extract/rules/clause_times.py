@@ -66,7 +66,7 @@ _FIXED = re.compile(
 )
 _YEAR = re.compile(r"(?<!\d)(?:1[5-9]|20)\d\d(?!\d)")
 _BIRTHDAY = late_pattern(
-    r"\b(?:birthday|bday|b-day|anniversary|name\s?day|born|geburtstag|hochzeitstag|jahrestag|geboren|cumpleaños|aniversario|nací|nació"
+    r"\b(?:(?:birthday|bday|b-day|anniversary)(?!\s+(?:dinner|lunch|party|celebration|trip|present|gift|cake|weekend|event)s?\b)|name\s?day|born|geburtstag|hochzeitstag|jahrestag|geboren|cumpleaños|aniversario|nací|nació"
     r"|anniversaire|née?\s+le)\b|生日|诞辰|誕生日|記念日"
 )
 _LIKES = late_pattern(
@@ -314,7 +314,7 @@ def _choose(clause: _Clause, reading: _Reading) -> list[tuple[TimeSpan, float]]:
         just_past = is_yearly and before < _MONTHLY
         return [(past, 0.5), (future, 0.5)] if just_past else [(future, 0.95)]
     if outlook == "present":
-        return _choose_present(reading, before, after) if is_yearly else [(future, 0.9)]
+        return _choose_present(clause, reading, before, after) if is_yearly else [(future, 0.9)]
     if outlook == "planned" and before + after > 2 * _MONTHLY:
         return [(past, 0.6)] if 3 * before < after else [(future, 0.75)]
     return _choose_nearest(clause, reading, before, after)
@@ -326,7 +326,7 @@ def _has_begun(clause: _Clause, span: TimeSpan) -> bool:
 
 
 def _choose_present(
-    reading: _Reading, before: timedelta, after: timedelta
+    clause: _Clause, reading: _Reading, before: timedelta, after: timedelta
 ) -> list[tuple[TimeSpan, float]]:
     """Choose a day of the year in a clause of the present tense.
 
@@ -335,9 +335,11 @@ def _choose_present(
     past, future = reading
     if past.grain in ("month", "season"):
         return [(future, 0.9)]
-    if before < _MONTHLY:
+    is_event = names_event(clause.words)
+    if before < _MONTHLY and not is_event:
         return [(past, 0.7)]
-    return [(past, 0.5), (future, 0.5)] if 3 * before < after else [(future, 0.9)]
+    is_near = before < _MONTHLY or (3 * before < after and not is_event)
+    return [(past, 0.5), (future, 0.5)] if is_near else [(future, 0.9)]
 
 
 def _choose_nearest(

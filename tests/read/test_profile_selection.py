@@ -49,7 +49,7 @@ def test_the_sections_of_a_block() -> None:
     heads = [line.removeprefix("## ") for line in block.splitlines() if line.startswith("## ")]
     assert heads == ["Corrections", "Facts", "Preferences", "Entities", "Procedures", "Rules"]
     assert block.count("Lives in Oslo") == 1
-    assert "1. Lives in Oslo (said 2026-03-01)\n2. Has a cat (said 2026-03-01)" in block
+    assert "1. Lives in Oslo (said 1 March 2026)\n2. Has a cat (said 1 March 2026)" in block
     assert profile_frame([]) == ""
 
 
@@ -101,7 +101,7 @@ def test_facts_come_by_confidence_and_stop_at_the_first_that_does_not_fit() -> N
             for line in engine.context("?", scope=ANN).prefix.splitlines()
             if "Fact" in line and line[0].isdigit()
         ]
-        assert [line.removesuffix(" (said 2026-03-01)") for line in lines] == [
+        assert [line.removesuffix(" (said 1 March 2026)") for line in lines] == [
             "1. Fact hundred",
             "2. Fact eighty",
             "3. Fact sixty",

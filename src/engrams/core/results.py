@@ -53,6 +53,8 @@ class DerivedMemory:
     replaces: tuple[str, ...] = ()
     """Ids of the memories that it took the place of."""
     reason: str = ""
+    shown: str = ""
+    """Statement as everybody sees it, without its day (``core.statement_form``)."""
 
 
 @dataclass(frozen=True, slots=True)

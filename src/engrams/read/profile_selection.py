@@ -20,6 +20,7 @@ from engrams.read.profile_filter import filter_profile, has_ended
 from engrams.read.render import (
     DOUBTED,
     DOUBTED_BY,
+    ProfileStatement,
     escape,
     frame_statements,
     is_doubtful,
@@ -48,7 +49,7 @@ _SPARE = 20
 _LEAST_CHARACTERS = 200
 """Characters that a note may have however small the budget is."""
 
-_Statement: TypeAlias = tuple[Record, tuple[str, str]]
+_Statement: TypeAlias = tuple[Record, ProfileStatement]
 
 
 def select_profile(request: ReadRequest, deps: ReadDeps, budget: TokenBudget) -> list[Record]:

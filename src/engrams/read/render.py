@@ -20,6 +20,7 @@ from engrams.core import (
     Record,
     Status,
 )
+from engrams.core.statement_form import form_statement, read_triple
 from engrams.frozen_data import dataclass
 from engrams.read.excerpts import cut_sentences
 from engrams.text.terms import terms
@@ -92,24 +93,43 @@ def profile_frame(records: Sequence[Record]) -> str:
     return frame_statements(map(profile_statement, records), profile_version(records))
 
 
-def profile_statement(record: Record) -> tuple[str, str]:
-    """Section of a profile that a record belongs to, and its text."""
-    if record.category == "entity":
-        return "Entities", _statement_text(record)
-    return _SECTIONS.get(record.kind, "Facts"), _statement_text(record)
+@dataclass(frozen=True, slots=True)
+class ProfileStatement:
+    """Statement of a profile as it is rendered."""
+
+    section: str
+    triple: str
+    """Triple of a quoted clause; empty: the words stand alone."""
+    words: str
+    """Words, with what belongs to them."""
 
 
-def frame_statements(statements: Iterable[tuple[str, str]], version: str) -> str:
+def profile_statement(record: Record) -> ProfileStatement:
+    """Render a record as a statement of a profile."""
+    is_entity = record.category == "entity"
+    section = "Entities" if is_entity else _SECTIONS.get(record.kind, "Facts")
+    if record.kind not in _DATED_KINDS:
+        return ProfileStatement(section, triple="", words=_add_details(record, record.text, []))
+    form = form_statement(record)
+    return ProfileStatement(
+        section, triple=escape(form.triple), words=_add_details(record, form.words, [form.about])
+    )
+
+
+def frame_statements(statements: Iterable[ProfileStatement], version: str) -> str:
     """Render statements, each once, as a profile of this version.
 
-    ``statements``: pairs of ``profile_statement``.
+    Those of the same words share a line: "user HAS_CHILD Emil; user HAS_CHILD Nora — …".
     """
+    triples: dict[tuple[str, str], dict[str, None]] = {}
+    for statement in statements:
+        line_triples = triples.setdefault((statement.section, statement.words), {})
+        if statement.triple:
+            line_triples[statement.triple] = None
     sections: dict[str, list[str]] = {}
-    texts: set[str] = set()
-    for section, text in statements:
-        if text not in texts:
-            texts.add(text)
-            sections.setdefault(section, []).append(text)
+    for (section, words), line_triples in triples.items():
+        text = f"{'; '.join(line_triples)} — {words}" if line_triples else words
+        sections.setdefault(section, []).append(text)
     if not sections:
         return ""
     blocks = []
@@ -121,9 +141,9 @@ def frame_statements(statements: Iterable[tuple[str, str]], version: str) -> str
     return f'<memory version="{version}">\n# Memory\n{_DATA_NOTE}\n\n{body}\n</memory>'
 
 
-def _statement_text(record: Record) -> str:
-    """Render a statement with what belongs to it: steps, warnings, its day, a doubt."""
-    text = escape(record.text)
+def _add_details(record: Record, words: str, notes: list[str]) -> str:
+    """Render a statement's words with what belongs to them: steps, warnings, notes, a doubt."""
+    text = escape(words)
     text += _list_texts(" Before:", record.meta.get(PREREQUISITES))
     if record.steps:
         steps = [f"{number}) {escape(step)}" for number, step in enumerate(record.steps, 1)]
@@ -132,11 +152,8 @@ def _statement_text(record: Record) -> str:
     avoid = record.meta.get("avoid")
     if avoid:
         text += f" (avoid: {escape(str(avoid))})"
-    notes = []
-    if record.kind in _DATED_KINDS:
-        notes.append(f"said {record.recorded_at:%Y-%m-%d}")
     if DOUBTED in record.meta:
-        notes.append(f"may be outdated, {record.meta[DOUBTED]}")
+        notes = [*notes, f"may be outdated, {record.meta[DOUBTED]}"]
     return f"{text} ({'; '.join(notes)})" if notes else text
 
 
@@ -298,8 +315,8 @@ def _triple_line(record: Record) -> str:
         if item.quote and (not object_terms or object_terms & set(terms(item.quote)))
     )
     quote = next(quotes, record.text)
-    subject = record.subject or "User"
-    statement = f"{subject} {record.predicate.upper()} {record.object} - '{quote}'"
+    triple = read_triple(record) or f"{record.subject} {record.predicate.upper()} {record.object}"
+    statement = f"{triple} - '{quote}'"
     ended = ""
     if record.valid_to and record.status is not Status.ACTIVE:
         ended = f" (no longer so since {record.valid_to:%Y-%m-%d})"

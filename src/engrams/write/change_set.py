@@ -33,6 +33,7 @@ from engrams.core import (
 )
 from engrams.core.clock import utc
 from engrams.core.ids import derive_id_at_time_of, new_id
+from engrams.core.statement_form import form_statement
 from engrams.extract.candidate import CandidateStatement
 from engrams.extract.policy import StoragePolicyDecision
 from engrams.extract.predicate_slots import canonical_predicate
@@ -545,6 +546,7 @@ class DigestChangeSet:
                 verdict=verdict,
                 replaces=replaces,
                 reason=reason[:_MAX_REASON],
+                shown=form_statement(record).brief,
             )
         )
 

@@ -60,6 +60,8 @@ def list_(  # noqa: PLR0913 - options of a command
     ] = "",
 ) -> None:
     """List memories by what they are, newest first."""
+    from engrams.core.statement_form import form_statement
+
     where = sift.where() if "all" in (status or ()) else _without_bookkeeping(sift.where())
     filters: dict[str, Any] = {
         "kinds": sift.kinds(),
@@ -84,7 +86,7 @@ def list_(  # noqa: PLR0913 - options of a command
             format_time(record.recorded_at),
             record.kind if record.status == "active" else f"{record.kind} {record.status}",
             speaker_name(record),
-            record.text,
+            form_statement(record).brief,
         ]
         for record in page.records
     ]

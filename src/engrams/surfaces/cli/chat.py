@@ -15,8 +15,8 @@ from engrams.core import clock
 from engrams.core.ids import new_id
 from engrams.errors import EngramsError, InputError
 from engrams.surfaces.cli.options import GlobalOptions, flatten_options, new_app
-from engrams.surfaces.cli.output import clean, emit, fit_line, format_time, note, paint, say
-from engrams.surfaces.cli.render import hit_to_dict, speaker_name
+from engrams.surfaces.cli.output import clean, emit, format_time, note, paint, say
+from engrams.surfaces.cli.render import hit_to_dict, record_line, speaker_name
 
 if TYPE_CHECKING:
     from engrams.core import Hit, Receipt, Record
@@ -390,7 +390,7 @@ def _run_exchange(talk: TerminalChatSession, line: str, *, as_json: bool) -> Non
         if talk.engine.chat_model is not None and not slash:
             # To standard error, so that a pipe carries the answer alone.
             for number, hit in enumerate(talk.hits, 1):
-                note(paint(f"  {number}. {fit_line(hit.record.text, 90)}", "dim"))
+                note(paint(f"  {number}. {record_line(hit.record, 90)}", "dim"))
         say(clean(reply))
     sys.stdout.flush()
 
@@ -420,8 +420,10 @@ def _parse_switch(name: str, word: str, now: bool) -> bool:
 
 
 def _quote_record(record: Record) -> str:
+    from engrams.core.statement_form import form_statement
+
     name = speaker_name(record)
     return (
         f"{format_time(record.valid_from or record.recorded_at)} "
-        f" {f'{name}: ' if name else ''}{clean(record.text)}"
+        f" {f'{name}: ' if name else ''}{clean(form_statement(record).brief)}"
     )

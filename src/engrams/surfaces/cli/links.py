@@ -8,7 +8,8 @@ import typer
 
 from engrams.errors import InputError, NotFoundError
 from engrams.surfaces.cli.options import GlobalOptions, flatten_options, new_app
-from engrams.surfaces.cli.output import clean, emit, fit_line, note, paint, print_table, say
+from engrams.surfaces.cli.output import clean, emit, note, paint, print_table, say
+from engrams.surfaces.cli.render import record_line
 
 if TYPE_CHECKING:
     from engrams.core import Entity, RelatedMemory
@@ -75,7 +76,7 @@ def used(
         usage = f"confidence {record.confidence:.2f}, strength {record.strength}"
         say(
             f"{paint('noted', 'green')}  {paint(record.id, 'dim')}  {usage} "
-            f" {fit_line(record.text, 80)}"
+            f" {record_line(record, 80)}"
         )
 
 
@@ -165,7 +166,7 @@ def entities(
         return
     _print_entities((entity,), options)
     for record in records:
-        say(f"{paint(record.id, 'dim')}  {fit_line(record.text, 100)}")
+        say(f"{paint(record.id, 'dim')}  {record_line(record, 100)}")
 
 
 def _names_of(entity: Entity) -> set[str]:
@@ -234,5 +235,5 @@ def _print_related(memories: tuple[RelatedMemory, ...], options: GlobalOptions) 
     for memory in memories:
         say(
             f"{paint(f'{memory.score:.2f}', 'green')}  {paint(memory.record.id, 'dim')} "
-            f" {fit_line(memory.record.text, 100)}"
+            f" {record_line(memory.record, 100)}"
         )

@@ -94,6 +94,13 @@ def speaker_name(record: Record) -> str:
     return record.speaker or (record.role if record.kind == "turn" else "")
 
 
+def record_line(record: Record, columns: int) -> str:
+    """Show a memory in one line: a statement by its triple and words, all else by its text."""
+    from engrams.core.statement_form import form_statement
+
+    return fit_line(form_statement(record).brief, columns)
+
+
 def explain_parts(parts: Mapping[str, float]) -> tuple[str, str]:
     """List the strongest reasons for and against a memory."""
     ranked = sorted(parts.items(), key=lambda part: -abs(part[1]))
@@ -109,6 +116,8 @@ def explain_parts(parts: Mapping[str, float]) -> tuple[str, str]:
 
 def print_hit(rank: int, hit: Hit) -> None:
     """Print one hit."""
+    from engrams.core.statement_form import form_statement
+
     record = hit.record
     about = [
         format_time(record.valid_from or record.recorded_at),
@@ -122,7 +131,7 @@ def print_hit(rank: int, hit: Hit) -> None:
         f" {clean('  '.join(part for part in about if part))}"
     )
     say(head.rstrip())
-    for line in clean(record.text).splitlines() or [""]:
+    for line in clean(form_statement(record).brief).splitlines() or [""]:
         say(f"    {line}")
     if record.caption:
         say(f"    {paint(f'[{clean(record.caption)}]', 'dim')}")
@@ -133,7 +142,7 @@ def print_hit(rank: int, hit: Hit) -> None:
             ended = ""
         else:
             ended = f" ({fact.status})"
-        say(f"    {paint('·', 'cyan')} {clean(fact.text)}{ended}")
+        say(f"    {paint('·', 'cyan')} {clean(form_statement(fact).brief)}{ended}")
 
 
 def print_receipt(receipt: Receipt, text: str) -> None:
@@ -146,7 +155,9 @@ def print_receipt(receipt: Receipt, text: str) -> None:
     say(f"{paint(receipt.outcome, colour)}  {paint(receipt.id, 'dim')}  {shown_text}".rstrip())
     for change in receipt.derived:
         replaced = f", replaces {', '.join(change.replaces)}" if change.replaces else ""
-        say(f"    {change.verdict} {change.kind}: {clean(change.text)}{paint(replaced, 'dim')}")
+        say(
+            f"    {change.verdict} {change.kind}: {clean(change.shown or change.text)}{paint(replaced, 'dim')}"
+        )
     for choice in receipt.decisions:
         if choice.reason and receipt.outcome != "stored":
             say(f"    {choice.stage}: {clean(choice.reason)}")
@@ -163,6 +174,7 @@ def print_receipt(receipt: Receipt, text: str) -> None:
 def print_record(record: Record) -> None:
     """Print all non-empty fields of a memory."""
     from engrams.core import find_basis
+    from engrams.core.statement_form import is_quotation, render_statement
 
     fields = {
         name: display_value
@@ -171,6 +183,8 @@ def print_record(record: Record) -> None:
     }
     fields |= {"scope": record.scope.key, "basis": find_basis(record)}
     text = fields.pop("text", "")
+    if is_quotation(record):
+        text = render_statement(record)
     say(clean(text) if text else paint("(no text)", "dim"))
     say()
     size = max(len(name) for name in fields)

@@ -17,6 +17,7 @@ from engrams.surfaces.cli.filter_options import parse_value
 from engrams.surfaces.cli.options import GlobalOptions, flatten_options, new_app
 from engrams.surfaces.cli.output import emit, fit_line, paint, say, to_json
 from engrams.surfaces.cli.purge_choice import choose_candidates
+from engrams.surfaces.cli.render import record_line
 
 if TYPE_CHECKING:
     from engrams.core import Record
@@ -89,7 +90,7 @@ def edit(  # noqa: PLR0913 - options of a command
     if options.json:
         emit(_with_sources(record, report))
         return
-    say(f"{paint('changed', 'green')}  {paint(record.id, 'dim')}  {fit_line(record.text, 100)}")
+    say(f"{paint('changed', 'green')}  {paint(record.id, 'dim')}  {record_line(record, 100)}")
     _print_sources(report)
 
 
@@ -120,13 +121,12 @@ def forget(ids: Ids, options: GlobalOptions, reason: Reason = "", preview: Previ
         return
     for record, report in zip(records, reports, strict=True):
         say(
-            f"{paint('forgotten', 'yellow')}  {paint(record.id, 'dim')} "
-            f" {fit_line(record.text, 100)}"
+            f"{paint('forgotten', 'yellow')}  {paint(record.id, 'dim')}  {record_line(record, 100)}"
         )
         _print_sources(report)
     for record in replaced:
         say(
-            f"had replaced {paint(record.id, 'dim')}  {fit_line(record.text, 60)} If that holds"
+            f"had replaced {paint(record.id, 'dim')}  {record_line(record, 60)} If that holds"
             f" again: engrams restore {record.id}"
         )
 
@@ -177,9 +177,7 @@ def restore(
         emit(records)
         return
     for record in records:
-        say(
-            f"{paint('restored', 'green')}  {paint(record.id, 'dim')}  {fit_line(record.text, 100)}"
-        )
+        say(f"{paint('restored', 'green')}  {paint(record.id, 'dim')}  {record_line(record, 100)}")
 
 
 @app.command()

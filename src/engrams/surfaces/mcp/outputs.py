@@ -11,6 +11,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from engrams.core import HistoryEntry, Hit, Receipt, Record, RelatedMemory, SearchResult
+from engrams.core.statement_form import form_statement
 
 if TYPE_CHECKING:
     from engrams.engine.answer_types import SourceChangeReport
@@ -241,7 +242,10 @@ def to_match(hit: Hit) -> SearchMatchOutput:
         status=str(hit.status),
         recorded_at=record.recorded_at.isoformat(),
         speaker=record.speaker or record.role,
-        facts=[DerivedFactOutput(fact.id, fact.text, str(fact.status)) for fact in hit.facts],
+        facts=[
+            DerivedFactOutput(fact.id, form_statement(fact).brief, str(fact.status))
+            for fact in hit.facts
+        ],
         outdated=hit.outdated.by if hit.outdated else "",
         outdated_words=hit.outdated.words if hit.outdated else "",
         probability=hit.probability,
@@ -276,7 +280,7 @@ def to_write(receipt: Receipt) -> WriteReceiptOutput:
     learned = [
         DerivedMemoryOutput(
             id=memory.id,
-            text=memory.text,
+            text=memory.shown or memory.text,
             kind=str(memory.kind),
             verdict=memory.verdict,
             replaces=list(memory.replaces),

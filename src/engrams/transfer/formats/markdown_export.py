@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TextIO
 
 from engrams.core import Kind, Record, Scope, Status
+from engrams.core.statement_form import form_statement
 from engrams.transfer.formats.pieces import ExportedEdge, ExportedRecord
 
 _UNSAFE = re.compile(r'[\x00-\x1f\x7f<>:"/\\|?*%]|^[.\s]|[.\s]$')
@@ -66,7 +67,8 @@ def _to_list_item(record: Record) -> str:
     caption = f" _[{_escape(record.caption)}]_" if record.caption else ""
     until = f" _(until {record.valid_to:%Y-%m-%d})_" if record.valid_to else ""
     status = "" if record.status is Status.ACTIVE else f" _({record.status})_"
-    text = "\n  ".join(_escape(line) for line in record.text.splitlines())
+    shown = form_statement(record).brief
+    text = "\n  ".join(_escape(line) for line in shown.splitlines())
     return f"- {record.recorded_at:%H:%M} {lead}{text}{caption}{until}{status}\n"
 
 

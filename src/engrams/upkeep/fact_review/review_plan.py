@@ -20,6 +20,7 @@ from engrams.core import (
     Status,
 )
 from engrams.core.ids import new_id
+from engrams.core.statement_form import form_statement
 from engrams.errors import ConflictError
 from engrams.ports import NewRecord, RecordChange, WriteBatch
 
@@ -109,6 +110,7 @@ class FactReviewWrite:
                 verdict="remove",
                 replaces=(),
                 reason=removal.reason,
+                shown=form_statement(record).brief,
             )
         )
 
@@ -134,6 +136,7 @@ class FactReviewWrite:
                 verdict="refine",
                 replaces=tuple(source.id for source in merge.sources),
                 reason="merged",
+                shown=form_statement(merged).brief,
             )
         )
 

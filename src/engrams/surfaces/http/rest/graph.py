@@ -11,6 +11,7 @@ from fastapi import APIRouter, Query
 from pydantic import BaseModel, Field
 
 from engrams.core import EdgeType, Entity, EntityKind, EntityNet, Kind, Record, Status, Tier
+from engrams.core.statement_form import form_statement
 from engrams.ports import Condition, Where
 from engrams.settings import Settings
 from engrams.surfaces.http.caller import IdentifiedCaller, ScopedCaller
@@ -316,7 +317,7 @@ def _to_memory_node(node: str, record: Record) -> MemoryGraphNodeResponse:
     return MemoryGraphNodeResponse(
         id=node,
         type="memory",
-        label=record.text[:_LABEL_CHARS],
+        label=form_statement(record).words[:_LABEL_CHARS],
         kind=record.kind,
         status=record.status,
         tier=record.tier,

@@ -23,6 +23,7 @@ from engrams.core import (
     Trace,
     find_basis,
 )
+from engrams.core.statement_form import form_statement, is_quotation
 from engrams.ports import PurgeReport
 from engrams.surfaces.http.json_values import to_json
 
@@ -86,6 +87,9 @@ class MemoryResponse(BaseModel):
     version: int
     meta: dict[str, Any]
     basis: Basis = Field(description="Ground on which it is believed.")
+    statement: str = Field(
+        description="Triple and quoted words, as the memory is shown. Empty: its text is shown."
+    )
 
 
 class SourceEffectResponse(BaseModel):
@@ -206,6 +210,7 @@ class DerivedMemoryResponse(BaseModel):
     verdict: str
     replaces: list[str]
     reason: str
+    shown: str = Field(description="Statement as it is shown: triple and quoted words, or text.")
 
 
 class StageDecisionResponse(BaseModel):
@@ -307,7 +312,10 @@ def to_choice(candidate: PurgeCandidate) -> PurgeCandidateResponse:
     )
 
 
-_RECORD_FIELDS = tuple(name for name in MemoryResponse.model_fields if name != "basis")
+_DERIVED_FIELDS = ("basis", "statement")
+"""Fields of a response that the record itself lacks."""
+
+_RECORD_FIELDS = tuple(name for name in MemoryResponse.model_fields if name not in _DERIVED_FIELDS)
 _read_fields = attrgetter(*_RECORD_FIELDS)  # one call for all fields: searches convert many records
 
 
@@ -328,6 +336,7 @@ def _to_fields(record: Record) -> dict[str, Any]:
     values["provenance"] = dict(zip(_PROVENANCE, _read_provenance(record.provenance), strict=True))
     values["meta"] = to_json(dict(record.meta)) if record.meta else {}
     values["basis"] = find_basis(record)
+    values["statement"] = form_statement(record).brief if is_quotation(record) else ""
     return values
 
 

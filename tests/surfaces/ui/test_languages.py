@@ -175,7 +175,7 @@ def test_writing_from_right_to_left_keeps_its_direction(window: Window) -> None:
     window.served.engine.add(text, scope=window.scope)
     window.go("memories")
     row = window.page.locator(".memory-text").filter(has_text="إيناس")
-    assert row.evaluate("each => getComputedStyle(each).unicodeBidi") == "plain_text"
+    assert row.evaluate("each => getComputedStyle(each).unicodeBidi") == "plaintext"
     window.page.get_by_role("button", name="Forget: \u2068أختي").wait_for()
 
 

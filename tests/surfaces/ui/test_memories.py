@@ -37,6 +37,22 @@ def test_facts_stand_by_topic_and_are_found_by_meaning(window: Window) -> None:
     expect(window.page.get_by_role("dialog")).to_contain_text("I live in Lisbon.")
 
 
+def test_statements_speak_to_their_reader(window: Window) -> None:
+    """What was understood is told in the second person, all else is quoted; a person's words and
+    what somebody else is, too.
+    """
+    window.tell("I live in Lisbon.", "I don't like olives.", "Ines hates chess.")
+    window.go("memories")
+    row = window.page.locator(".memory-text")
+    expect(row.get_by_text("You live in Lisbon", exact=True)).to_be_visible()
+    expect(row.get_by_text("You do not like olives", exact=True)).to_be_visible()
+    expect(row.get_by_text("“Ines hates chess”", exact=True)).to_be_visible()
+    row.get_by_text("You live in Lisbon", exact=True).click()
+    side = window.page.get_by_role("dialog")
+    expect(side.locator("q")).to_have_text("I live in Lisbon")
+    expect(side.locator(".known")).to_contain_text('user LIVES_IN Lisbon — "I live in Lisbon"')
+
+
 def test_an_edit_is_kept_with_its_difference(window: Window) -> None:
     """A corrected text is saved with its reason, and the history shows word by word what changed."""
     id = window.served.engine.add("The cellar key is green.", scope=window.scope).id
@@ -121,7 +137,7 @@ def test_forgetting_tells_what_it_reaches(window: Window) -> None:
         Turn("You wrote: I'm allergic to cashews. I keep it in mind.", "assistant"), scope=scope
     ).id
     window.go("memories")
-    label = f"Forget: {receipt.derived[0].text}"
+    label = "Forget: You are allergic to cashews"
     window.page.get_by_role("button", name=label).click()
     box = window.page.locator("dialog.box")
     expect(box).to_contain_text("I'm allergic to cashews")
@@ -148,7 +164,7 @@ def test_an_edit_tells_that_what_was_said_is_replaced(window: Window) -> None:
     scope = window.scope
     receipt = engine.add(Turn("I'm allergic to cashews."), scope=scope)
     window.go("memories")
-    window.page.locator(".memory-open").filter(has_text=receipt.derived[0].text).first.click()
+    window.page.locator(".memory-open").filter(has_text="You are allergic to cashews").first.click()
     side = window.page.locator("dialog.drawer")
     side.get_by_role("button", name="Edit").click()
     side.get_by_label("Text").fill("The user is allergic to pecans")

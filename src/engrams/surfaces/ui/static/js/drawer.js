@@ -4,12 +4,13 @@ import { memories } from "./api.js";
 import { drawer } from "./dialog.js";
 import { words } from "./diff.js";
 import { bar, button, field, fill, h, icon } from "./dom.js";
-import { ago, moment, plain } from "./format.js";
+import { ago, moment } from "./format.js";
 import { named, t } from "./i18n.js";
 import { labels, errorBox, layerName, speakerOf } from "./memory.js";
 import { tellProof } from "./erase.js";
 import { askReach, tellReach } from "./reach.js";
 import { toast, withToast } from "./toast.js";
+import { readStatement } from "./statement.js";
 
 /** Open a memory or its id; `changed` is called after each change. */
 export async function open(which, changed = () => {}) {
@@ -87,7 +88,7 @@ function details(memory, changes, act) {
       memory.category && memory.category !== memory.kind && h("span", { class: "chip" }, named("category", memory.category)),
       h("span", { class: "chip" }, named("tier", memory.tier)),
     ),
-    h("p", { class: "quote" }, memory.text || t("this_memory_was_erased")),
+    h("p", { class: "quote" }, readStatement(memory) || t("this_memory_was_erased")),
     memory.summary && memory.summary !== memory.text && h("p", { class: "soft small" }, memory.summary),
     memory.steps.length > 0 &&
       h(
@@ -162,9 +163,8 @@ function section(title, ...content) {
 }
 
 function fieldList(memory) {
-  const statement = [memory.subject, plain(memory.predicate).toLowerCase(), memory.object].filter(Boolean).join(" ");
   const rows = [
-    [t("statement"), memory.predicate && statement],
+    [t("statement"), memory.statement],
     [t("speaker"), speakerOf(memory)],
     [t("recorded"), moment(memory.recorded_at)],
     [t("true_from"), moment(memory.valid_from)],

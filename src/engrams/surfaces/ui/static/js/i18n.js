@@ -41,7 +41,10 @@ export function t(key, values = {}) {
   return template(key, values).replace(/\{(\w+)\}/g, (hole, name) => (Object.hasOwn(values, name) ? written(values[name]) : hole));
 }
 
-/** The same with elements among the values: a list of texts and elements. */
+/** Whether there is a text of this key. */
+export const has = (key) => Object.hasOwn(texts, key);
+
+/** The same as `t`, with elements among the values: a list of texts and elements. */
 export function rich(key, values) {
   return template(key, values)
     .split(/(\{\w+\})/)

@@ -3,6 +3,7 @@
 import { add, h, icon } from "./dom.js";
 import { ago, day, moment } from "./format.js";
 import { named, t } from "./i18n.js";
+import { readStatement } from "./statement.js";
 import { LAYERS } from "./words.js";
 
 /** Display name of the layer: facts, sessions or rules. */
@@ -50,7 +51,7 @@ export function memoryRow(memory, open, ...more) {
     h(
       "button",
       { type: "button", class: "memory-open", on: { click: () => open(memory) } },
-      h("span", { class: "memory-text" }, memory.text || t("erased_text")),
+      h("span", { class: "memory-text" }, readStatement(memory) || t("erased_text")),
       h("span", { class: "memory-about" }, labels(memory), h("span", { title: moment(memory.recorded_at) }, about.join(" · "))),
     ),
     more.length > 0 && h("div", { class: "memory-more" }, more),

@@ -4,6 +4,7 @@ import { bar, h, icon } from "./dom.js";
 import { capital, milliseconds, plain, short } from "./format.js";
 import { joined, named, t } from "./i18n.js";
 import { labels, speakerOf, timeOf } from "./memory.js";
+import { readStatement } from "./statement.js";
 
 const NARROW = 1100;
 
@@ -96,7 +97,7 @@ function hitItem(hit, open) {
     h(
       "button",
       { type: "button", class: "recall-open", on: { click: () => open(memory) } },
-      h("span", { class: "recall-text" }, short(memory.text, 220)),
+      h("span", { class: "recall-text" }, short(readStatement(memory), 220)),
       h("span", { class: "row small soft" }, labels(memory, hit.status), [speakerOf(memory), timeOf(memory)].filter(Boolean).join(" · ")),
     ),
     h(
@@ -110,7 +111,7 @@ function hitItem(hit, open) {
         h("span", { class: "number small", title: t("score_0_to_1") }, hit.score.toFixed(2)),
       ),
       scoreParts(hit.parts),
-      hit.facts.length > 0 && h("p", { class: "small soft" }, t("facts_list", { facts: hit.facts.map((fact) => fact.text).join("; ") })),
+      hit.facts.length > 0 && h("p", { class: "small soft" }, t("facts_list", { facts: hit.facts.map(readStatement).join("; ") })),
     ),
   );
 }
@@ -201,7 +202,7 @@ function plainItem(memory, open) {
     h(
       "button",
       { type: "button", class: "recall-open", on: { click: () => open(memory) } },
-      h("span", { class: "recall-text" }, memory.text),
+      h("span", { class: "recall-text" }, readStatement(memory)),
       h("span", { class: "row" }, labels(memory)),
     ),
   );

@@ -8,6 +8,7 @@ import { showProof } from "./erase.js";
 import { t } from "./i18n.js";
 import { askReach, tellReach } from "./reach.js";
 import { toast, withToast } from "./toast.js";
+import { readStatement } from "./statement.js";
 
 const REASON = "forgotten in the page";
 
@@ -43,7 +44,7 @@ export class Selection {
     const input = h("input", {
       type: "checkbox",
       checked: this.chosen.has(memory.id),
-      "aria-label": t("choose_one", { text: memory.text.slice(0, 60) }),
+      "aria-label": t("choose_one", { text: readStatement(memory).slice(0, 60) }),
       data: { memory: memory.id },
       on: { change: () => this.#set(memory, input.checked) },
     });

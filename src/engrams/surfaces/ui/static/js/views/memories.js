@@ -13,6 +13,7 @@ import { toast, withToast } from "../toast.js";
 import { addMemory } from "../chatlog.js";
 import { KINDS, LAYERS, LAYER_OF } from "../words.js";
 import { loadSessions, sessionList } from "./sessions.js";
+import { readStatement } from "../statement.js";
 
 export const title = t("memories");
 
@@ -150,12 +151,12 @@ class Memories {
               toast(t("restored"));
               this.draw();
             }),
-            { icon: "undo", kind: "plain", label: t("restore_one", { text: memory.text.slice(0, 60) }) },
+            { icon: "undo", kind: "plain", label: t("restore_one", { text: readStatement(memory).slice(0, 60) }) },
           )
         : button(
             "",
             withToast(() => forget(memory, () => this.draw())),
-            { icon: "trash", kind: "plain", label: t("forget_one", { text: memory.text.slice(0, 60) }) },
+            { icon: "trash", kind: "plain", label: t("forget_one", { text: readStatement(memory).slice(0, 60) }) },
           );
     this.shown.set(memory.id, memory);
     const row = memoryRow(memory, this.open, ...more, memory.status === "purged" || this.selection.on ? null : act);
@@ -314,7 +315,7 @@ class Memories {
             h(
               "ul",
               { class: "stack tight" },
-              receipt.learned.map((each) => h("li", { class: "small" }, h("span", { class: "chip" }, named("verdict", each.verdict)), " ", each.text)),
+              receipt.learned.map((each) => h("li", { class: "small" }, h("span", { class: "chip" }, named("verdict", each.verdict)), " ", each.shown)),
             ),
         ),
       );

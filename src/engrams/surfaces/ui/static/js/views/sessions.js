@@ -8,6 +8,7 @@ import { ago, day, moment, short } from "../format.js";
 import { t } from "../i18n.js";
 import { labels, errorBox, speakerOf, skeleton } from "../memory.js";
 import { withToast } from "../toast.js";
+import { readStatement } from "../statement.js";
 
 const TURNS = 500;
 const STATES = { active: t("active"), expired_unfinalized: t("quiet"), interrupted: t("ending"), rotation_required: t("ended") };
@@ -118,7 +119,7 @@ async function transcript(session, changed) {
                 each.kind !== "turn" && labels(each),
                 h("span", { class: "soft" }, moment(each.recorded_at)),
               ),
-              h("span", { class: "memory-text" }, each.text),
+              h("span", { class: "memory-text" }, readStatement(each)),
             ),
           ),
         ),

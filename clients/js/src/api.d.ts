@@ -45,6 +45,8 @@ export interface DerivedMemoryResponse {
   verdict: string
   replaces: string[]
   reason: string
+  /** Statement as it is shown: triple and quoted words, or text. */
+  shown: string
 }
 
 export interface EvidenceQuoteResponse {
@@ -135,6 +137,8 @@ export interface MemoryResponse {
   meta: Record<string, unknown>
   /** Ground on which it is believed. */
   basis: "user_stated" | "user_corrected" | "observed" | "inferred" | "extracted"
+  /** Triple and quoted words, as the memory is shown. Empty: its text is shown. */
+  statement: string
 }
 
 export interface OutdatedMarkResponse {

@@ -312,10 +312,9 @@ def to_choice(candidate: PurgeCandidate) -> PurgeCandidateResponse:
     )
 
 
-_DERIVED_FIELDS = ("basis", "statement")
-"""Fields of a response that the record itself lacks."""
-
-_RECORD_FIELDS = tuple(name for name in MemoryResponse.model_fields if name not in _DERIVED_FIELDS)
+_RECORD_FIELDS = tuple(
+    name for name in MemoryResponse.model_fields if name not in ("basis", "statement")
+)
 _read_fields = attrgetter(*_RECORD_FIELDS)  # one call for all fields: searches convert many records
 
 

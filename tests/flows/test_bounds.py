@@ -90,6 +90,10 @@ REMEMBERED = {
     "extract.rules.clause_times._read_text": 64,
     "extract.rules.clause_times._read_language": 64,
     "text.terms._to_term": 1 << 16,
+    "extract.statement_reader._extract_cached": 64,
+    "write.comparison.language_tables.detect_language": 8_192,
+    "write.comparison.statement_words.holds_phrase": 4_096,
+    "write.comparison.statement_words.read_words": 4_096,
     "write.reconcile_rules._hash_text": 16_384,
     "write.reconcile_rules._tokens": 16_384,
     "write.reconcile_rules.object_terms": 16_384,
@@ -117,6 +121,7 @@ CLOSED = {
     "program.main._load_subcommand", "program.main.load_command",
     "store.sql.migration_files.load_migrations", "store.sql.named_queries.load_queries", "text.terms._script_patterns",
     "text.vocabulary.word_pattern",
+    "write.comparison.language_tables._known_words", "write.comparison.language_tables.load_table",
     "text.times.grammar.compile_rule", "text.times.lexicon.load_lexicon", "text.times.finder._load_grammar",
     "extract.rules.languages.sentence_matcher._compile_forms", "extract.secrets._compile_pattern",
 }  # fmt: skip

@@ -9,11 +9,16 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from engrams.core import PREREQUISITES, UTC_OFFSET, WARNINGS, Kind, Record
 from engrams.core.clock import local_time
 from engrams.extract.candidate import CandidateStatement, canonical_subject
 from engrams.extract.predicate_slots import canonical_predicate, is_single
+from engrams.text.text_caches import text_cache
+
+if TYPE_CHECKING:
+    from engrams.extract.rules import UtteranceContext
 
 _SINCE = re.compile(
     # Begins where white space begins: in linear time.
@@ -107,7 +112,7 @@ def keeps_slot(candidate: CandidateStatement, record: Record) -> bool:
 
 def _extract(record: Record, text: str, *names: str) -> tuple[CandidateStatement, ...]:
     """Extract by rules, as if the owner had said the text. ``names``: of people in it."""
-    from engrams.extract.rules import UtteranceContext, extract_statements
+    from engrams.extract.rules import UtteranceContext
 
     speech = UtteranceContext(
         speaker="the user",
@@ -118,6 +123,14 @@ def _extract(record: Record, text: str, *names: str) -> tuple[CandidateStatement
         trust=record.trust,
         names=frozenset(names),
     )
+    return _extract_cached(text, speech)
+
+
+@text_cache(64)
+def _extract_cached(text: str, speech: UtteranceContext) -> tuple[CandidateStatement, ...]:
+    """Extract by rules, cached: a statement is read when it is stored, and when it is compared."""
+    from engrams.extract.rules import extract_statements
+
     return extract_statements(text, speech)
 
 

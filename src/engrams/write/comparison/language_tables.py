@@ -71,7 +71,7 @@ class ComparisonTable:
     """Ending of a verb in the past, in a word that is not folded."""
 
 
-@text_cache(16_384)
+@text_cache(8_192)
 def detect_language(text: str) -> str:
     """Return the language whose table knows the most words of a text; empty: none knows any."""
     if _KANA.search(text):

@@ -83,7 +83,7 @@ class StatementWords:
     has_copula: bool
 
 
-@text_cache(16_384)
+@text_cache(4_096)
 def read_words(text: str, language: str, predicate: str = "") -> StatementWords:
     """Read the words of a statement.
 
@@ -119,7 +119,7 @@ def read_words(text: str, language: str, predicate: str = "") -> StatementWords:
     )
 
 
-@text_cache(16_384)
+@text_cache(4_096)
 def holds_phrase(text: str, language: str, list_name: str) -> bool:
     """True if a text has a word or phrase of a list of its table: ``relative``, ``additional``."""
     if not language:

@@ -75,8 +75,8 @@ class WriteSettings(SettingsSection):
         ge=0,
         le=1,
         description=(
-            "Cosine from which two statements are one, if no number, name, date or negation"
-            " differs. 0: words decide."
+            "Cosine from which two statements are one, if they also say the same: no number, name,"
+            " negation or other word that decides differs. 0: words decide."
         ),
     )
     min_confidence: Share = Field(

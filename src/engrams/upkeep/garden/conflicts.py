@@ -22,6 +22,7 @@ from engrams.upkeep.garden.steps import (
     order_pair,
     preview_texts,
 )
+from engrams.write.comparison.statement_comparison import is_additional
 from engrams.write.reconcile_rules import is_affirmative, is_ending, object_terms
 
 _FACTS = (Kind.FACT, Kind.PREFERENCE, Kind.CORRECTION)
@@ -123,7 +124,8 @@ def _make_conflict(first: Record, second: Record, reason: str) -> StatementConfl
 def _find_slot_pairs(records: Sequence[Record]) -> list[tuple[Record, Record]]:
     """Pair consecutive, differing values of single-valued slots that hold now.
 
-    A slot is a scope, a subject and a predicate, such as where somebody lives.
+    A slot is a scope, a subject and a predicate, such as where somebody lives. "I also work at
+    Volvo" competes with nothing.
     """
     slots: dict[tuple[object, ...], list[Record]] = defaultdict(list)
     for record in records:
@@ -135,6 +137,7 @@ def _find_slot_pairs(records: Sequence[Record]) -> list[tuple[Record, Record]]:
         for values in slots.values()
         for first, second in pairwise(sorted(values, key=_valid_since))
         if object_terms(first.object) != object_terms(second.object)
+        and not is_additional(second.text)
     ]
 
 

@@ -23,6 +23,8 @@ _SPACED = re.compile(
     r"(?<![\w.])-\d+(?:[.,:/-]\d+)*|\d+(?:[.,:/-]\d+)*|[^\W\d_]+|[€$£¥₹%°‰]|!=|[<>=+*/^&|~#@]+"
 )
 _UNSPACED = re.compile(r"\d+(?:[.,:/-]\d+)*|[a-zA-Z]+|[€$£¥₹%°‰]|[\u3040-\u30ff\u3400-\u9fff]")
+_FORENOON = re.compile(r"(\d)\s?a\.?m\b\.?")
+"""Time before noon, whose "am" is no form of "to be"."""
 _CONTRACTED_NOT = re.compile(r"\b(ca|wo|sha)?(\w*?)n't\b")
 _CONTRACTED_VERBS = {"ca": "can", "wo": "will", "sha": "shall"}
 _SYMBOLS = {
@@ -136,6 +138,7 @@ def _split_text(text: str, table: ComparisonTable | None) -> list[str]:
     plain = text.lower().replace("’", "'")
     if table is not None and not table.is_spaced:
         return _UNSPACED.findall(plain)
+    plain = _FORENOON.sub(r"\1 forenoon", plain)
     plain = _CONTRACTED_NOT.sub(_spell_not, plain.replace("cannot", "can not"))
     return [token for token in _SPACED.findall(plain) if token not in _ORDINAL]
 

@@ -33,7 +33,7 @@ _SECRET = re.compile(
 """Keys by their usual beginnings, named values, logins in addresses, and long mixed words."""
 _COMMON_WORDS = frozenset(
     """
-    a additional all allowed an and answer any api argument arguments array at be body but by call
+    a additional all allowed an and answer any api are argument arguments array at be body but by call
     calls cannot chat choice code completion content context could default did do does e either
     empty enabled endpoint enum error error_code errors exceeded exceeds expected extra failed field
     fields follow following for format forbidden found function functions given grammar greater

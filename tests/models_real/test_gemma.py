@@ -144,32 +144,35 @@ def test_chats_through_the_proxy(gemma: str, tmp_path: Path) -> None:
                 assert text in listed
 
 
-def test_summaries_dreams_and_notes(gemma: str, tmp_path: Path) -> None:
-    """A summary is short and keeps the last messages; a dream writes nothing into MEMORY.md that
-    nobody said.
-    """
-    with open_memory(tmp_path, gemma, vault__enabled=True) as memory:
-        messages = [
-            {
-                "id": f"m{number}",
-                "role": "user" if number % 2 == 0 else "assistant",
-                "content": text * 4,
-            }
-            for number, text in enumerate(SAID)
-        ]
+def test_a_conversation_is_summarised(gemma: str, tmp_path: Path) -> None:
+    """A summary of nonsense leaves the last messages as they were, within the budget."""
+    messages = [
+        {
+            "id": f"m{number}",
+            "role": "user" if number % 2 == 0 else "assistant",
+            "content": text * 4,
+        }
+        for number, text in enumerate(SAID)
+    ]
+    with open_memory(tmp_path, gemma) as memory:
         window = memory.summaries.fit(messages, scope=ANN, session="a", max_tokens=300)
         assert window.messages[-1]["content"] == messages[-1]["content"]
-        memory.observe([Turn(text, session="b") for text in SAID[:6]], scope=ANN)
+        assert memory.status()["dead"] == []
+
+
+def test_a_dream_invents_nothing(gemma: str, tmp_path: Path) -> None:
+    """What a dream writes into MEMORY.md was said."""
+    with open_memory(tmp_path, gemma, vault__enabled=True) as memory:
+        memory.observe([Turn(text, session="b") for text in SAID[:3]], scope=ANN)
         work_off(memory)
         with suppress(ModelError):
             memory.dream(scope=ANN, force=True)
-        notes = [*tmp_path.rglob("MEMORY.md")]
-        for path in notes:
-            lines = [line for line in path.read_text("utf-8").splitlines() if line[:2] == "- "]
-            said = " ".join(SAID)
-            for line in lines:
-                invented = {name for name in _NAME.findall(line) if name not in said}
-                assert invented <= _OWN_WORDS, line
+        said = " ".join(SAID)
+        for path in tmp_path.rglob("MEMORY.md"):
+            for line in path.read_text("utf-8").splitlines():
+                if line.startswith("- "):
+                    invented = {name for name in _NAME.findall(line) if name not in said}
+                    assert invented <= _OWN_WORDS, line
         assert memory.status()["dead"] == []
 
 

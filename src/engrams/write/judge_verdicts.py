@@ -23,7 +23,7 @@ _MAX_PAIRS = 200
 class _PairVerdict:
     """Probabilities of one new statement beside one known one."""
 
-    known: int
+    known_number: int
     """Number of the known statement, from 1."""
     same: float
     changes: float
@@ -67,23 +67,25 @@ def ask_judge(
 
 
 def _describe(candidates: Sequence[CandidateStatement], known_statements: Sequence[Record]) -> str:
-    known = "\n".join(
+    known_lines = "\n".join(
         f"K{number}. {record.text} (said {record.recorded_at:%Y-%m-%d})"
         for number, record in enumerate(known_statements, 1)
     )
-    new = "\n".join(
+    new_lines = "\n".join(
         f"N{number}. {candidate.text}" for number, candidate in enumerate(candidates, 1)
     )
-    return f"Known statements:\n{known}\n\nNew statements, said later:\n{new}"
+    return f"Known statements:\n{known_lines}\n\nNew statements, said later:\n{new_lines}"
 
 
 def _build_statements(new_count: int, known_count: int) -> list[str]:
     """Build two questions for each pair, all of one new statement together."""
     statements = []
-    for new in range(1, new_count + 1):
-        for known in range(1, known_count + 1):
-            statements.append(f"N{new} says nothing but what K{known} says already.")
-            statements.append(f"Since N{new} is true, K{known} is true no longer.")
+    for new_number in range(1, new_count + 1):
+        new_label = f"N{new_number}"
+        for known_number in range(1, known_count + 1):
+            known_label = f"K{known_number}"
+            statements.append(f"{new_label} says nothing but what {known_label} says already.")
+            statements.append(f"Since {new_label} is true, {known_label} is true no longer.")
     return statements
 
 
@@ -92,12 +94,12 @@ def _decide(
 ) -> ModelReconcileDecision | None:
     """Decide about one new statement; None: the judge is not sure of every pair."""
     verdicts: list[_PairVerdict] = []
-    for known in range(1, len(probabilities) // 2 + 1):
-        same = probabilities[2 * known - 2]
-        changes = probabilities[2 * known - 1]
+    for known_number in range(1, len(probabilities) // 2 + 1):
+        same = probabilities[2 * known_number - 2]
+        changes = probabilities[2 * known_number - 1]
         if same is None or changes is None:
             return None
-        verdicts.append(_PairVerdict(known, same, changes))
+        verdicts.append(_PairVerdict(known_number, same, changes))
     is_sure = all(
         probability >= settings.threshold or probability <= 1 - settings.threshold
         for verdict in verdicts
@@ -105,7 +107,9 @@ def _decide(
     )
     if not is_sure:
         return None
-    changed = tuple(verdict.known for verdict in verdicts if verdict.changes >= settings.threshold)
+    changed = tuple(
+        verdict.known_number for verdict in verdicts if verdict.changes >= settings.threshold
+    )
     if changed:
         return ModelReconcileDecision(
             new=number,
@@ -119,7 +123,7 @@ def _decide(
         return ModelReconcileDecision(
             new=number,
             verdict="keep",
-            known=(nearest.known,),
+            known=(nearest.known_number,),
             confidence="high",
             reason="judged the same",
         )

@@ -65,7 +65,7 @@ def _find_fields(request: ChatServerRequest, words: str) -> list[RequestField]:
         RequestField.THINK: form.think and "think" in words,
         RequestField.STREAM: not form.stream and bool(_STREAM_WORDS.search(words)),
     }
-    return [request_field for request_field, named in is_named.items() if named]
+    return [request_field for request_field, is_refused in is_named.items() if is_refused]
 
 
 def _names_json(mode: JsonMode, words: str) -> bool:

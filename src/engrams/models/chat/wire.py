@@ -54,8 +54,8 @@ def _merge_roles(messages: list[dict[str, str]]) -> list[dict[str, str]]:
 def join_server_version(headers: Mapping[str, str], body: Json) -> str:
     """Return what a server tells of its version. ``headers``: names in lower case."""
     fingerprint = body.get("system_fingerprint") if isinstance(body, Mapping) else None
-    told = (headers.get("server"), headers.get("openai-version"), fingerprint)
-    return " ".join(text for text in told if isinstance(text, str) and text)[:200]
+    version_parts = (headers.get("server"), headers.get("openai-version"), fingerprint)
+    return " ".join(text for text in version_parts if isinstance(text, str) and text)[:200]
 
 
 def find_context_tokens(facts: Json) -> int:

@@ -52,9 +52,9 @@ def grouped(home: Path, capsys: pytest.CaptureFixture[str]) -> Run:
     """Run one command of a group, or one alone: the home is named behind it."""
 
     def run(*words: str) -> Done:
-        place = 2 if words[0] in ("feedback", "garden", "keys", "safety") else 1
-        code = main([*words[:place], "--home", str(home), *words[place:]])
-        told = capsys.readouterr()
-        return Done(code, told.out, told.err)
+        index = 2 if words[0] in ("feedback", "garden", "keys", "safety") else 1
+        code = main([*words[:index], "--home", str(home), *words[index:]])
+        output = capsys.readouterr()
+        return Done(code, output.out, output.err)
 
     return run

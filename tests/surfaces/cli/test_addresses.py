@@ -24,15 +24,15 @@ def test_what_is_no_address_is_told(engrams: Run, url: str) -> None:
     """
     pytest.importorskip("psycopg")
     for command in (("search", "bees"), ("migrate",), ("move", "--to", "x.db")):
-        done = engrams(*command, "--set", f"store.url={url}")
-        assert done.code == 1 and HINT in done.err, done.err
-        assert "ter2" not in done.err
+        finished = engrams(*command, "--set", f"store.url={url}")
+        assert finished.code == 1 and HINT in finished.err, finished.err
+        assert "ter2" not in finished.err
 
 
 def test_migrate_without_an_address(engrams: Run) -> None:
     """A memory in a file has no tables to migrate: the error names the option."""
-    done = engrams("migrate")
-    assert done.code == 1 and "--url" in done.err
+    finished = engrams("migrate")
+    assert finished.code == 1 and "--url" in finished.err
 
 
 @pytest.mark.parametrize(
@@ -44,5 +44,5 @@ def test_migrate_without_an_address(engrams: Run) -> None:
 )
 def test_a_password_is_never_shown(engrams: Run, url: str) -> None:
     """`engrams config` shows an address without its password, wherever that stands in it."""
-    told = engrams("config", "store.url", "--set", f"store.url={url}").out
-    assert "hunter2" not in told and "h/db" in told
+    output = engrams("config", "store.url", "--set", f"store.url={url}").out
+    assert "hunter2" not in output and "h/db" in output

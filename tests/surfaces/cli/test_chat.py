@@ -24,9 +24,9 @@ def texts(done: Any) -> list[str]:
 
 
 def chatted(engrams: Any, *lines: str, options: tuple[str, ...] = ()) -> Any:
-    done = engrams("chat", *options, stdin="\n".join(lines) + "\n")
-    assert done.code == 0
-    return done
+    finished = engrams("chat", *options, stdin="\n".join(lines) + "\n")
+    assert finished.code == 0
+    return finished
 
 
 def scripted(model: ScriptedModel) -> tuple[str, ...]:
@@ -45,13 +45,13 @@ def scripted(model: ScriptedModel) -> tuple[str, ...]:
 def test_forgetting_in_words(engrams: Any) -> None:
     """`forget …` asks back, and only a yes on the next turn forgets; none of that talk is kept."""
     engrams("add", DENTIST)
-    kept = chatted(engrams, "forget about the dentist", "what time is it?", "yes")
-    assert "Shall I forget" in kept.out
+    finished = chatted(engrams, "forget about the dentist", "what time is it?", "yes")
+    assert "Shall I forget" in finished.out
     assert DENTIST in texts(engrams("list", "--json"))
     gone = chatted(engrams, "Forget about the dentist, please.", "yes")
     assert "Forgotten." in gone.out
-    left = texts(engrams("list", "--status", "all", "--kind", "turn", "--json"))
-    assert not [text for text in left if "forget about" in text.lower()]
+    remaining_texts = texts(engrams("list", "--status", "all", "--kind", "turn", "--json"))
+    assert not [text for text in remaining_texts if "forget about" in text.lower()]
     assert DENTIST not in texts(engrams("list", "--json"))
 
 
@@ -65,7 +65,7 @@ def test_facts_by_number(engrams: Any) -> None:
     assert "Dr. Okafor" in shown.out and "Corrected: The dentist is Dr. Obi" in shown.out
     (record,) = engrams("list", "--kind", "note", "--json").json["records"]
     assert record["text"] == "The dentist is Dr. Obi in Mill Lane"
-    done = chatted(
+    finished = chatted(
         engrams,
         "/facts",
         "/forget 1",
@@ -75,8 +75,8 @@ def test_facts_by_number(engrams: Any) -> None:
         "/edit 1",
         "/facts nothing like this",
     )
-    assert "Forgotten: The dentist" in done.out and "Restored: The dentist" in done.out
-    assert done.err.count("/edit needs") == 2
+    assert "Forgotten: The dentist" in finished.out and "Restored: The dentist" in finished.out
+    assert finished.err.count("/edit needs") == 2
 
 
 def test_incognito(engrams: Any) -> None:
@@ -93,13 +93,13 @@ def test_incognito(engrams: Any) -> None:
             "who is my dentist then?",
             "/incognito maybe",
         )
-        done = chatted(engrams, *lines, options=scripted(model))
+        finished = chatted(engrams, *lines, options=scripted(model))
         first, second = (json.dumps(request.body) for request in model.requests)
     assert "Okafor" not in first and "Okafor" in second
-    assert "is on or off" in done.err
-    kept = texts(engrams("list", "--status", "all", "--json"))
-    assert not [text for text in kept if "4711" in text or "do not know" in text]
-    assert "who is my dentist then?" in kept
+    assert "is on or off" in finished.err
+    stored_texts = texts(engrams("list", "--status", "all", "--json"))
+    assert not [text for text in stored_texts if "4711" in text or "do not know" in text]
+    assert "who is my dentist then?" in stored_texts
     without = chatted(engrams, "/incognito", "I like tea.")
     assert "nothing is read or stored" in without.out
     assert "I like tea." not in texts(engrams("list", "--json"))
@@ -112,10 +112,10 @@ def test_what_was_recalled_is_shown_beside_the_answer(engrams: Any) -> None:
     engrams("add", DENTIST)
     with ScriptedModel() as model:
         model.say("Your dentist is Dr. Okafor.")
-        done = chatted(engrams, "who is my dentist?", "/forget 1", options=scripted(model))
-    assert f"1. {DENTIST}" in done.err
-    assert done.out.splitlines()[0] == "Your dentist is Dr. Okafor."
-    assert f"Forgotten: {DENTIST}" in done.out
+        finished = chatted(engrams, "who is my dentist?", "/forget 1", options=scripted(model))
+    assert f"1. {DENTIST}" in finished.err
+    assert finished.out.splitlines()[0] == "Your dentist is Dr. Okafor."
+    assert f"Forgotten: {DENTIST}" in finished.out
 
 
 @pytest.mark.covers("S4.49")
@@ -140,7 +140,7 @@ def test_recall_off_outlasts_the_chat(engrams: Any) -> None:
 
 def test_wrong_commands(engrams: Any) -> None:
     """A command that is none, or misses something, is told and ends nothing."""
-    done = chatted(
+    finished = chatted(
         engrams,
         "/recall perhaps",
         "/restore nothing-like-it",
@@ -149,8 +149,8 @@ def test_wrong_commands(engrams: Any) -> None:
         "/quit",
         "never read",
     )
-    assert done.err.count("error:") == 3
-    assert "Nothing was asked yet" in done.out
+    assert finished.err.count("error:") == 3
+    assert "Nothing was asked yet" in finished.out
     assert texts(engrams("list", "--json")) == []
 
 

@@ -78,8 +78,8 @@ def filled(engrams: Any, tmp_path: Path) -> Any:
 
 def _texts(engrams: Any, *arguments: str) -> set[str]:
     return {
-        one["text"]
-        for one in engrams("list", "--json", "--limit", "500", *arguments).json["records"]
+        record["text"]
+        for record in engrams("list", "--json", "--limit", "500", *arguments).json["records"]
     }
 
 
@@ -98,11 +98,12 @@ def test_a_table_comes_back(filled: Any, tmp_path: Path) -> None:
     ]
     old = next(row for row in rows if row["text"] == "Ann works at Initech")
     assert (old["status"], old["valid_to"][:10]) == ("superseded", "2023-01-01")
-    done = filled("import", str(tmp_path / "m.csv"), "--user", "bob", "--json").json
-    assert (done["stored"], done["bad"]) == (len(rows), [])
+    answer = filled("import", str(tmp_path / "m.csv"), "--user", "bob", "--json").json
+    assert (answer["stored"], answer["bad"]) == (len(rows), [])
     assert _texts(filled, "--user", "bob") >= before
     globex = next(
-        one for one in filled("list", "--json", "--user", "bob", "--tag", "job").json["records"]
+        record
+        for record in filled("list", "--json", "--user", "bob", "--tag", "job").json["records"]
     )
     assert (globex["subject"], globex["predicate"], globex["object"]) == (
         "Ann",
@@ -116,13 +117,13 @@ def test_mem0_comes_back(filled: Any, tmp_path: Path) -> None:
     number = filled("export", str(tmp_path / "mem0.json"), "--format", "mem0", "--json").json[
         "records"
     ]
-    held = json.loads((tmp_path / "mem0.json").read_text())["results"]
-    assert len(held) == number and {one["user_id"] for one in held} == {"ann"}
-    assert next(one for one in held if one["memory"] == "Ann works at Globex")["categories"] == [
-        "job"
-    ]
-    seen = filled("import", str(tmp_path / "mem0.json"), "--dry-run", "--json").json
-    assert (seen["format"], seen["stored"], seen["bad"]) == ("mem0", number, [])
+    exported = json.loads((tmp_path / "mem0.json").read_text())["results"]
+    assert len(exported) == number and {item["user_id"] for item in exported} == {"ann"}
+    assert next(record for record in exported if record["memory"] == "Ann works at Globex")[
+        "categories"
+    ] == ["job"]
+    preview = filled("import", str(tmp_path / "mem0.json"), "--dry-run", "--json").json
+    assert (preview["format"], preview["stored"], preview["bad"]) == ("mem0", number, [])
 
 
 def test_langgraph_items_go_into_a_store(filled: Any, tmp_path: Path) -> None:
@@ -137,13 +138,13 @@ def test_langgraph_items_go_into_a_store(filled: Any, tmp_path: Path) -> None:
             all(label and "." not in label and "\0" not in label for label in item["namespace"])
             and item["namespace"][0] != "langgraph"
         )
-    seen = filled("import", str(tmp_path / "items.jsonl"), "--dry-run", "--json").json
-    assert (seen["format"], seen["stored"], seen["bad"]) == ("langgraph", number, [])
+    preview = filled("import", str(tmp_path / "items.jsonl"), "--dry-run", "--json").json
+    assert (preview["format"], preview["stored"], preview["bad"]) == ("langgraph", number, [])
     base = pytest.importorskip("langgraph.store.memory")
     store = base.InMemoryStore()
     for item in items:
         store.put(tuple(item["namespace"]), item["key"], item["value"])
-    assert {found.value["content"] for found in store.search(("memories", "ann"), limit=500)} >= {
+    assert {item.value["content"] for item in store.search(("memories", "ann"), limit=500)} >= {
         "Ann works at Globex",
         *HOSTILE,
     }
@@ -156,9 +157,9 @@ def test_an_agent_file_comes_back(filled: Any, tmp_path: Path) -> None:
     number = filled("export", str(tmp_path / "ann.af"), "--format", "letta", "--json").json[
         "records"
     ]
-    held = json.loads((tmp_path / "ann.af").read_text())
-    (agent,) = held["agents"]
-    blocks = {block["id"]: block for block in held["blocks"]}
+    exported = json.loads((tmp_path / "ann.af").read_text())
+    (agent,) = exported["agents"]
+    blocks = {block["id"]: block for block in exported["blocks"]}
     assert agent["block_ids"] == list(blocks) and all(
         len(block["value"]) <= block["limit"] for block in blocks.values()
     )
@@ -172,8 +173,8 @@ def test_an_agent_file_comes_back(filled: Any, tmp_path: Path) -> None:
         "user",
     ]
     assert set(agent["in_context_message_ids"]) <= {message["id"] for message in agent["messages"]}
-    seen = filled("import", str(tmp_path / "ann.af"), "--dry-run", "--json").json
-    assert (seen["format"], seen["stored"], seen["bad"]) == ("letta", number, [])
+    preview = filled("import", str(tmp_path / "ann.af"), "--dry-run", "--json").json
+    assert (preview["format"], preview["stored"], preview["bad"]) == ("letta", number, [])
 
 
 def _check_links(vault: Path) -> set[str]:
@@ -224,12 +225,12 @@ def test_a_vault_is_written_anew(filled: Any, tmp_path: Path) -> None:
     (vault / "Mine.md").write_text("my own note")
     maria = vault / "People" / "Maria.md"
     maria.write_text(maria.read_text() + "Call her on Sunday.\n")
-    gone = next(
-        one
-        for one in filled("list", "--json").json["records"]
-        if one["text"] == "Ann works at Globex"
+    record_id = next(
+        record
+        for record in filled("list", "--json").json["records"]
+        if record["text"] == "Ann works at Globex"
     )
-    assert filled("purge", gone["id"], "--confirm", "purge").code == 0
+    assert filled("purge", record_id["id"], "--confirm", "purge").code == 0
     filled("export", str(vault), "--format", "obsidian")
     assert (
         "Call her on Sunday." in maria.read_text()
@@ -237,16 +238,16 @@ def test_a_vault_is_written_anew(filled: Any, tmp_path: Path) -> None:
     )
     assert not [path for path in vault.rglob("*.md") if "Globex" in path.read_text()]
     _check_links(vault)
-    other = tmp_path / "other"
-    other.mkdir()
-    (other / "x.md").write_text("mine")
-    assert filled("export", str(other), "--format", "obsidian").code == 1
+    other_home = tmp_path / "other"
+    other_home.mkdir()
+    (other_home / "x.md").write_text("mine")
+    assert filled("export", str(other_home), "--format", "obsidian").code == 1
 
 
 def test_a_database_of_engrams_is_no_export(engrams: Any, home: Path) -> None:
     """To import memory's own file is refused with the commands that move it."""
     engrams("add", "The gate is green.")
-    done = engrams("import", str(home / "memory.db"))
-    assert done.code == 1
-    assert "It is a database of engrams." in done.err
-    assert "engrams backup" in done.err
+    finished = engrams("import", str(home / "memory.db"))
+    assert finished.code == 1
+    assert "It is a database of engrams." in finished.err
+    assert "engrams backup" in finished.err

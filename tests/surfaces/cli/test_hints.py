@@ -21,7 +21,7 @@ _OPTION = re.compile(r"--[a-z][a-z-]+")
 
 def mentions() -> list[tuple[str, str]]:
     """Every `engrams …` in hints, documentation and README, with its file."""
-    found = []
+    collected = []
     for path in (*ROOT.glob("src/engrams/**/*.py"), *ROOT.glob("docs/**/*.md"), ROOT / "README.md"):
         text = path.read_text("utf-8")
         blocks = (
@@ -36,8 +36,8 @@ def mentions() -> list[tuple[str, str]]:
             for line in block.splitlines()
             if re.match(r"(?:\$ )?(?:\.venv/bin/)?engrams ", line)
         ]
-        found += [(path.name, line) for line in (*quoted, *lines)]
-    return found
+        collected += [(path.name, line) for line in (*quoted, *lines)]
+    return collected
 
 
 def test_every_command_that_is_named_exists() -> None:
@@ -56,19 +56,21 @@ def test_every_command_that_is_named_exists() -> None:
         while (
             words and hasattr(command, "get_command") and re.fullmatch(r"[a-z][a-z0-9-]*", words[0])
         ):
-            found = command.get_command(None, words.pop(0))
-            if found is None:
+            subcommand = command.get_command(None, words.pop(0))
+            if subcommand is None:
                 wrong.append((name, line))
                 break
-            command = found
+            command = subcommand
         else:
-            known = {
-                option for each in command.params for option in (*each.opts, *each.secondary_opts)
+            option_names = {
+                option
+                for parameter in command.params
+                for option in (*parameter.opts, *parameter.secondary_opts)
             } | {"--help", "-h"}
             wrong += [
                 (name, line, option)
                 for option in _OPTION.findall(" ".join(words).split('"')[0])
-                if option not in known
+                if option not in option_names
             ]
     assert len(mentions()) > 80
     assert not wrong
@@ -87,15 +89,19 @@ def test_every_command_that_is_named_exists() -> None:
 )
 def test_other_names_lead_to_ours(engrams: Any, typed: str, meant: str) -> None:
     """A command of another program gets the name of ours."""
-    done = engrams(*shlex.split(typed))
-    assert (done.code, f"Did you mean '{meant}'?" in done.err) == (2, True)
+    finished = engrams(*shlex.split(typed))
+    assert (finished.code, f"Did you mean '{meant}'?" in finished.err) == (2, True)
 
 
 def test_other_options_lead_to_ours(engrams: Any) -> None:
     """An option of another program is answered with ours."""
     for typed in ("--memory-path ./my-memories", "--memory-path=./my-memories"):
-        done = engrams("serve", *shlex.split(typed))
-        assert (done.code, "--home DIR" in done.err, "vault.path" in done.err) == (2, True, True)
+        finished = engrams("serve", *shlex.split(typed))
+        assert (finished.code, "--home DIR" in finished.err, "vault.path" in finished.err) == (
+            2,
+            True,
+            True,
+        )
 
 
 def test_help_is_a_command(capsys: pytest.CaptureFixture[str]) -> None:
@@ -178,7 +184,7 @@ def test_bytes_that_are_no_text_are_shown_as_they_are_stored(engrams: Any) -> No
     """A lone surrogate, as broken bytes become in arguments, is a question mark in the receipt as
     in memory.
     """
-    done = engrams("add", "The gate \ud800 is green \udcff")
-    assert (done.code, done.err) == (0, "")
-    assert done.out.endswith("The gate ? is green ?\n")
+    finished = engrams("add", "The gate \ud800 is green \udcff")
+    assert (finished.code, finished.err) == (0, "")
+    assert finished.out.endswith("The gate ? is green ?\n")
     assert "The gate ? is green ?" in engrams("search", "gate \ud800").out

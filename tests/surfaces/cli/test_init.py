@@ -26,11 +26,11 @@ def test_a_server_by_its_address_is_tried_and_written(
     """The protocol and the model are found out; the settings load and the model answers."""
     with ScriptedModel(models=("nomic-embed-text", "scripted")) as model:
         assert setup(tmp_path, "--url", model.url, "--json") == 0
-        told = json.loads(capsys.readouterr().out)
-        assert told["model"] == "scripted"
-        assert "JSON" in told["tested"]
-        written = tomllib.loads((tmp_path / "config.toml").read_text("utf-8"))
-        assert written == {
+        answer = json.loads(capsys.readouterr().out)
+        assert answer["model"] == "scripted"
+        assert "JSON" in answer["tested"]
+        config = tomllib.loads((tmp_path / "config.toml").read_text("utf-8"))
+        assert config == {
             "chat": {"provider": "openai", "url": f"{model.url}/v1", "model": "scripted"}
         }
         assert main(["config", "chat.model", "--home", str(tmp_path), "--json"]) == 0
@@ -89,9 +89,9 @@ def test_three_answers(
         monkeypatch.setattr(init.typer, "prompt", lambda *_, **__: next(answers))
         monkeypatch.setattr(init.typer, "confirm", lambda *_, **__: True)
         assert setup(tmp_path) == 0
-        told = capsys.readouterr().out
-        assert "1. llama.cpp" in told
-        assert "vLLM" not in told
+        output = capsys.readouterr().out
+        assert "1. llama.cpp" in output
+        assert "vLLM" not in output
         assert main(["doctor", "--home", str(tmp_path), "--json"]) == 0
     assert tomllib.loads((tmp_path / "config.toml").read_text("utf-8"))["chat"]["url"].endswith(
         "/v1"
@@ -139,7 +139,7 @@ def test_a_model_that_does_not_exist_and_one_without_json(
 
 def test_a_stored_key_goes_to_its_own_server_alone(tmp_path: Path) -> None:
     """Another server is neither tried nor written with the key of the first."""
-    with ScriptedModel() as model, ScriptedModel() as other:
+    with ScriptedModel() as model, ScriptedModel() as other_model:
         assert setup(tmp_path, "--url", model.url, "--api-key", "sk-first") == 0
         model.requests.clear()
         assert setup(tmp_path, "--url", model.url) == 0
@@ -150,8 +150,10 @@ def test_a_stored_key_goes_to_its_own_server_alone(tmp_path: Path) -> None:
             tomllib.loads((tmp_path / "config.toml").read_text("utf-8"))["chat"]["api_key"]
             == "sk-first"
         )
-        assert setup(tmp_path, "--url", other.url) == 0
-        assert not [request for request in other.requests if "sk-first" in str(request.headers)]
+        assert setup(tmp_path, "--url", other_model.url) == 0
+        assert not [
+            request for request in other_model.requests if "sk-first" in str(request.headers)
+        ]
         assert tomllib.loads((tmp_path / "config.toml").read_text("utf-8"))["chat"]["api_key"] == ""
 
 
@@ -166,21 +168,21 @@ def test_another_server_is_asked_for_its_key(
         monkeypatch.setattr(server_discovery.find_model_servers, "__defaults__", ((), 1.0))
         monkeypatch.setattr("sys.stdin", _Terminal())
         monkeypatch.setattr(init.typer, "prompt", lambda *_, **__: next(answers))
-        asked: list[str] = []
+        collected: list[str] = []
         monkeypatch.setattr(
-            init.typer, "confirm", lambda text, *_, **__: asked.append(text) or True
+            init.typer, "confirm", lambda text, *_, **__: collected.append(text) or True
         )
         assert setup(tmp_path) == 0
-        written = {
+        config_text = {
             "provider": "openai",
             "url": f"{model.url}/v1",
             "model": "scripted",
             "api_key": "sk-typed",
         }
-        assert tomllib.loads((tmp_path / "config.toml").read_text("utf-8"))["chat"] == written
+        assert tomllib.loads((tmp_path / "config.toml").read_text("utf-8"))["chat"] == config_text
         assert (
-            f"sent to {model.url}, which is this machine" in asked[0]
-            and "proxy in front" in asked[1]
+            f"sent to {model.url}, which is this machine" in collected[0]
+            and "proxy in front" in collected[1]
         )
         assert "sk-typed" not in capsys.readouterr().out
 
@@ -205,8 +207,8 @@ def test_the_proxys_upstream_is_written_when_asked(
         assert "serve" not in tomllib.loads((tmp_path / "config.toml").read_text("utf-8"))
         assert setup(tmp_path, "--url", model.url, "--no-test", "--proxy", "--json") == 0
         assert json.loads(capsys.readouterr().out)["proxy"] is True
-        written = tomllib.loads((tmp_path / "config.toml").read_text("utf-8"))
+        config = tomllib.loads((tmp_path / "config.toml").read_text("utf-8"))
         assert (
-            written["serve"]["upstream"].startswith(model.url)
-            and written["chat"]["model"] == "scripted"
+            config["serve"]["upstream"].startswith(model.url)
+            and config["chat"]["model"] == "scripted"
         )

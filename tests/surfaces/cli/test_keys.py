@@ -16,11 +16,11 @@ def test_a_key_is_shown_once(grouped: Run, home: Path) -> None:
     """`add` prints the key alone on standard output, and what it opens beside it;
     neither list nor file ever has it again.
     """
-    made = grouped("keys", "add", "ci bot", "--user", "alice", "--right", "read", "--days", "3")
-    secret = made.out.strip()
+    finished = grouped("keys", "add", "ci bot", "--user", "alice", "--right", "read", "--days", "3")
+    secret = finished.out.strip()
     key = ApiKeyStore.open(home).find(secret, clock.now())
-    assert made.code == 0 and key and (key.owner.key, key.rights) == ("user/alice", ("read",))
-    assert "not shown again" in made.err and key.id in made.err
+    assert finished.code == 0 and key and (key.owner.key, key.rights) == ("user/alice", ("read",))
+    assert "not shown again" in finished.err and key.id in finished.err
     listed = grouped("keys", "list")
     assert "user/alice" in listed.out and "live" in listed.out and secret not in listed.out
     assert all(secret not in path.read_text() for path in home.rglob("*") if path.is_file())
@@ -28,46 +28,46 @@ def test_a_key_is_shown_once(grouped: Run, home: Path) -> None:
 
 def test_a_revoked_key_opens_nothing(grouped: Run, home: Path) -> None:
     """`revoke` ends it and the list says so; an id that names none is exit code 3."""
-    made = grouped("keys", "add", "x", "--json").json
-    assert grouped("keys", "revoke", made["id"]).code == 0
-    assert ApiKeyStore.open(home).find(made["key"], clock.now()) is None
+    answer = grouped("keys", "add", "x", "--json").json
+    assert grouped("keys", "revoke", answer["id"]).code == 0
+    assert ApiKeyStore.open(home).find(answer["key"], clock.now()) is None
     assert "revoked" in grouped("keys", "list").out
-    assert "already" in grouped("keys", "revoke", made["id"]).out
+    assert "already" in grouped("keys", "revoke", answer["id"]).out
     assert grouped("keys", "revoke", "nothing").code == 3
 
 
 def test_wrong_rights_are_named(grouped: Run) -> None:
     """An unknown right is an error that lists the rights."""
-    done = grouped("keys", "add", "x", "--right", "root")
-    assert done.code == 1 and "read, write, admin, proxy" in done.err
+    finished = grouped("keys", "add", "x", "--right", "root")
+    assert finished.code == 1 and "read, write, admin, proxy" in finished.err
 
 
 @pytest.mark.parametrize("name", ["", "  ", "\u200b"])
 def test_a_key_has_a_name(grouped: Run, name: str) -> None:
     """A name without a visible character is refused, and no key is made."""
-    done = grouped("keys", "add", name)
-    assert done.code == 1 and "needs a name" in done.err
+    finished = grouped("keys", "add", name)
+    assert finished.code == 1 and "needs a name" in finished.err
     assert grouped("keys", "list", "--json").json == {"keys": []}
 
 
 def test_the_longest_life_of_a_key(grouped: Run) -> None:
     """More days than the calendar has are refused with the largest number, which is taken."""
-    done = grouped("keys", "add", "x", "--days", "3000000")
-    most = re.search(r"at most ([\d,]+) days", done.err)
-    assert done.code == 1 and most and "0 makes one that never expires" in done.err
-    assert grouped("keys", "add", "x", "--days", most.group(1).replace(",", "")).code == 0
+    finished = grouped("keys", "add", "x", "--days", "3000000")
+    max_days = re.search(r"at most ([\d,]+) days", finished.err)
+    assert finished.code == 1 and max_days and "0 makes one that never expires" in finished.err
+    assert grouped("keys", "add", "x", "--days", max_days.group(1).replace(",", "")).code == 0
     assert "9999-12-3" in grouped("keys", "list").out
 
 
 def test_making_keys_is_noted(grouped: Run, home: Path) -> None:
     """The audit log has who was made and revoked, by id."""
-    made = grouped("keys", "add", "x", "--json").json
-    assert grouped("keys", "revoke", made["id"]).out.startswith("revoked  ")
-    grouped("keys", "revoke", made["id"])
+    answer = grouped("keys", "add", "x", "--json").json
+    assert grouped("keys", "revoke", answer["id"]).out.startswith("revoked  ")
+    grouped("keys", "revoke", answer["id"])
     text = "".join(path.read_text() for path in (home / "audit").iterdir())
     assert (
         "key.add" in text
         and text.count("key.revoke") == 1
-        and made["id"] in text
-        and made["key"] not in text
+        and answer["id"] in text
+        and answer["key"] not in text
     )

@@ -14,7 +14,7 @@ def test_a_crisis_is_kept_listed_and_purged(grouped: Run, home: Path) -> None:
     """Once by its id, with --user's owner and a reason of 500 characters at most;
     listed by day; purged before a day, which stays.
     """
-    given = (
+    arguments = (
         "s1",
         "--classifier",
         "model",
@@ -28,7 +28,7 @@ def test_a_crisis_is_kept_listed_and_purged(grouped: Run, home: Path) -> None:
         "ann",
         "--json",
     )
-    assert [grouped("safety", "add", *given).json["outcome"] for _ in range(2)] == [
+    assert [grouped("safety", "add", *arguments).json["outcome"] for _ in range(2)] == [
         "stored",
         "known",
     ]
@@ -56,8 +56,8 @@ def test_a_crisis_is_kept_listed_and_purged(grouped: Run, home: Path) -> None:
 def test_feedback_is_kept_listed_and_purged(grouped: Run) -> None:
     """A label of the three, with its source and modality; a fourth is a usage error."""
     for label in ("positive", "negative", "skip"):
-        given = ("s1", label, "--source", "button", "--modality", "voice", "--user", "ann")
-        assert grouped("feedback", "add", *given).out == "stored\n"
+        arguments = ("s1", label, "--source", "button", "--modality", "voice", "--user", "ann")
+        assert grouped("feedback", "add", *arguments).out == "stored\n"
     assert grouped("feedback", "add", "s1", "great").code == 2
     records = grouped("feedback", "list", "--user", "ann", "--json").json["records"]
     assert [record["label"] for record in records] == ["skip", "negative", "positive"]
@@ -81,10 +81,10 @@ def test_a_lost_record_is_an_error_here(grouped: Run, home: Path) -> None:
     """Where keeping it is all that was asked for, that it cannot be is exit code 5."""
     home.mkdir()
     (home / "ledgers").write_text("in the way")
-    for group, given in (("safety", ("s1",)), ("feedback", ("s1", "skip"))):
-        done = grouped(group, "add", *given, "--json")
-        assert (done.code, done.out) == (5, "")
-        assert json.loads(done.err.splitlines()[-1])["error"]["type"] == "StoreError"
+    for group, arguments in (("safety", ("s1",)), ("feedback", ("s1", "skip"))):
+        finished = grouped(group, "add", *arguments, "--json")
+        assert (finished.code, finished.out) == (5, "")
+        assert json.loads(finished.err.splitlines()[-1])["error"]["type"] == "StoreError"
 
 
 def test_control_characters_do_not_reach_the_terminal(grouped: Run) -> None:

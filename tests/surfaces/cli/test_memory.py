@@ -32,13 +32,13 @@ def test_what_was_added_is_found(engrams: Any) -> None:
     receipt = engrams("add", "The spare key is under the blue flowerpot", "--json").json
     assert receipt["outcome"] == "stored"
     assert receipt["scope"] == ["user", "ann"]
-    found = engrams("search", "where is the spare key?", "--limit", "3", "--json").json
-    assert set(found) == {"hits", "abstain", "notes"}
-    assert set(found["hits"][0]) == HIT
-    assert found["hits"][0]["id"] == receipt["id"]
-    assert found["hits"][0]["scope"] == ["user", "ann"]
-    assert 0 <= found["hits"][0]["score"] <= 1
-    assert found["abstain"] is False
+    answer = engrams("search", "where is the spare key?", "--limit", "3", "--json").json
+    assert set(answer) == {"hits", "abstain", "notes"}
+    assert set(answer["hits"][0]) == HIT
+    assert answer["hits"][0]["id"] == receipt["id"]
+    assert answer["hits"][0]["scope"] == ["user", "ann"]
+    assert 0 <= answer["hits"][0]["score"] <= 1
+    assert answer["abstain"] is False
     human = engrams("search", "where is the spare key?")
     assert "under the blue flowerpot" in human.out
     assert receipt["id"] in human.out
@@ -57,10 +57,10 @@ def test_another_process_and_another_user(engrams: Any, home: Path) -> None:
         str(home),
         "--json",
     ]
-    done = subprocess.run([*call, "--user", "ann"], capture_output=True, text=True, check=True)
-    assert "first cat" in json.loads(done.stdout)["hits"][0]["text"]
-    done = subprocess.run([*call, "--user", "bob"], capture_output=True, text=True, check=True)
-    assert json.loads(done.stdout) == {"hits": [], "abstain": True, "notes": []}
+    finished = subprocess.run([*call, "--user", "ann"], capture_output=True, text=True, check=True)
+    assert "first cat" in json.loads(finished.stdout)["hits"][0]["text"]
+    finished = subprocess.run([*call, "--user", "bob"], capture_output=True, text=True, check=True)
+    assert json.loads(finished.stdout) == {"hits": [], "abstain": True, "notes": []}
 
 
 @pytest.mark.covers("S2.48")
@@ -85,8 +85,8 @@ def test_adding_many(engrams: Any, tmp_path: Path) -> None:
         ["user", "ann"],
         ["user", "ann", "conversation", "work"],
     ]
-    done = engrams("add", "-", "--json", stdin="- The bike is blue\n2. The train is yellow\n\n")
-    assert len(done.json) == 2
+    finished = engrams("add", "-", "--json", stdin="- The bike is blue\n2. The train is yellow\n\n")
+    assert len(finished.json) == 2
     listed = texts(engrams("list", "--kind", "note", "--json"))
     assert {
         "The bike is blue",
@@ -102,8 +102,8 @@ def test_adding_many(engrams: Any, tmp_path: Path) -> None:
 @pytest.mark.covers("S2.49")
 def test_conversations_and_silence(engrams: Any) -> None:
     """-c puts a memory into a conversation that another one does not see; -q prints nothing."""
-    done = engrams("add", "The secret plan is a picnic", "-c", "plans", "-q")
-    assert (done.code, done.out, done.err) == (0, "", "")
+    finished = engrams("add", "The secret plan is a picnic", "-c", "plans", "-q")
+    assert (finished.code, finished.out, finished.err) == (0, "", "")
     assert texts(engrams("search", "secret plan", "-c", "plans", "--json")) == [
         "The secret plan is a picnic"
     ]
@@ -115,10 +115,12 @@ def test_one_bad_text_does_not_cost_the_others(engrams: Any) -> None:
     """Where several are added, an empty one is told and the rest is stored;
     the exit code says that something failed.
     """
-    done = engrams("add", "A good one about geese", "   ", "Another good one about ducks", "--json")
-    assert done.code == 1
-    assert len(json.loads(done.out)) == 2
-    assert "error: The text is empty" in done.err
+    finished = engrams(
+        "add", "A good one about geese", "   ", "Another good one about ducks", "--json"
+    )
+    assert finished.code == 1
+    assert len(json.loads(finished.out)) == 2
+    assert "error: The text is empty" in finished.err
     assert engrams("add", "  ").code == 1
 
 
@@ -196,13 +198,13 @@ def test_show_edit_and_history(engrams: Any) -> None:
     """A memory is shown by the beginning of its id, edited with its version checked, and its
     history tells the changes.
     """
-    made = engrams("add", "The meeting is on Monday", "--json").json["id"]
-    shown = engrams("show", made[:20], "--json").json
+    memory_id = engrams("add", "The meeting is on Monday", "--json").json["id"]
+    shown = engrams("show", memory_id[:20], "--json").json
     assert shown["record"]["text"] == "The meeting is on Monday"
     version = str(shown["record"]["version"])
     edited = engrams(
         "edit",
-        made,
+        memory_id,
         "The meeting is on Tuesday",
         "--field",
         "tags=work,weekly",
@@ -213,45 +215,47 @@ def test_show_edit_and_history(engrams: Any) -> None:
         "--json",
     ).json
     assert (edited["text"], edited["tags"]) == ("The meeting is on Tuesday", ["work", "weekly"])
-    assert engrams("edit", made, "x y", "--expect", version).code == 1
-    assert engrams("edit", made).code == 1
+    assert engrams("edit", memory_id, "x y", "--expect", version).code == 1
+    assert engrams("edit", memory_id).code == 1
     assert texts(engrams("list", "--tag", "work", "--json")) == ["The meeting is on Tuesday"]
-    changes = engrams("history", made, "--json").json["history"]
+    changes = engrams("history", memory_id, "--json").json["history"]
     assert [change["version"] for change in changes] == sorted(
         change["version"] for change in changes
     )
     assert changes[-1]["before"]["text"] == "The meeting is on Monday"
     assert changes[-1]["reason"] == "moved"
     assert (
-        engrams("edit", made, "-", "--json", stdin="It is on Friday now\n").json["text"]
+        engrams("edit", memory_id, "-", "--json", stdin="It is on Friday now\n").json["text"]
         == "It is on Friday now"
     )
-    human = engrams("show", made)
+    human = engrams("show", memory_id)
     assert "The meeting is on Tuesday" in human.out
     assert "The meeting is on Monday -> The meeting is on Tuesday" in human.out
-    assert "moved" in engrams("history", made).out
+    assert "moved" in engrams("history", memory_id).out
 
 
 def test_an_edited_note_says_nothing_of_before(engrams: Any) -> None:
     """The fact of an edited note follows its text:
     the next search and prompt hold the new one alone.
     """
-    made = engrams("add", "I live in Paris.", "--json").json["id"]
-    engrams("edit", made, "I live in Rome.")
+    memory_id = engrams("add", "I live in Paris.", "--json").json["id"]
+    engrams("edit", memory_id, "I live in Rome.")
     for command in ("search", "context"):
-        said = engrams(command, "Where do I live?").out
-        assert "live in Rome" in " ".join(said.split()) and "Paris" not in said
+        output = engrams(command, "Where do I live?").out
+        assert "live in Rome" in " ".join(output.split()) and "Paris" not in output
 
 
 def test_no_edit_empties_a_memory(engrams: Any) -> None:
     """An empty or invisible new text is refused as `add` refuses it, and the memory stays as it is."""
-    made = engrams("add", "The word is xylophonist", "--json").json["id"]
+    memory_id = engrams("add", "The word is xylophonist", "--json").json["id"]
     for text in ("", " ", "\u200b"):
-        done = engrams("edit", made, text)
+        finished = engrams("edit", memory_id, text)
         assert (
-            done.code == 1 and "The text is empty" in done.err and "visible character" in done.err
+            finished.code == 1
+            and "The text is empty" in finished.err
+            and "visible character" in finished.err
         )
-    assert engrams("show", made, "--json").json["record"]["text"] == "The word is xylophonist"
+    assert engrams("show", memory_id, "--json").json["record"]["text"] == "The word is xylophonist"
 
 
 def test_unknown_ids_are_not_found(engrams: Any) -> None:
@@ -265,14 +269,14 @@ def test_unknown_ids_are_not_found(engrams: Any) -> None:
 
 def test_forget_and_restore(engrams: Any) -> None:
     """A forgotten memory is found by no search, is listed as forgotten, and comes back."""
-    made = engrams("add", "My locker number is 2041", "--json").json["id"]
-    assert engrams("forget", made, "--json").json[0]["status"] == "forgotten"
+    memory_id = engrams("add", "My locker number is 2041", "--json").json["id"]
+    assert engrams("forget", memory_id, "--json").json[0]["status"] == "forgotten"
     assert "2041" not in engrams("search", "locker number", "--json").out
     assert "My locker number is 2041" in texts(engrams("list", "--status", "forgotten", "--json"))
     assert texts(engrams("list", "--json")) == []
-    assert engrams("restore", made).code == 0
+    assert engrams("restore", memory_id).code == 0
     assert "My locker number is 2041" in texts(engrams("search", "locker number", "--json"))
-    assert engrams("restore", made).code == 4
+    assert engrams("restore", memory_id).code == 4
 
 
 def test_forget_names_what_was_replaced(engrams: Any) -> None:
@@ -281,8 +285,8 @@ def test_forget_names_what_was_replaced(engrams: Any) -> None:
     """
     engrams("add", "I live in Oslo.")
     moved = engrams("add", "I moved to Bergen.", "--json").json["id"]
-    told = engrams("forget", moved).out.splitlines()
-    (line,) = [line for line in told if line.startswith("had replaced")]
+    output = engrams("forget", moved).out.splitlines()
+    (line,) = [line for line in output if line.startswith("had replaced")]
     assert "I live in Oslo." in line and "Oslo" not in engrams("search", "Where do I live?").out
     assert engrams("restore", line.split()[2]).code == 0
     assert "I live in Oslo." in engrams("search", "Where do I live?").out
@@ -301,10 +305,10 @@ def test_purge_wants_the_exact_word(engrams: Any, word: str) -> None:
 
 def test_purge_leaves_nothing_and_proves_it(engrams: Any, home: Path) -> None:
     """A purged memory is in no file any more; a purge of a conversation leaves what is above it."""
-    made = engrams("add", "The word is xylophonist", "--json").json["id"]
+    memory_id = engrams("add", "The word is xylophonist", "--json").json["id"]
     engrams("add", "Above the conversation")
     engrams("add", "Inside the conversation", "-c", "c1")
-    proof = engrams("purge", made, "--json", stdin="purge\n").json
+    proof = engrams("purge", memory_id, "--json", stdin="purge\n").json
     assert sum(proof["removed"].values()) > 0
     assert not any(proof["remaining"].values())
     assert all(
@@ -313,20 +317,20 @@ def test_purge_leaves_nothing_and_proves_it(engrams: Any, home: Path) -> None:
     assert engrams("purge", "--all", "-c", "c1", "--confirm", "purge").code == 0
     assert texts(engrams("list", "--kind", "note", "--json")) == ["Above the conversation"]
     assert engrams("purge").code == 1
-    assert engrams("purge", made, "--all").code == 1
+    assert engrams("purge", memory_id, "--all").code == 1
     assert "Above the conversation" in engrams("purge", "--all", "--preview").out
 
 
 def test_a_memory_without_text_is_shown(engrams: Any) -> None:
     """`show` says that a purged memory has no text, and prints the rest of it."""
-    made = engrams("add", "The word is xylophonist", "--json").json["id"]
-    engrams("purge", made, "--confirm", "purge")
-    done = engrams("show", made)
+    memory_id = engrams("add", "The word is xylophonist", "--json").json["id"]
+    engrams("purge", memory_id, "--confirm", "purge")
+    finished = engrams("show", memory_id)
     assert (
-        done.code == 0
-        and done.out.startswith("(no text)")
-        and "purged" in done.out
-        and made in done.out
+        finished.code == 0
+        and finished.out.startswith("(no text)")
+        and "purged" in finished.out
+        and memory_id in finished.out
     )
 
 
@@ -344,10 +348,12 @@ def test_purge_about_a_person(engrams: Any, home: Path) -> None:
     assert "  1  " in listed and "pool" in listed
     assert len(texts(engrams("list", "--json"))) >= 3
     offered = engrams("purge", "--about", "Ada", "--json").json
-    assert {one["certain"] for one in offered if "bike" in one["text"]} <= {False}
+    assert {candidate["certain"] for candidate in offered if "bike" in candidate["text"]} <= {False}
     assert engrams("purge", "--about", "Ada", stdin="\n").code == 4
     assert engrams("purge", "--about", "Ada", stdin="99\n").code == 1
-    number = next(place for place, one in enumerate(offered, 1) if "pool" in one["text"])
+    number = next(
+        index for index, candidate in enumerate(offered, 1) if "pool" in candidate["text"]
+    )
     assert engrams("purge", "--about", "Ada", stdin=f"{number}\n").code == 0
     assert engrams("purge", "--about", "Ada", "--yes", "--json").json["proven"]
     assert texts(engrams("list", "--json")) == ["My bike is red and fast."]
@@ -394,13 +400,13 @@ def test_explain_names_who_and_when(engrams: Any, tmp_path: Path) -> None:
     """`explain` names the person and the days that spoke for a memory, and the question's own
     words, whatever their ending.
     """
-    said = (
+    expected_reasons = (
         ("Ann", "2026-09-12", "We hiked along the coast of Madeira"),
         ("Ben", "2026-05-02", "The boat needs paint"),
     )
     rows = [
         {"id": f"t{n}", "speaker": who, "at": f"{day}T10:00:00Z", "text": text}
-        for n, (who, day, text) in enumerate(said)
+        for n, (who, day, text) in enumerate(expected_reasons)
     ]
     file = tmp_path / "said.jsonl"
     file.write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
@@ -416,20 +422,20 @@ def test_explain_names_who_and_when(engrams: Any, tmp_path: Path) -> None:
 def test_explain_does_not_make_much_of_little(engrams: Any) -> None:
     """Where nothing came near, `explain` says so instead of praising what little there is."""
     engrams("add", "The boat needs paint")
-    done = engrams("explain", "quantum chromodynamics")
-    assert done.err.startswith("No close match")
-    assert "why: a weak match: no memory is closer" in done.out
+    finished = engrams("explain", "quantum chromodynamics")
+    assert finished.err.startswith("No close match")
+    assert "why: a weak match: no memory is closer" in finished.out
 
 
 def test_context_keeps_its_budget(engrams: Any) -> None:
     """`context` gives text for a prompt within the tokens asked for."""
     for number in range(20):
         engrams("add", f"Fact number {number} about the lighthouse keeper and his many books")
-    made = engrams("context", "the lighthouse keeper", "--tokens", "60", "--json").json
-    assert set(made) == {
+    answer = engrams("context", "the lighthouse keeper", "--tokens", "60", "--json").json
+    assert set(answer) == {
         "text", "prefix", "tail", "tokens", "version", "abstain", "notes", "hits", "closest",
     }  # fmt: skip
-    assert 0 < made["tokens"] <= 60
+    assert 0 < answer["tokens"] <= 60
     assert "lighthouse" in engrams("context", "the lighthouse keeper").out
     assert engrams("context", "the lighthouse keeper", "--tokens", "0", "--json").json["text"] == ""
 
@@ -438,7 +444,7 @@ def test_list_goes_on_where_it_stopped(engrams: Any) -> None:
     """Pages of a list join to the whole, in both orders."""
     engrams("add", *(f"Note {number} about rivers" for number in range(7)), "-q")
     for order in ("newest", "oldest"):
-        found: list[str] = []
+        collected: list[str] = []
         after = ""
         while True:
             page = engrams(
@@ -453,19 +459,19 @@ def test_list_goes_on_where_it_stopped(engrams: Any) -> None:
                 after,
                 "--json",
             ).json
-            found += [record["text"] for record in page["records"]]
+            collected += [record["text"] for record in page["records"]]
             after = page["next"]
             if not after:
                 break
-        assert len(found) == len(set(found)) == 7
+        assert len(collected) == len(set(collected)) == 7
     assert "--after" in engrams("list", "--limit", "3").err
 
 
 def test_nothing_found_says_so(engrams: Any) -> None:
     """A search of an empty memory prints nothing on standard output and says so beside it."""
-    done = engrams("search", "anything")
-    assert (done.code, done.out) == (0, "")
-    assert "Nothing found" in done.err
+    finished = engrams("search", "anything")
+    assert (finished.code, finished.out) == (0, "")
+    assert "Nothing found" in finished.err
     assert "Nothing here" in engrams("list").err
 
 
@@ -481,9 +487,9 @@ def test_secrets_are_not_stored(engrams: Any, home: Path) -> None:
     of every file.
     """
     secret = "sk-proj-" + "a1B2c3D4e5" * 4
-    done = engrams("add", f"My key is {secret}", "--set", "write.secrets=refuse", "--json")
-    assert done.code == 4
-    assert json.loads(done.err.splitlines()[-1])["error"]["type"] == "RefusedError"
+    finished = engrams("add", f"My key is {secret}", "--set", "write.secrets=refuse", "--json")
+    assert finished.code == 4
+    assert json.loads(finished.err.splitlines()[-1])["error"]["type"] == "RefusedError"
     assert all(
         secret.encode() not in path.read_bytes() for path in home.rglob("*") if path.is_file()
     )
@@ -495,19 +501,19 @@ def test_secrets_are_not_repeated(engrams: Any) -> None:
     """
     secret = "sk-proj-" + "a1B2c3D4e5" * 4
     for arguments in ((), ("--json",)):
-        done = engrams("add", f"My key for the printer is {secret}", *arguments)
-        assert done.code == 0
-        assert "redacted" in done.out
-        assert secret not in done.out + done.err
+        finished = engrams("add", f"My key for the printer is {secret}", *arguments)
+        assert finished.code == 0
+        assert "redacted" in finished.out
+        assert secret not in finished.out + finished.err
     assert secret not in engrams("list", "--status", "all", "--json").out
 
 
 def test_a_broken_store_has_its_own_code(engrams: Any, home: Path) -> None:
     """A home that cannot hold a store ends with 5 and a hint."""
     home.write_text("I am a file")
-    done = engrams("add", "x y z")
-    assert done.code == 5
-    assert "hint: " in done.err
+    finished = engrams("add", "x y z")
+    assert finished.code == 5
+    assert "hint: " in finished.err
 
 
 def test_an_import_that_leaves_a_message_out_fails(engrams: Any, tmp_path: Path) -> None:
@@ -519,9 +525,9 @@ def test_an_import_that_leaves_a_message_out_fails(engrams: Any, tmp_path: Path)
     )
     file = tmp_path / "talk.jsonl"
     file.write_text("".join(json.dumps(row) + "\n" for row in rows))
-    done = engrams("import", str(file))
-    assert (done.code, "1 piece was not imported" in done.err) == (1, True), done
-    assert "1 memory" in done.out and "Crate 7" in engrams("list").out
+    finished = engrams("import", str(file))
+    assert (finished.code, "1 piece was not imported" in finished.err) == (1, True), finished
+    assert "1 memory" in finished.out and "Crate 7" in engrams("list").out
     assert engrams("import", str(file), "--skip-bad").code == 0
 
 

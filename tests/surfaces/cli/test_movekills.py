@@ -78,8 +78,8 @@ def move(home: Path, source: str, target: str) -> tuple[int, float]:
         running.wait()
         kills += 1
     begun = time.monotonic()
-    done = subprocess.run(command, env=env, capture_output=True, text=True, timeout=3600)
-    assert done.returncode == 0, done.stderr
+    finished = subprocess.run(command, env=env, capture_output=True, text=True, timeout=3600)
+    assert finished.returncode == 0, finished.stderr
     return kills, time.monotonic() - begun
 
 
@@ -89,26 +89,26 @@ def test_a_killed_move_arrives_whole(home: Path, tmp_path: Path) -> None:
     url = postgres.empty_database()
     back = str(tmp_path / "back.db")
     with engrams.open(home=home, jobs__workers=0, write__extract="off") as memory:
-        each = RECORDS // OWNERS
+        records_per_owner = RECORDS // OWNERS
         for number in range(OWNERS):
-            for first in range(0, each, 500):
-                some = range(first, min(first + 500, each))
+            for first in range(0, records_per_owner, 500):
+                numbers = range(first, min(first + 500, records_per_owner))
                 turns = [
                     Turn(
                         f"Day {n}: somebody walked to harbour {n % 97}.",
                         session=f"s{n // 50}",
                         external_id=f"t{n}",
                     )
-                    for n in some
+                    for n in numbers
                 ]
                 memory.observe(turns, scope=("user", f"u{number}"))
     expected = digest(home, "")
-    there, seconds = move(home, "", url)
+    moved_counts, seconds = move(home, "", url)
     assert digest(home, url) == expected
     again, more = move(home, url, back)
     assert digest(home, back) == expected
     print(
-        f"{RECORDS:,} there: {there} kills, last run {seconds:.0f} s; back: {again} kills,"
+        f"{RECORDS:,} there: {moved_counts} kills, last run {seconds:.0f} s; back: {again} kills,"
         f" {more:.0f} s"
     )
-    assert there == again == KILLS
+    assert moved_counts == again == KILLS

@@ -49,12 +49,12 @@ def test_help_loads_nothing_heavy() -> None:
     """`engrams --help` lists every command without loading a model, a database, a validator or a
     renderer.
     """
-    done = python(
+    finished = python(
         "import sys; from engrams.program.main import main; main(['--help']);"
         " print(*sys.modules, file=sys.stderr)"
     )
-    assert all(f"\n  {name} " in done.stdout for name in COMMANDS)
-    assert not HEAVY & set(done.stderr.split())
+    assert all(f"\n  {name} " in finished.stdout for name in COMMANDS)
+    assert not HEAVY & set(finished.stderr.split())
 
 
 @pytest.mark.parametrize("name", COMMANDS)
@@ -78,13 +78,13 @@ def test_every_command_has_help_and_the_shared_options(
 
 def test_reference_pages_are_up_to_date() -> None:
     """The generated pages say what the commands and settings say now."""
-    done = subprocess.run(
+    finished = subprocess.run(
         [sys.executable, "scripts/reference.py", "--check"],
         cwd=ROOT,
         capture_output=True,
         text=True,
     )
-    assert done.returncode == 0, done.stderr
+    assert finished.returncode == 0, finished.stderr
 
 
 def test_json_page_names_every_command() -> None:
@@ -170,7 +170,7 @@ def test_every_error_has_its_exit_code() -> None:
         for kind in vars(errors).values()
         if isinstance(kind, type) and issubclass(kind, errors.EngramsError)
     ]
-    found = {kind.__name__: exit_code(kind("x")) for kind in kinds}
+    codes = {kind.__name__: exit_code(kind("x")) for kind in kinds}
     special = {
         "NotFoundError": 3,
         "RefusedError": 4,
@@ -179,27 +179,27 @@ def test_every_error_has_its_exit_code() -> None:
         "ModelError": 6,
         "BudgetError": 6,
     }
-    assert found == {kind.__name__: special.get(kind.__name__, 1) for kind in kinds}
+    assert codes == {kind.__name__: special.get(kind.__name__, 1) for kind in kinds}
 
 
 @pytest.mark.covers("S2.49")
 def test_add_with_nothing_is_an_error(engrams: Any, home: Path) -> None:
     """`add` without anything to add ends with 1 and a hint, and leaves no trace."""
     for arguments in ((), ("-q",), ("-c", "work")):
-        done = engrams("add", *arguments)
-        assert done.code == 1
-        assert "error: There is nothing to add." in done.err
-        assert "hint: Give a text" in done.err
-        assert not done.out
+        finished = engrams("add", *arguments)
+        assert finished.code == 1
+        assert "error: There is nothing to add." in finished.err
+        assert "hint: Give a text" in finished.err
+        assert not finished.out
     assert not home.exists()
 
 
 def test_errors_as_json(engrams: Any) -> None:
     """With --json an error is one JSON object on standard error, and standard output stays empty."""
-    done = engrams("add", "--json")
-    assert json.loads(done.err)["error"]["type"] == "InputError"
-    assert set(json.loads(done.err)["error"]) == {"type", "message", "hint"}
-    assert done.out == ""
+    finished = engrams("add", "--json")
+    assert json.loads(finished.err)["error"]["type"] == "InputError"
+    assert set(json.loads(finished.err)["error"]) == {"type", "message", "hint"}
+    assert finished.out == ""
 
 
 def test_scopes_are_built_in_order() -> None:
@@ -221,9 +221,9 @@ def test_scopes_are_built_in_order() -> None:
 
 def test_an_empty_user_is_no_user(engrams: Any) -> None:
     """An empty --user is an error about the scope, not somebody's memory."""
-    done = engrams("search", "x", "--user", "")
-    assert done.code == 1
-    assert "scope" in done.err
+    finished = engrams("search", "x", "--user", "")
+    assert finished.code == 1
+    assert "scope" in finished.err
 
 
 def test_settings_come_from_the_command_line(engrams: Any, home: Path) -> None:
@@ -251,9 +251,9 @@ def test_settings_come_from_the_command_line(engrams: Any, home: Path) -> None:
         ("read.limit=x", "read.limit"),
         ("read=3", ""),
     ):
-        done = engrams("config", "--set", wrong)
-        assert done.code == 1
-        assert tip in done.err
+        finished = engrams("config", "--set", wrong)
+        assert finished.code == 1
+        assert tip in finished.err
 
 
 def test_config_tells_where_values_come_from(
@@ -290,8 +290,8 @@ def test_config_tells_where_values_come_from(
 )
 def test_tests_on_fields(text: str, field: str, op: str, value: Any) -> None:
     """A --where test is read into field, operator and a value of the field's type."""
-    found = filter_options.parse_condition(text)
-    assert (found.field, found.op, found.value) == (field, op, value)
+    condition = filter_options.parse_condition(text)
+    assert (condition.field, condition.op, condition.value) == (field, op, value)
 
 
 @pytest.mark.parametrize(
@@ -314,9 +314,9 @@ def test_times_and_kinds_are_checked_before_anything_opens(engrams: Any, home: P
         ("add", "x", "--at", "2024-02-31"),
     ]
     for arguments in wrong:
-        done = engrams(*arguments)
-        assert done.code == 1
-        assert "hint: " in done.err
+        finished = engrams(*arguments)
+        assert finished.code == 1
+        assert "hint: " in finished.err
     assert not (home / "memory.db").exists()
 
 

@@ -81,13 +81,13 @@ def test_another_memory_moves_in_and_out(engrams: Any, tmp_path: Path, name: str
     """
     write, format, number, query, text = SOURCES[name]
     path = str(write(tmp_path))
-    seen = engrams("import", path, "--dry-run", "--json").json
-    assert (seen["format"], seen["stored"], seen["bad"]) == (format, number, [])
-    done = engrams("import", path, "--json").json
-    assert (done["stored"], done["bad"]) == (number, [])
+    preview = engrams("import", path, "--dry-run", "--json").json
+    assert (preview["format"], preview["stored"], preview["bad"]) == (format, number, [])
+    answer = engrams("import", path, "--json").json
+    assert (answer["stored"], answer["bad"]) == (number, [])
     assert text in [hit["text"] for hit in engrams("search", query, "--json").json["hits"]]
     assert engrams("import", path, "--json").json["stored"] == 0
-    assert engrams("import", "--undo", done["id"], "--json").json["removed"] >= number
+    assert engrams("import", "--undo", answer["id"], "--json").json["removed"] >= number
     assert not engrams("list", "--json", "--status", "active", "--status", "superseded").json[
         "records"
     ]
@@ -117,9 +117,9 @@ def test_labels_places_and_triples_are_kept(engrams: Any, tmp_path: Path) -> Non
     assert cello["scope"] == ["user", "ann", "agent", "tutor"]
     engrams("import", str(_file("zep")(tmp_path)), "--json")
     lyon = next(
-        one
-        for one in engrams("list", "--json").json["records"]
-        if one["text"] == "Ann lives in Lyon"
+        record
+        for record in engrams("list", "--json").json["records"]
+        if record["text"] == "Ann lives in Lyon"
     )
     assert (lyon["subject"], lyon["predicate"], lyon["object"]) == ("Ann", "lives_in", "Lyon")
 
@@ -138,7 +138,7 @@ def test_several_users_are_never_mixed(engrams: Any, tmp_path: Path) -> None:
     assert refused.code == 1 and "2 users: al, bo" in refused.err and "--from-user" in refused.err
     assert "al, bo" in engrams("import", str(path), "--from-user", "cy").err
     assert engrams("import", str(path), "--from-user", "bo", "--json").json["stored"] == 1
-    assert [one["text"] for one in engrams("list", "--json").json["records"]] == ["bo sings"]
+    assert [record["text"] for record in engrams("list", "--json").json["records"]] == ["bo sings"]
     assert engrams("import", str(path), "--from-user", "*", "--json").json["stored"] == 1
     folder = tmp_path / "each"
     folder.mkdir()
@@ -167,6 +167,6 @@ def test_broken_files_are_refused(engrams: Any, tmp_path: Path, content: str, re
     """A broken file of another memory stores nothing, and the reason names the line or the field."""
     path = tmp_path / "x.json"
     path.write_text(content)
-    done = engrams("import", str(path))
-    assert done.code == 1 and reason in done.err
+    finished = engrams("import", str(path))
+    assert finished.code == 1 and reason in finished.err
     assert not engrams("list", "--json").json["records"]

@@ -37,8 +37,8 @@ def test_commands_on_postgres(home: Path) -> None:
     url = postgres.empty_database()
     assert "up to date" in run(home, url, "migrate").stdout
     assert run(home, url, "add", "I keep bees in Porto.").returncode == 0
-    found = run(home, url, "search", "bees")
-    assert "bees in Porto" in found.stdout and "no memory yet" not in found.stderr
+    finished = run(home, url, "search", "bees")
+    assert "bees in Porto" in finished.stdout and "no memory yet" not in finished.stderr
     refused = run(home, url, "backup", str(home.parent / "x.bak"))
     assert refused.returncode == 1 and "database's own tools" in refused.stderr
     assert "of 1 owners" in run(home, url, "move", "--to", str(home.parent / "back.db")).stdout
@@ -86,10 +86,10 @@ def test_a_doctor_mends_counts_and_vectors(home: Path) -> None:
             "INSERT INTO engrams.tallies SELECT 'user/nobody', 'user/nobody', kind, layer, tier,"
             " status, speaker, 1, 1 FROM engrams.tallies LIMIT 1"
         )
-        told = run(home, url, "doctor", *embedder)
-        assert told.returncode == 1
-        assert "counts of records are wrong" in told.stdout
-        assert "3 memories have no vector" in told.stdout
+        finished = run(home, url, "doctor", *embedder)
+        assert finished.returncode == 1
+        assert "counts of records are wrong" in finished.stdout
+        assert "3 memories have no vector" in finished.stdout
         mended = run(home, url, "doctor", "--repair", *embedder)
         assert mended.returncode == 0
         assert "counted again" in mended.stdout

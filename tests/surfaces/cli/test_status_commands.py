@@ -83,9 +83,9 @@ def test_an_import_can_be_undone(
     monkeypatch.setattr("engrams.surfaces.cli.output._EVERY", 0.0)
     engrams("add", "I keep bees")
     before = engrams("list", "--json").json["records"]
-    made = engrams("import", str(chat_file))
-    assert "importing chat.jsonl: 3 of 3 (100 %)" in made.err
-    id = made.out.split("engrams import --undo ")[1].split()[0]
+    finished = engrams("import", str(chat_file))
+    assert "importing chat.jsonl: 3 of 3 (100 %)" in finished.err
+    id = finished.out.split("engrams import --undo ")[1].split()[0]
     assert id in engrams("import", "--list").out
     assert "memories erased" in engrams("import", "--undo", id).out
     assert engrams("list", "--json").json["records"] == before
@@ -123,18 +123,18 @@ def test_export_and_import_into_an_empty_home(
     """
     engrams("import", str(chat_file))
     engrams("add", "The boiler is from 1998", "-c", "house")
-    made = engrams("add", "An old phone number", "--json").json["id"]
-    engrams("edit", made, "--field", "tags=phone,old")
-    engrams("forget", made)
+    memory_id = engrams("add", "An old phone number", "--json").json["id"]
+    engrams("edit", memory_id, "--field", "tags=phone,old")
+    engrams("forget", memory_id)
     out = tmp_path / "all.jsonl"
     again = tmp_path / "again.jsonl"
     number = engrams("export", str(out), "--json").json["records"]
     assert number >= 5
     assert engrams("export", str(out)).code == 1
     assert engrams("export", str(out), "--overwrite").code == 0
-    other = ("--home", str(tmp_path / "other"))
-    assert engrams("import", str(out), "--json", *other).json["stored"] == number
-    engrams("export", str(again), *other)
+    other_home = ("--home", str(tmp_path / "other"))
+    assert engrams("import", str(out), "--json", *other_home).json["stored"] == number
+    engrams("export", str(again), *other_home)
 
     def records(path: Path) -> list[Any]:
         lines = [json.loads(line) for line in path.read_text("utf-8").splitlines()]
@@ -143,7 +143,7 @@ def test_export_and_import_into_an_empty_home(
         )
 
     assert records(again) == records(out)
-    assert engrams("import", str(out), "--json", *other).json["existing"] == number
+    assert engrams("import", str(out), "--json", *other_home).json["existing"] == number
 
 
 def test_export_to_standard_output_and_to_read(
@@ -261,17 +261,17 @@ def test_doctor_finds_what_is_wrong(engrams: Any, home: Path) -> None:
         "--set",
         "chat.retries=0",
     ]
-    done = engrams("doctor", *unreachable)
-    assert done.code == 1
-    assert "fail  chat" in done.out
-    assert "do:" in done.out
+    finished = engrams("doctor", *unreachable)
+    assert finished.code == 1
+    assert "fail  chat" in finished.out
+    assert "do:" in finished.out
     assert engrams("doctor", "--offline", *unreachable).code == 0
     assert engrams("doctor", "--set", "read.limit=-1").code == 1
     blocked = home.parent / "file"
     blocked.write_text("")
-    done = engrams("doctor", "--home", str(blocked), "--json")
-    assert done.code == 1
-    assert [check["name"] for check in done.json["checks"] if check["state"] == "fail"]
+    finished = engrams("doctor", "--home", str(blocked), "--json")
+    assert finished.code == 1
+    assert [check["name"] for check in finished.json["checks"] if check["state"] == "fail"]
 
 
 def test_chat_without_a_model_answers_from_memory(engrams: Any) -> None:
@@ -279,7 +279,7 @@ def test_chat_without_a_model_answers_from_memory(engrams: Any) -> None:
     work.
     """
     engrams("add", "The dentist is Dr. Okafor in Mill Lane")
-    said = [
+    lines = [
         "who is the dentist?",
         "/why",
         "I am allergic to hazelnuts.",
@@ -287,19 +287,19 @@ def test_chat_without_a_model_answers_from_memory(engrams: Any) -> None:
         "/forget 1",
         "/help",
     ]
-    done = engrams(
+    finished = engrams(
         "chat",
-        stdin="\n".join([*said, "/dance", "/forget", "/forget 99", "", "/quit", "never read"]),
+        stdin="\n".join([*lines, "/dance", "/forget", "/forget 99", "", "/quit", "never read"]),
     )
-    assert done.code == 0
-    assert "Dr. Okafor" in done.out
-    assert "Noted" in done.out
-    assert "hazelnuts" in done.out
-    assert "Forgotten:" in done.out
-    assert "/quit" in done.out
-    assert "no command /dance" in done.err
-    assert "/forget needs" in done.err
-    assert "remembered" in done.err
+    assert finished.code == 0
+    assert "Dr. Okafor" in finished.out
+    assert "Noted" in finished.out
+    assert "hazelnuts" in finished.out
+    assert "Forgotten:" in finished.out
+    assert "/quit" in finished.out
+    assert "no command /dance" in finished.err
+    assert "/forget needs" in finished.err
+    assert "remembered" in finished.err
     assert "never read" not in json.dumps(engrams("list", "--json").json)
 
 
@@ -320,21 +320,21 @@ def test_chat_with_a_model_gives_it_the_memory(engrams: Any) -> None:
         chat = [part for text in sets for part in ("--set", text)]
         model.say("Your dentist is Dr. Okafor.")
         model.fail("http_500")
-        done = engrams("chat", *chat, stdin="who is my dentist?\nand again?\n")
-        assert done.out.strip() == "Your dentist is Dr. Okafor."
-        assert "error:" in done.err
-        assert done.code == 0
+        finished = engrams("chat", *chat, stdin="who is my dentist?\nand again?\n")
+        assert finished.out.strip() == "Your dentist is Dr. Okafor."
+        assert "error:" in finished.err
+        assert finished.code == 0
         assert "Dr. Okafor in Mill Lane" in json.dumps(model.requests[0].body)
-    kept = [
+    stored = [
         record["text"] for record in engrams("list", "--kind", "turn", "--json").json["records"]
     ]
-    assert {"Your dentist is Dr. Okafor.", "and again?"} <= set(kept)
+    assert {"Your dentist is Dr. Okafor.", "and again?"} <= set(stored)
 
 
 def test_chat_as_json(engrams: Any) -> None:
     """With --json each exchange is one line."""
-    done = engrams("chat", "--json", stdin="The gate code is 4711.\nwhat is the gate code?\n")
-    rows = [json.loads(line) for line in done.out.splitlines()]
+    finished = engrams("chat", "--json", stdin="The gate code is 4711.\nwhat is the gate code?\n")
+    rows = [json.loads(line) for line in finished.out.splitlines()]
     assert [set(row) for row in rows] == [{"text", "answer", "hits"}] * 2
     assert "4711" in rows[1]["answer"]
 
@@ -343,9 +343,9 @@ def test_demo_answers_most_questions(engrams: Any, home: Path) -> None:
     """The sample is imported and at least 17 of its 20 answerable questions have a right turn in
     the first three.
     """
-    done = engrams("demo", "--json")
-    shown = done.json
-    assert done.code == 0, [
+    finished = engrams("demo", "--json")
+    shown = finished.json
+    assert finished.code == 0, [
         row["text"] for row in shown["questions"] if row["answerable"] and not row["right"]
     ]
     assert (shown["of"], shown["unanswerable"]) == (20, 5)
@@ -366,22 +366,22 @@ def test_calibrate_tells_its_floor_and_status_shows_it(engrams: Any) -> None:
     """
     assert engrams("demo", "--json").code == 0
     assert "near from           0.240, by model" in engrams("status").out
-    made = engrams("calibrate", "--json").json
-    assert made["source"] == "calibration"
-    assert made["known_silent"] <= 0.02
-    assert engrams("status", "--json").json["nearness"] == made
+    answer = engrams("calibrate", "--json").json
+    assert answer["source"] == "calibration"
+    assert answer["known_silent"] <= 0.02
+    assert engrams("status", "--json").json["nearness"] == answer
     assert (
-        f"{made['floor']:.3f}, calibrated {made['at'][:10]} with 198 questions"
+        f"{answer['floor']:.3f}, calibrated {answer['at'][:10]} with 198 questions"
         in engrams("status").out
     )
-    assert f"Near from {made['floor']:.3f} on" in engrams("calibrate").out
+    assert f"Near from {answer['floor']:.3f} on" in engrams("calibrate").out
 
 
 def test_demo_fails_where_recall_is_poor(engrams: Any) -> None:
     """Where too few are found, the demo says so and ends with 1."""
-    done = engrams("demo", "--set", "read.min_score=0.99")
-    assert done.code == 1
-    assert "fewer than" in done.err
+    finished = engrams("demo", "--set", "read.min_score=0.99")
+    assert finished.code == 1
+    assert "fewer than" in finished.err
 
 
 def test_serve_without_its_parts_says_what_to_install(home: Path) -> None:
@@ -389,11 +389,11 @@ def test_serve_without_its_parts_says_what_to_install(home: Path) -> None:
     script = (
         "import sys; sys.modules['fastapi'] = None; from engrams.program.main import run; run()"
     )
-    done = subprocess.run(
+    finished = subprocess.run(
         [sys.executable, "-c", script, "serve", "--home", str(home)], capture_output=True, text=True
     )
-    assert done.returncode == 1
-    assert install_hint("server") in done.stderr
+    assert finished.returncode == 1
+    assert install_hint("server") in finished.stderr
 
 
 def test_an_interrupt_ends_with_130(home: Path) -> None:

@@ -57,10 +57,10 @@ def test_a_service_comes_and_goes(run: Run, tmp_path: Path) -> None:
     """
     file = tmp_path / ".config" / "systemd" / "user" / "engrams.service"
     assert run("status").returncode == 3
-    told = run("install")
-    assert told.returncode == 4 and "--yes" in told.stderr and not file.exists()
-    told = run("install", "--yes", "--home", str(tmp_path / "my 100% home"))
-    assert told.returncode == 0 and "serve --home" in told.stdout, told.stderr
+    finished = run("install")
+    assert finished.returncode == 4 and "--yes" in finished.stderr and not file.exists()
+    finished = run("install", "--yes", "--home", str(tmp_path / "my 100% home"))
+    assert finished.returncode == 0 and "serve --home" in finished.stdout, finished.stderr
     unit = file.read_text("utf-8")
     assert (
         f'/engrams serve --home "{tmp_path}/my 100%% home"\n' in unit
@@ -75,20 +75,24 @@ def test_a_service_comes_and_goes(run: Run, tmp_path: Path) -> None:
     assert '"state": "active"' in run("status", "--json").stdout
     assert run("remove").returncode == 4 and file.exists()
     assert run("remove", "--yes").returncode == 0 and not file.exists()
-    asked = [line.removeprefix("--user ") for line in (tmp_path / "asked").read_text().splitlines()]
-    assert asked[:3] == ["daemon-reload", "enable engrams.service", "restart engrams.service"]
-    assert asked[-2:] == ["disable --now engrams.service", "daemon-reload"]
+    calls = [line.removeprefix("--user ") for line in (tmp_path / "asked").read_text().splitlines()]
+    assert calls[:3] == ["daemon-reload", "enable engrams.service", "restart engrams.service"]
+    assert calls[-2:] == ["disable --now engrams.service", "daemon-reload"]
 
 
 def test_a_systemd_that_refuses_is_told(run: Run, tmp_path: Path) -> None:
     """Where systemd has no session of this user, what it said and what to do are told."""
     (tmp_path / "fails").touch()
-    told = run("install", "--yes")
-    assert told.returncode == 4 and "no bus" in told.stderr and "enable-linger" in told.stderr
+    finished = run("install", "--yes")
+    assert (
+        finished.returncode == 4
+        and "no bus" in finished.stderr
+        and "enable-linger" in finished.stderr
+    )
     file = tmp_path / ".config" / "systemd" / "user" / "engrams.service"
     assert not file.exists()
     file.write_text("[Unit]\n")
     (tmp_path / "bin" / "systemctl").write_text('#!/bin/sh\necho "no bus" >&2\nexit 1\n')
-    told = run("status")
-    assert told.returncode == 4 and "no bus" in told.stderr
+    finished = run("status")
+    assert finished.returncode == 4 and "no bus" in finished.stderr
     assert run("remove", "--yes").returncode == 0 and not file.exists()

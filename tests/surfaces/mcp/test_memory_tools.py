@@ -67,29 +67,31 @@ async def test_a_memory_from_birth_to_end(client: Open, era: str) -> None:
         )
         (result,) = added["results"]
         assert result["outcome"] == "stored"
-        one = result["id"]
+        memory_id = result["id"]
         found = await call(memory, "memory_search", query="who plays the cello?")
-        assert one in {match["id"] for match in found["memories"]}
+        assert memory_id in {match["id"] for match in found["memories"]}
         assert all(0 <= match["score"] <= 1 for match in found["memories"])
-        assert (await call(memory, "memory_get", id=one[:12]))["tags"] == ["family"]
+        assert (await call(memory, "memory_get", id=memory_id[:12]))["tags"] == ["family"]
         changed = await call(
             memory,
             "memory_update",
-            id=one,
+            id=memory_id,
             text="My sister Ines plays the viola.",
             version=2,
             reason="misheard",
         )
         assert (changed["text"], changed["version"]) == ("My sister Ines plays the viola.", 3)
         assert [
-            each["id"] for each in (await call(memory, "memory_list", tag="family"))["memories"]
-        ] == [one]
+            row["id"] for row in (await call(memory, "memory_list", tag="family"))["memories"]
+        ] == [memory_id]
         assert "viola" in (await call(memory, "memory_context", query="Ines"))["text"]
-        assert (await call(memory, "memory_delete", id=one))["status"] == "forgotten"
+        assert (await call(memory, "memory_delete", id=memory_id))["status"] == "forgotten"
         assert (await call(memory, "memory_list", tag="family"))["memories"] == []
-        assert (await call(memory, "memory_delete", id=one, restore=True))["status"] == "active"
-        assert "visible character" in await refused(memory, "memory_update", id=one, text="")
-        changes = (await call(memory, "memory_history", id=one))["changes"]
+        assert (await call(memory, "memory_delete", id=memory_id, restore=True))[
+            "status"
+        ] == "active"
+        assert "visible character" in await refused(memory, "memory_update", id=memory_id, text="")
+        changes = (await call(memory, "memory_history", id=memory_id))["changes"]
         assert [change["action"] for change in changes][-3:] == ["edit", "forget", "restore"]
         assert "misheard" in {change["reason"] for change in changes}
 
@@ -102,21 +104,21 @@ async def test_forgotten_is_out_of_search_and_prompt(
     forgotten.
     """
     async with client() as memory:
-        one = (await call(memory, "memory_add", text="The boiler code is blue heron."))["results"][
-            0
-        ]["id"]
-        await call(memory, "memory_delete", id=one)
-        found = await call(memory, "memory_search", query="boiler code")
-        assert "heron" not in json.dumps(found)
+        memory_id = (await call(memory, "memory_add", text="The boiler code is blue heron."))[
+            "results"
+        ][0]["id"]
+        await call(memory, "memory_delete", id=memory_id)
+        result = await call(memory, "memory_search", query="boiler code")
+        assert "heron" not in json.dumps(result)
         assert "heron" not in (await call(memory, "memory_context", query="boiler code"))["text"]
         listed = await call(memory, "memory_list", status="forgotten", text="heron")
-        assert one in {each["id"] for each in listed["memories"]}
+        assert memory_id in {memory["id"] for memory in listed["memories"]}
     engine.dump(tmp_path / "out.jsonl", scope=root)
     held = [
         json.loads(line).get("record", {})
         for line in (tmp_path / "out.jsonl").read_text("utf-8").splitlines()
     ]
-    assert {record["status"] for record in held if record.get("id") == one} == {"forgotten"}
+    assert {record["status"] for record in held if record.get("id") == memory_id} == {"forgotten"}
 
 
 async def test_a_conversation_is_kept_once(client: Open) -> None:
@@ -145,15 +147,15 @@ async def test_pages(client: Open) -> None:
                 text=f"Locker {number} holds a number {number * 7}.",
                 kind="note",
             )
-        seen = []
+        collected = []
         cursor = ""
         while True:
             page = await call(memory, "memory_list", kind="note", limit=2, cursor=cursor)
-            seen += [each["id"] for each in page["memories"]]
+            collected += [memory["id"] for memory in page["memories"]]
             cursor = page["cursor"]
             if not cursor:
                 break
-        assert len(seen) == len(set(seen)) == 5
+        assert len(collected) == len(set(collected)) == 5
 
 
 @pytest.mark.parametrize(
@@ -186,23 +188,27 @@ async def test_errors_say_what_to_do(
 async def test_an_updated_memory_says_nothing_of_before(client: Open) -> None:
     """The fact of an updated note follows its text: the next search holds the new one alone."""
     async with client() as memory:
-        one = (await call(memory, "memory_add", text="I drive a red Volvo."))["results"][0]["id"]
-        await call(memory, "memory_update", id=one, text="I drive a blue Volvo.")
-        found = json.dumps(await call(memory, "memory_search", query="What do I drive?"))
-        assert "blue Volvo" in found and "red Volvo" not in found
+        memory_id = (await call(memory, "memory_add", text="I drive a red Volvo."))["results"][0][
+            "id"
+        ]
+        await call(memory, "memory_update", id=memory_id, text="I drive a blue Volvo.")
+        answer_text = json.dumps(await call(memory, "memory_search", query="What do I drive?"))
+        assert "blue Volvo" in answer_text and "red Volvo" not in answer_text
 
 
 async def test_a_version_that_is_gone(client: Open) -> None:
     """An update on an old version is refused and changes nothing."""
     async with client() as memory:
-        one = (await call(memory, "memory_add", text="The gate opens at seven."))["results"][0][
-            "id"
-        ]
-        await call(memory, "memory_update", id=one, text="The gate opens at eight.")
+        memory_id = (await call(memory, "memory_add", text="The gate opens at seven."))["results"][
+            0
+        ]["id"]
+        await call(memory, "memory_update", id=memory_id, text="The gate opens at eight.")
         assert "Read it again" in await refused(
-            memory, "memory_update", id=one, text="The gate opens at nine.", version=1
+            memory, "memory_update", id=memory_id, text="The gate opens at nine.", version=1
         )
-        assert (await call(memory, "memory_get", id=one))["text"] == "The gate opens at eight."
+        assert (await call(memory, "memory_get", id=memory_id))[
+            "text"
+        ] == "The gate opens at eight."
 
 
 @pytest.mark.parametrize(
@@ -218,8 +224,10 @@ async def test_a_version_that_is_gone(client: Open) -> None:
 async def test_hostile_text(client: Open, text: str, era: str) -> None:
     """Any text comes back as it was, without NUL."""
     async with client(mode=era) as memory:
-        one = (await call(memory, "memory_add", text=text))["results"][0]["id"]
-        assert (await call(memory, "memory_get", id=one))["text"] == text.replace("\0", "").strip()
+        memory_id = (await call(memory, "memory_add", text=text))["results"][0]["id"]
+        assert (await call(memory, "memory_get", id=memory_id))["text"] == text.replace(
+            "\0", ""
+        ).strip()
 
 
 async def test_the_root_holds(engine: MemoryEngine, client: Open, root: Scope) -> None:
@@ -233,19 +241,19 @@ async def test_the_root_holds(engine: MemoryEngine, client: Open, root: Scope) -
         for one in (stranger, aside):
             for name in ("memory_get", "memory_update", "memory_delete", "memory_history"):
                 arguments = {"id": one, "text": "taken"} if name == "memory_update" else {"id": one}
-                told = await refused(memory, name, **arguments)
-                assert "no memory" in told
-                assert "plum" not in told
+                message = await refused(memory, name, **arguments)
+                assert "no memory" in message
+                assert "plum" not in message
         assert (await call(memory, "memory_get", id=own))["id"] == own
-        found = json.dumps(
+        answer_text = json.dumps(
             [
                 await call(memory, "memory_search", query="plum tree"),
                 await call(memory, "memory_list"),
             ]
         )
-        assert "owner's" in found
-        assert "stranger" not in found
-        assert "other project" not in found
+        assert "owner's" in answer_text
+        assert "stranger" not in answer_text
+        assert "other project" not in answer_text
         assert "held to one project" in await refused(memory, "memory_list", project="other")
         deep = await call(memory, "memory_add", text="A deeper plum tree.", conversation="c1")
         assert (await call(memory, "memory_get", id=deep["results"][0]["id"]))["scope"][-4:] == [
@@ -262,22 +270,22 @@ async def test_the_root_holds(engine: MemoryEngine, client: Open, root: Scope) -
 async def test_resources_and_prompt(client: Open, era: str) -> None:
     """A memory and the profile are resources; the prompt puts what is known before the question."""
     async with client(mode=era) as memory:
-        one = (await call(memory, "memory_add", text="I am allergic to walnuts."))["results"][0][
-            "id"
-        ]
-        assert [str(each.uri) for each in (await memory.list_resources()).resources] == [
+        memory_id = (await call(memory, "memory_add", text="I am allergic to walnuts."))["results"][
+            0
+        ]["id"]
+        assert [str(resource.uri) for resource in (await memory.list_resources()).resources] == [
             "memory://profile",
             "memory://status",
         ]
         templates = {
-            each.uri_template
-            for each in (await memory.list_resource_templates()).resource_templates
+            resource.uri_template
+            for resource in (await memory.list_resource_templates()).resource_templates
         }
         assert templates == {
             f"memory://{rest}"
             for rest in ("{id}", "tag/{tag}", "topic/{topic}", "project/{project}")
         }
-        held = json.loads((await memory.read_resource(f"memory://{one}")).contents[0].text)
+        held = json.loads((await memory.read_resource(f"memory://{memory_id}")).contents[0].text)
         assert held["text"] == "I am allergic to walnuts."
         assert isinstance((await memory.read_resource("memory://profile")).contents[0].text, str)
         with pytest.raises(MCPError, match="no memory"):

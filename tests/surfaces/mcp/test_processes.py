@@ -25,13 +25,13 @@ ENGRAMS = [sys.executable, "-c", "from engrams.program.main import run; run()"]
 
 
 def make_key(home: Path, user: str) -> str:
-    done = subprocess.run(
+    finished = subprocess.run(
         [*ENGRAMS, "keys", "add", user, "--user", user, "--home", str(home), "--json"],
         capture_output=True,
         text=True,
         check=True,
     )
-    return str(json.loads(done.stdout)["key"])
+    return str(json.loads(finished.stdout)["key"])
 
 
 @contextmanager

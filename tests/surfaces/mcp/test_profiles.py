@@ -32,8 +32,8 @@ async def test_mem0(client: Open, root: Scope, era: str) -> None:
         )
         first = added["results"][0]
         assert (first["event"], first["memory"]) == ("ADD", "I love Thai food.")
-        found = await call(memory, "search_memories", query="which food do I love?", limit=3)
-        assert "Thai" in found["results"][0]["memory"]
+        result = await call(memory, "search_memories", query="which food do I love?", limit=3)
+        assert "Thai" in result["results"][0]["memory"]
         held = await call(memory, "get_memory", memory_id=first["id"])
         assert (held["metadata"]["topic"], held["user_id"]) == ("food", root.labels[1])
         await call(memory, "update_memory", memory_id=first["id"], text="I love Lao food.")
@@ -45,7 +45,7 @@ async def test_mem0(client: Open, root: Scope, era: str) -> None:
         ] == "I love Lao food."
         await call(memory, "delete_memory", memory_id=first["id"])
         listed = await call(memory, "get_memories", page_size=50)
-        assert first["id"] not in {each["id"] for each in listed["results"]}
+        assert first["id"] not in {memory["id"] for memory in listed["results"]}
 
 
 async def test_mem0_filters(client: Open) -> None:
@@ -104,23 +104,23 @@ async def test_the_reference_graph(client: Open, era: str) -> None:
         ] == ["plays the harp"]
         graph = await call(memory, "read_graph")
         assert graph["relations"] == [lives]
-        seen = {
-            each["name"]: (each["entityType"], set(each["observations"]))
-            for each in graph["entities"]
+        collected = {
+            entity["name"]: (entity["entityType"], set(entity["observations"]))
+            for entity in graph["entities"]
         }
-        assert seen == {
+        assert collected == {
             "Ada": ("person", {"likes chess", "lives in Bath", "plays the harp"}),
             "Bath": ("city", set()),
         }
         assert "Ada" in {
-            each["name"]
-            for each in (await call(memory, "search_nodes", query="who plays the harp?"))[
+            entity["name"]
+            for entity in (await call(memory, "search_nodes", query="who plays the harp?"))[
                 "entities"
             ]
         }
         assert [
-            each["name"]
-            for each in (await call(memory, "open_nodes", names=["Bath", "Nowhere"]))["entities"]
+            entity["name"]
+            for entity in (await call(memory, "open_nodes", names=["Bath", "Nowhere"]))["entities"]
         ] == ["Bath"]
         await call(
             memory,
@@ -132,7 +132,9 @@ async def test_the_reference_graph(client: Open, era: str) -> None:
         assert graph["relations"] == []
         assert "likes chess" not in json.dumps(graph)
         await call(memory, "delete_entities", entityNames=["Ada"])
-        assert [each["name"] for each in (await call(memory, "read_graph"))["entities"]] == ["Bath"]
+        assert [entity["name"] for entity in (await call(memory, "read_graph"))["entities"]] == [
+            "Bath"
+        ]
         await call(memory, "create_entities", entities=[ada])
         back = await call(memory, "open_nodes", names=["Ada"])
         assert set(back["entities"][0]["observations"]) == {"likes chess", "lives in Bath"}
@@ -141,12 +143,12 @@ async def test_the_reference_graph(client: Open, era: str) -> None:
 async def test_graph_errors(client: Open) -> None:
     """Relations and observations need entities that exist; an entity needs a name."""
     async with client("graph") as memory:
-        told = await refused(
+        message = await refused(
             memory,
             "create_relations",
             relations=[{"from": "A", "to": "B", "relationType": "knows"}],
         )
-        assert "create_entities" in told
+        assert "create_entities" in message
         assert "no entity" in await refused(
             memory, "add_observations", observations=[{"entityName": "A", "contents": ["x"]}]
         )
@@ -207,14 +209,14 @@ async def test_actions(client: Open, engine: MemoryEngine, root: Scope, era: str
             )
         )["id"]
         assert (await call(memory, "link", id=rex, other=vet))["weight"] == 0.5
-        assert [each["id"] for each in (await call(memory, "related", id=rex))["memories"]] == [vet]
+        assert [row["id"] for row in (await call(memory, "related", id=rex))["memories"]] == [vet]
         assert {rex, vet} <= {
-            each["id"] for each in (await call(memory, "recall", query="greyhound"))["memories"]
+            row["id"] for row in (await call(memory, "recall", query="greyhound"))["memories"]
         }
         assert (await call(memory, "recall", mode="recent", limit=1))["memories"][0]["id"]
         assert (await call(memory, "search", query="greyhound"))["memories"][0]["id"] == rex
         await call(memory, "tag", id=vet, tags=["pets", "people"])
-        assert {each["id"] for each in (await call(memory, "list", tag="pets"))["memories"]} == {
+        assert {row["id"] for row in (await call(memory, "list", tag="pets"))["memories"]} == {
             rex,
             vet,
         }

@@ -16,13 +16,13 @@ async def test_a_purge_takes_a_preview_first(
 ) -> None:
     """What is found about someone is previewed with its sources, then erased by the token, once."""
     engine.add("My brother Quentin breeds ferrets in the cellar.", scope=root)
-    kept = engine.add("The attic window sticks.", scope=root).id
+    kept_id = engine.add("The attic window sticks.", scope=root).id
     async with client("erase", mode=era) as memory:
-        found = (await call(memory, "find_about", about="Quentin"))["memories"]
-        ids = [one["id"] for one in found if one["certain"]]
-        assert ids and kept not in ids
+        result = (await call(memory, "find_about", about="Quentin"))["memories"]
+        ids = [one["id"] for one in result if one["certain"]]
+        assert ids and kept_id not in ids
         shown = await call(memory, "preview_purge", ids=ids)
-        assert {one["id"] for one in shown["memories"]} == set(ids) and "ferrets" in str(
+        assert {memory["id"] for memory in shown["memories"]} == set(ids) and "ferrets" in str(
             shown["memories"]
         )
         assert {engine.get(id, scope=root).status for id in ids} == {Status.ACTIVE}
@@ -30,7 +30,7 @@ async def test_a_purge_takes_a_preview_first(
         assert done["proven"] and sum(done["removed"].values()) and "ferrets" not in str(done)
         assert {engine.get(id, scope=root).status for id in ids} == {Status.PURGED}
         assert "used" in await refused(memory, "purge", token=shown["token"])
-        assert engine.get(kept, scope=root).text
+        assert engine.get(kept_id, scope=root).text
 
 
 async def test_a_token_is_for_what_was_shown(
@@ -40,7 +40,7 @@ async def test_a_token_is_for_what_was_shown(
     nothing is erased.
     """
     id = engine.add("The boat is called Heron.", scope=root).id
-    other = engine.add("The boat is called Egret.", scope=Scope(("user", "someone-else"))).id
+    other_id = engine.add("The boat is called Egret.", scope=Scope(("user", "someone-else"))).id
     async with client("erase") as memory:
         token = (await call(memory, "preview_purge", ids=[id]))["token"]
         engine.edit(id, scope=root, text="The boat is called Bittern.")
@@ -50,7 +50,7 @@ async def test_a_token_is_for_what_was_shown(
         monkeypatch.setattr(engine, "_clock", lambda: now + timedelta(minutes=6))
         assert "five minutes" in await refused(memory, "purge", token=token)
         assert "unknown" in await refused(memory, "purge", token="0123456789abcdef")
-        assert "no memory" in await refused(memory, "preview_purge", ids=[other])
+        assert "no memory" in await refused(memory, "preview_purge", ids=[other_id])
     assert engine.get(id, scope=root).text == "The boat is called Bittern."
 
 

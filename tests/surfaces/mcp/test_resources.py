@@ -33,8 +33,8 @@ async def test_arguments_are_completed(
     """Tags, projects, topics and ids of this person, by their beginning;
     nothing of anybody else's.
     """
-    told = engine.add("The spare key hangs in the shed.", scope=root).id
-    engine.links.tag(told, ["keys", "kitchen"], scope=root)
+    memory_id = engine.add("The spare key hangs in the shed.", scope=root).id
+    engine.links.tag(memory_id, ["keys", "kitchen"], scope=root)
     for text in ("The sails need mending.", "The sails were mended in May.", "New sails cost 900."):
         engine.add(text, scope=root.within("project", "boat"))
     engine.topics.refresh(root)
@@ -56,16 +56,16 @@ async def test_arguments_are_completed(
             ResourceTemplateReference(uri="memory://tag/{tag}"), "tag", "ITCH"
         ) == ["kitchen"]
         assert await complete(PromptReference(name="recall"), "project", "") == ["boat"]
-        assert await complete(ResourceTemplateReference(uri="memory://{id}"), "id", told[:10]) == [
-            told
-        ]
+        assert await complete(
+            ResourceTemplateReference(uri="memory://{id}"), "id", memory_id[:10]
+        ) == [memory_id]
         topics = await complete(PromptReference(name="recall"), "question", "")
         assert topics == await complete(
             ResourceTemplateReference(uri="memory://topic/{topic}"), "topic", ""
         )
         assert await complete(PromptReference(name="recall"), "colour", "") == []
         tagged = json.loads((await memory.read_resource("memory://tag/keys")).contents[0].text)
-        assert [one["id"] for one in tagged] == [told]
+        assert [memory["id"] for memory in tagged] == [memory_id]
         for topic in topics:
             assert json.loads(
                 (await memory.read_resource(f"memory://topic/{topic}")).contents[0].text
@@ -116,7 +116,7 @@ async def test_the_older_subscription(engine: MemoryEngine, root: Scope) -> None
     """A client of the older protocol subscribes to a resource, is notified, and is not after it
     unsubscribed.
     """
-    one = engine.add("The gate is green.", scope=root).id
+    memory_id = engine.add("The gate is green.", scope=root).id
     heard: list[str] = []
     told = anyio.Event()
 
@@ -129,32 +129,32 @@ async def test_the_older_subscription(engine: MemoryEngine, root: Scope) -> None
         create_mcp_server(engine, root), mode="legacy", message_handler=hear
     ) as memory:
         assert memory.server_capabilities.resources.subscribe
-        await memory.subscribe_resource(f"memory://{one}")
-        await memory.subscribe_resource(f"memory://{one}")
-        engine.edit(one, scope=root, text="The gate is grey.")
+        await memory.subscribe_resource(f"memory://{memory_id}")
+        await memory.subscribe_resource(f"memory://{memory_id}")
+        engine.edit(memory_id, scope=root, text="The gate is grey.")
         with anyio.fail_after(_WAIT):
             await told.wait()
-        await memory.unsubscribe_resource(f"memory://{one}")
-        engine.edit(one, scope=root, text="The gate is black.")
+        await memory.unsubscribe_resource(f"memory://{memory_id}")
+        engine.edit(memory_id, scope=root, text="The gate is black.")
         await anyio.sleep(1.2)
-    assert heard == [f"memory://{one}"]
+    assert heard == [f"memory://{memory_id}"]
 
 
 async def test_changes_of_another_process(home: Path) -> None:
     """A client of `engrams mcp` hears of what another process writes to the same memory."""
     with engrams.open(home=home, user="ann") as engine:
-        one = engine.add("The gate is green.", scope=("user", "ann")).id
+        memory_id = engine.add("The gate is green.", scope=("user", "ann")).id
         script = "from engrams.program.main import run; run()"
         arguments = ["-c", script, "mcp", "--home", str(home), "--user", "ann"]
         async with Client(
             StdioServerParameters(command=sys.executable, args=arguments), read_timeout_seconds=60
         ) as memory:
-            uri = f"memory://{one}"
+            uri = f"memory://{memory_id}"
             assert (
                 await watch(
                     memory,
                     uri,
-                    lambda: engine.edit(one, scope=("user", "ann"), text="The gate is grey."),
+                    lambda: engine.edit(memory_id, scope=("user", "ann"), text="The gate is grey."),
                 )
                 == uri
             )
@@ -166,13 +166,13 @@ async def test_changes_over_http(home: Path) -> None:
         engrams.open(home=home, user="ann") as engine,
         running(create_app(engine, engine.settings)) as url,
     ):
-        one = engine.observe(Turn("The gate is green."), scope=("user", "ann"))[0].id
+        memory_id = engine.observe(Turn("The gate is green."), scope=("user", "ann"))[0].id
         async with Client(f"{url}/mcp") as memory, Client(f"{url}/mcp") as writer:
-            async with memory.listen(resource_subscriptions=[f"memory://{one}"]) as changes:
-                await call(writer, "memory_update", id=one, text="The gate is grey.")
+            async with memory.listen(resource_subscriptions=[f"memory://{memory_id}"]) as changes:
+                await call(writer, "memory_update", id=memory_id, text="The gate is grey.")
                 with anyio.fail_after(_WAIT):
-                    assert (await anext(aiter(changes))).uri == f"memory://{one}"
-            assert (await call(writer, "memory_get", id=one))["text"] == "The gate is grey."
+                    assert (await anext(aiter(changes))).uri == f"memory://{memory_id}"
+            assert (await call(writer, "memory_get", id=memory_id))["text"] == "The gate is grey."
 
 
 @pytest.mark.slow
@@ -184,16 +184,16 @@ async def test_a_look_that_fails_ends_nothing(home: Path) -> None:
         engrams.open(home=home, user="ann") as engine,
         running(create_app(engine, engine.settings)) as url,
     ):
-        one = engine.observe(Turn("The gate is green."), scope=("user", "ann"))[0].id
+        memory_id = engine.observe(Turn("The gate is green."), scope=("user", "ann"))[0].id
         async with Client(f"{url}/mcp") as memory:
             async with memory.listen(
-                resource_subscriptions=["memory://topic/sails", f"memory://{one}"]
+                resource_subscriptions=["memory://topic/sails", f"memory://{memory_id}"]
             ) as changes:
                 with closing(apsw.Connection(str(home / "memory.db"))) as database:
-                    engine.edit(one, scope=("user", "ann"), text="The gate is grey.")
+                    engine.edit(memory_id, scope=("user", "ann"), text="The gate is grey.")
                     database.execute("ALTER TABLE topics RENAME TO hidden")
                     await anyio.sleep(1.5)
                     database.execute("ALTER TABLE hidden RENAME TO topics")
                 with anyio.fail_after(_WAIT):
-                    assert (await anext(aiter(changes))).uri == f"memory://{one}"
-            assert (await call(memory, "memory_get", id=one))["text"] == "The gate is grey."
+                    assert (await anext(aiter(changes))).uri == f"memory://{memory_id}"
+            assert (await call(memory, "memory_get", id=memory_id))["text"] == "The gate is grey."

@@ -49,8 +49,8 @@ def filled(schema: dict[str, Any], held: dict[str, Any], name: str) -> Any:
             return [filled(schema.get("items", {}), held, name)]
         case "object":
             return {
-                field: filled(each, held, name)
-                for field, each in schema.get("properties", {}).items()
+                field: filled(field_schema, held, name)
+                for field, field_schema in schema.get("properties", {}).items()
             }
         case "integer" | "number":
             return schema.get("minimum", 1)
@@ -125,7 +125,8 @@ async def test_nothing_of_theirs_is_changed(
     """After every tool of every profile the victim's memories are what they were."""
     victim, names = theirs
     before = [
-        (one.id, one.text, one.status) for one in engine.list(scope=victim, order="oldest").records
+        (record.id, record.text, record.status)
+        for record in engine.list(scope=victim, order="oldest").records
     ]
     for profile in MCP_PROFILES:
         async with client(profile) as memory:
@@ -133,10 +134,11 @@ async def test_nothing_of_theirs_is_changed(
                 schema = tool.input_schema
                 for name in names:
                     arguments = {
-                        field: filled(each, schema.get("$defs", {}), name)
-                        for field, each in schema.get("properties", {}).items()
+                        field: filled(field_schema, schema.get("$defs", {}), name)
+                        for field, field_schema in schema.get("properties", {}).items()
                     }
                     await memory.call_tool(tool.name, arguments)
     assert [
-        (one.id, one.text, one.status) for one in engine.list(scope=victim, order="oldest").records
+        (record.id, record.text, record.status)
+        for record in engine.list(scope=victim, order="oldest").records
     ] == before

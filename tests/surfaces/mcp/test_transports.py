@@ -164,11 +164,11 @@ async def test_http(home: Path) -> None:
     with over_http(home, "--project", "boat") as url:
         assert url.endswith("/mcp")
         async with Client(url, mode="auto") as memory:
-            one = (await call(memory, "memory_add", text="The mooring costs 40 a night."))[
+            memory_id = (await call(memory, "memory_add", text="The mooring costs 40 a night."))[
                 "results"
             ][0]["id"]
         async with Client(url, mode="legacy") as memory:
-            assert (await call(memory, "memory_get", id=one))["scope"] == [
+            assert (await call(memory, "memory_get", id=memory_id))["scope"] == [
                 "user",
                 "ann",
                 "project",
@@ -203,11 +203,11 @@ def test_the_command_line_does_not_load_the_server() -> None:
         "import sys; from engrams.program.main import main; main(['mcp', '--help']);"
         " print('mcp' in sys.modules)"
     )
-    told = subprocess.run(
+    finished = subprocess.run(
         [sys.executable, "-c", script], capture_output=True, text=True, check=True
     ).stdout
-    assert "--profile" in told
-    assert told.rstrip().endswith("False")
+    assert "--profile" in finished
+    assert finished.rstrip().endswith("False")
 
 
 @pytest.mark.slow
@@ -225,13 +225,13 @@ def test_the_greeting_waits_for_no_memory(home: Path) -> None:
             " '--home', sys.argv[2]]\ntry:\n    from engrams.program.main import run;"
             " run()\nfinally:\n    print(*sys.modules, file=sys.stderr)"
         )
-        done = subprocess.run(
+        finished = subprocess.run(
             [sys.executable, "-c", script, profile, str(home)],
             input=greeting,
             capture_output=True,
             text=True,
             timeout=60,
         )
-        assert '"protocolVersion"' in done.stdout, done.stderr[-500:]
-        assert not {"numpy", "apsw", "engrams.composition"} & set(done.stderr.split())
+        assert '"protocolVersion"' in finished.stdout, finished.stderr[-500:]
+        assert not {"numpy", "apsw", "engrams.composition"} & set(finished.stderr.split())
     assert not home.exists()

@@ -18,9 +18,9 @@ async def test_every_tool_refuses_an_unknown_argument(client: Open, profile: str
     async with client(profile) as memory:
         for tool in (await memory.list_tools()).tools:
             assert tool.input_schema["additionalProperties"] is False
-            told = await refused(memory, tool.name, colour="red")
-            assert "no argument 'colour'" in told
-            assert all(name in told for name in tool.input_schema.get("properties", ()))
+            message = await refused(memory, tool.name, colour="red")
+            assert "no argument 'colour'" in message
+            assert all(name in message for name in tool.input_schema.get("properties", ()))
 
 
 async def test_naming_another_person_reads_and_writes_nothing(
@@ -29,9 +29,9 @@ async def test_naming_another_person_reads_and_writes_nothing(
     """`user` is answered by whose memory it is; a slip of the pen by the nearest name."""
     engine.add("The key to the shed hangs in the cellar", scope=root)
     async with client(mode=era) as memory:
-        told = await refused(memory, "memory_search", query="key", user="bob")
-        assert "Whose memory this is was set when the server started" in told
-        assert "cellar" not in told
+        message = await refused(memory, "memory_search", query="key", user="bob")
+        assert "Whose memory this is was set when the server started" in message
+        assert "cellar" not in message
         await refused(memory, "memory_add", text="bob likes figs", user="bob")
         assert "Did you mean limit?" in await refused(
             memory, "memory_search", query="key", limits=3
@@ -46,10 +46,10 @@ async def test_naming_another_person_reads_and_writes_nothing(
 async def test_a_wrong_value_is_told_without_the_librarys_words(client: Open) -> None:
     """Which argument, and what it takes; no address of a manual, nothing of the input."""
     async with client() as memory:
-        told = await refused(memory, "memory_add", text="x", kind="colour")
-    assert "kind" in told
-    assert "preference" in told
-    assert "http" not in told
+        memory_id = await refused(memory, "memory_add", text="x", kind="colour")
+    assert "kind" in memory_id
+    assert "preference" in memory_id
+    assert "http" not in memory_id
 
 
 async def test_names_that_models_guess(client: Open) -> None:
@@ -61,8 +61,8 @@ async def test_names_that_models_guess(client: Open) -> None:
             memory, "memory_add", content="The spare key hangs in the shed.", tag=["key"]
         )
         (made,) = added["results"]
-        found = await call(memory, "memory_search", q="where is the spare key?", top_k=1)
-        assert len(found["memories"]) == 1
+        result = await call(memory, "memory_search", q="where is the spare key?", top_k=1)
+        assert len(result["memories"]) == 1
         for name in ("memory_id", "memoryId", "ID", "record-id"):
             assert (await call(memory, "memory_get", **{name: made["id"]}))["id"] == made["id"]
         assert (
@@ -87,6 +87,6 @@ async def test_a_bad_kind_names_the_choices(client: Open) -> None:
             ("memory_add", {"text": "x", "kind": "memo"}),
             ("memory_search", {"query": "x", "kinds": ["memo"]}),
         ):
-            told = await refused(memory, tool, **sent)
-            assert "'note'" in told and "'fact'" in told
-            assert "http" not in told and "\n" not in told and "kinds.0" not in told
+            message = await refused(memory, tool, **sent)
+            assert "'note'" in message and "'fact'" in message
+            assert "http" not in message and "\n" not in message and "kinds.0" not in message

@@ -218,7 +218,7 @@ def _table_index(year: int, first: int, count: int) -> int:
     return year - first
 
 
-def edge_span(span: LocalInterval, which: str) -> LocalInterval:
+def edge_span(span: LocalInterval, edge: str) -> LocalInterval:
     """Return the early, middle or late part of an interval.
 
     Thirds of a month or longer; three months at the start or end "of" a year.
@@ -228,8 +228,8 @@ def edge_span(span: LocalInterval, which: str) -> LocalInterval:
         return span
     length = (end - start).days
     if grain == "year":
-        width = 3 if which in ("start", "end") else 4
-        first = {"start": 1, "early": 1, "mid": 5}.get(which, 13 - width)
+        width = 3 if edge in ("start", "end") else 4
+        first = {"start": 1, "early": 1, "mid": 5}.get(edge, 13 - width)
         return month_span(start.year, first, width, "range")
     if grain == "month":
         cuts = (0, 10, 20, length)
@@ -238,9 +238,11 @@ def edge_span(span: LocalInterval, which: str) -> LocalInterval:
         cuts = (0, (third[1] - start.date()).days, (third[2] - start.date()).days, length)
     elif grain == "week":
         cuts = {"start": (0, 2, 2, 7), "early": (0, 2, 2, 7), "mid": (0, 1, 4, 7)}.get(
-            which, (0, 1, 4, 7)
+            edge, (0, 1, 4, 7)
         )
     else:
         cuts = (0, max(1, length // 3), max(1, length - length // 3), length)
-    place = {"start": 0, "early": 0, "mid": 1}.get(which, 2)
-    return LocalInterval(start + cuts[place] * DAY, start + cuts[place + 1] * DAY, "range")
+    third_index = {"start": 0, "early": 0, "mid": 1}.get(edge, 2)
+    return LocalInterval(
+        start + cuts[third_index] * DAY, start + cuts[third_index + 1] * DAY, "range"
+    )

@@ -35,14 +35,14 @@ def parse_number(text: str) -> int:
     if not any(char in "十百" for char in text):
         return int("".join(str(_DIGITS.get(char, 0)) for char in text) or "0")
     total = 0
-    held = 0
+    pending_digit = 0
     for char in text:
         if char in "十百":
-            total += (held or 1) * (10 if char == "十" else 100)
-            held = 0
+            total += (pending_digit or 1) * (10 if char == "十" else 100)
+            pending_digit = 0
         else:
-            held = _DIGITS.get(char, 0)
-    return total + held
+            pending_digit = _DIGITS.get(char, 0)
+    return total + pending_digit
 
 
 def on_date(m: TimeRuleMatch) -> Piece | None:

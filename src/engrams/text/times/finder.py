@@ -67,12 +67,12 @@ def find_times(
         return _find_unmarked(text, now, direction)
     zone = now.tzinfo or UTC
     nodes: list[DateNode] = []
-    for name, found in _scan_cached(text) if len(text) <= _MAX_CACHED else _scan(text):
+    for name, found_pieces in _scan_cached(text) if len(text) <= _MAX_CACHED else _scan(text):
         pieces = [
-            _to_local(one, zone)
-            if isinstance(one, DatePart) and one.span is not None and one.span.start.tzinfo
-            else one
-            for one in found
+            _to_local(piece, zone)
+            if isinstance(piece, DatePart) and piece.span is not None and piece.span.start.tzinfo
+            else piece
+            for piece in found_pieces
         ]
         nodes += compose_nodes(
             pieces, ScannedTimeText(low, _load_grammar(name), now.replace(tzinfo=None), direction)
@@ -92,13 +92,13 @@ def _scan(text: str) -> tuple[tuple[str, list[Piece]], ...]:
     cjk = not text.isascii() and CJK.search(low) is not None
     digits = DIGITS.search(low) is not None
     near = _candidate_starts(low)
-    found = []
+    grammar_pieces = []
     for name in _choose_grammars(set(WORDS.findall(low)), low, digits=digits, cjk=cjk):
         grammar = _load_grammar(name)
         starts = [at for at, head in near if head in grammar.heads or not head.isalpha()]
         if pieces := _read_pieces(low, text, grammar, None if name in _UNSPACED else starts):
-            found.append((name, pieces))
-    return tuple(found)
+            grammar_pieces.append((name, pieces))
+    return tuple(grammar_pieces)
 
 
 def _to_low(text: str) -> str:
@@ -106,16 +106,17 @@ def _to_low(text: str) -> str:
 
 
 def _choose_grammars(words: set[str], low: str, *, digits: bool, cjk: bool) -> list[str]:
-    told = trigger_languages(words & TRIGGERS)
+    triggered = trigger_languages(words & TRIGGERS)
     names: list[str] = []
-    if told or digits:
+    if triggered or digits:
         counts = count_votes(words)
-        most = max(counts.values())
-        best = "en" if counts["en"] == most else max(counts, key=lambda name: counts[name])
+        most_votes = max(counts.values())
+        best = "en" if counts["en"] == most_votes else max(counts, key=lambda name: counts[name])
         names = [
             name
-            for name, sure in told.items()
-            if counts[name] + 3 * sure >= most and (sure or counts[name] or name not in _PLAIN)
+            for name, sure in triggered.items()
+            if counts[name] + 3 * sure >= most_votes
+            and (sure or counts[name] or name not in _PLAIN)
         ]
         if (digits or not names) and best not in names:
             names.append(best)
@@ -156,18 +157,18 @@ def _read_pieces(
     places = iter(starts) if starts is not None else None
     while True:
         if places is None:
-            found = grammar.scanner.search(low, at)
+            match = grammar.scanner.search(low, at)
         else:
-            start = next((place for place in places if place >= at), None)
-            found = grammar.scanner.match(low, start) if start is not None else None
-            if found is None and start is not None:
+            start = next((position for position in places if position >= at), None)
+            match = grammar.scanner.match(low, start) if start is not None else None
+            if match is None and start is not None:
                 continue
-        if found is None:
+        if match is None:
             return pieces
-        pattern, handler = grammar.rules[(found.lastindex or 1) - 1]
-        m = compile_rule(pattern).match(low, found.start())
+        pattern, handler = grammar.rules[(match.lastindex or 1) - 1]
+        m = compile_rule(pattern).match(low, match.start())
         piece = handler(TimeRuleMatch(m, text)) if m else None
-        at = found.start() + 1 if piece is None else max(piece.end, found.start() + 1)
+        at = match.start() + 1 if piece is None else max(piece.end, match.start() + 1)
         if piece is not None:
             pieces.append(piece)
 
@@ -190,11 +191,11 @@ def _to_local(piece: Piece, zone: tzinfo) -> Piece:
 
 def _to_spans(nodes: list[DateNode], text: str, zone: tzinfo) -> tuple[TimeSpan, ...]:
     """Sort spans by position; of two that overlap keep the longer."""
-    kept: list[TimeSpan] = []
+    spans: list[TimeSpan] = []
     for node in sorted(nodes, key=lambda node: (node.at - node.end, node.at)):
-        place = bisect_left(kept, node.at, key=_span_start)
-        before = kept[place - 1 : place]
-        after = kept[place : place + 1]
+        index = bisect_left(spans, node.at, key=_span_start)
+        before = spans[index - 1 : index]
+        after = spans[index : index + 1]
         if (
             node.span is None
             or (before and before[0].at + len(before[0].text) > node.at)
@@ -206,8 +207,8 @@ def _to_spans(nodes: list[DateNode], text: str, zone: tzinfo) -> tuple[TimeSpan,
         if start < end:
             raw = text[node.at : node.end]
             at = node.at + len(raw) - len(raw.lstrip())
-            kept.insert(
-                place,
+            spans.insert(
+                index,
                 TimeSpan(
                     start=start,
                     end=end,
@@ -217,7 +218,7 @@ def _to_spans(nodes: list[DateNode], text: str, zone: tzinfo) -> tuple[TimeSpan,
                     recurs=node.recurs,
                 ),
             )
-    return tuple(kept)
+    return tuple(spans)
 
 
 def _span_start(span: TimeSpan) -> int:

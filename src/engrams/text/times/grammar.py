@@ -108,12 +108,12 @@ class TimeRuleMatch:
         return self.text[at : at + 1].isupper()
 
     def word_before(self, at: int) -> str:
-        found = _LAST_WORD.search(self.low, max(0, at - 24), at)
-        return found[1] if found else ""
+        match = _LAST_WORD.search(self.low, max(0, at - 24), at)
+        return match[1] if match else ""
 
     def word_after(self, at: int) -> str:
-        found = _NEXT_WORD.match(self.low, at)
-        return found[1] if found else ""
+        match = _NEXT_WORD.match(self.low, at)
+        return match[1] if match else ""
 
 
 Handler: TypeAlias = Callable[[TimeRuleMatch], Piece | None]

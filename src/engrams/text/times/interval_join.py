@@ -70,8 +70,8 @@ class ScannedTimeText:
         start = max(
             (m.end() for m in self.grammar.clause.finditer(self.low, first, at)), default=first
         )
-        found = self.grammar.clause.search(self.low, at, at + 120)
-        return start, found.start() if found else at + 120
+        clause_end = self.grammar.clause.search(self.low, at, at + 120)
+        return start, clause_end.start() if clause_end else at + 120
 
     def _nearest_match(self, words: re.Pattern[str], at: int, start: int, stop: int) -> int | None:
         return min(
@@ -242,9 +242,9 @@ def _join_parts(pieces: list[Piece], scene: ScannedTimeText) -> list[Piece]:
             gap = scene.low[last.end : piece.at]
             if (
                 scene.grammar.join.fullmatch(gap)
-                and (one := _merge_parts(last, piece, gap, scene.now)) is not None
+                and (merged := _merge_parts(last, piece, gap, scene.now)) is not None
             ):
-                joined[-1] = replace(one, at=last.at, end=piece.end)
+                joined[-1] = replace(merged, at=last.at, end=piece.end)
                 continue
         if (
             isinstance(piece, DatePart)
@@ -252,8 +252,8 @@ def _join_parts(pieces: list[Piece], scene: ScannedTimeText) -> list[Piece]:
             and isinstance(last, TimeModifier)
             and isinstance(joined[-2], DatePart)
         ):
-            if (one := _join_over(joined[-2], last, piece, scene)) is not None:
-                joined[-2:] = [one]
+            if (merged := _join_over(joined[-2], last, piece, scene)) is not None:
+                joined[-2:] = [merged]
                 continue
             opened = (
                 len(joined) > 2
@@ -275,8 +275,8 @@ def _join_over(
     if mod.kind != "from" or mod.suffix or not 0 < b.at - a.end <= _GAP:
         return None
     gap = scene.low[a.end : b.at]
-    one = _merge_parts(a, b, gap, scene.now) if scene.grammar.join.fullmatch(gap) else None
-    return replace(one, at=a.at, end=b.end) if one else None
+    merged = _merge_parts(a, b, gap, scene.now) if scene.grammar.join.fullmatch(gap) else None
+    return replace(merged, at=a.at, end=b.end) if merged else None
 
 
 def _merge_parts(a: DatePart, b: DatePart, gap: str, now: datetime) -> DatePart | None:

@@ -131,10 +131,10 @@ _SHARED |= {
 _SHARED |= {"en": word_set("new back eve may fall spring sun sat mon mar q1 q2 q3 q4")}
 
 
-def trigger_languages(found: frozenset[str] | set[str]) -> dict[str, bool]:
+def trigger_languages(trigger_words: frozenset[str] | set[str]) -> dict[str, bool]:
     """Map trigger words to languages; True for an unambiguous word."""
     counts: dict[str, bool] = {}
-    for word in found:
+    for word in trigger_words:
         names = _LANGUAGES.get(word, set())
         # What a language of full grammar claims is no less its own because a plain one knows it
         # too.

@@ -148,19 +148,19 @@ class TimeWordTables:
     def on_rel(self, m: TimeRuleMatch) -> Piece | None:
         """Read "last week", "next March", "this summer"."""
         lean = self.leans[phrase_key(m["w"])]
-        what = phrase_key(m["u"])
+        unit_word = phrase_key(m["u"])
         at = m.start()
         end = m.end()
-        if what in self.seasons:
-            return DatePart("season", at, end, index=self.seasons[what], lean=lean)
-        if what in self.holidays:
-            return DatePart("holiday", at, end, name=self.holidays[what], lean=lean)
-        if what in self.months:
-            return DatePart("month", at, end, month=self.months[what], lean=lean)
-        if what in self.weekdays:
-            return DatePart("weekday", at, end, index=self.weekdays[what], lean=lean)
-        if what in self.hours:
-            name = self.hours[what]
+        if unit_word in self.seasons:
+            return DatePart("season", at, end, index=self.seasons[unit_word], lean=lean)
+        if unit_word in self.holidays:
+            return DatePart("holiday", at, end, name=self.holidays[unit_word], lean=lean)
+        if unit_word in self.months:
+            return DatePart("month", at, end, month=self.months[unit_word], lean=lean)
+        if unit_word in self.weekdays:
+            return DatePart("weekday", at, end, index=self.weekdays[unit_word], lean=lean)
+        if unit_word in self.hours:
+            name = self.hours[unit_word]
             if name in ("night", "evening"):
                 back = lean
             elif lean == 0:
@@ -172,7 +172,7 @@ class TimeWordTables:
                 if back is None
                 else DatePart("unit", at, end, unit="day", offset=back, hours=HOURS[name])
             )
-        unit = self.units[what]
+        unit = self.units[unit_word]
         return (
             None
             if unit in ("minute", "hour", "day")
@@ -258,12 +258,12 @@ class TimeWordTables:
     def on_edge_unit(self, m: TimeRuleMatch) -> Piece | None:
         """Read "end of the month" as this month's end."""
         edge = self.edges[phrase_key(m["e"])]
-        what = phrase_key(m["u"])
-        if what in self.seasons:
+        unit_word = phrase_key(m["u"])
+        if unit_word in self.seasons:
             return DatePart(
-                "season", m.start(), m.end(), index=self.seasons[what], lean=0, edge=edge
+                "season", m.start(), m.end(), index=self.seasons[unit_word], lean=0, edge=edge
             )
-        return DatePart("unit", m.start(), m.end(), unit=self.units[what], offset=0, edge=edge)
+        return DatePart("unit", m.start(), m.end(), unit=self.units[unit_word], offset=0, edge=edge)
 
     def on_bound(self, m: TimeRuleMatch) -> Piece | None:
         return TimeModifier(self.bounds[phrase_key(m["b"])], m.start("b"), m.end())

@@ -65,27 +65,29 @@ def _apply_nth(mod: TimeModifier, span: LocalInterval) -> LocalInterval:
             else LocalInterval(middle, end, "range")
         )
     if mod.unit == "day":
-        found = calendar_math.day_span(_count_from(first, last, mod.count, 1), 1)
+        counted = calendar_math.day_span(_count_from(first, last, mod.count, 1), 1)
     elif mod.unit == "week":
-        found = calendar_math.day_span(_count_from(first, last - 6 * DAY, mod.count, 7), 7, "week")
+        counted = calendar_math.day_span(
+            _count_from(first, last - 6 * DAY, mod.count, 7), 7, "week"
+        )
     elif mod.unit == "month":
         month = (
             calendar_math.add_months(first, mod.count) if mod.count >= 0 else last.replace(day=1)
         )
-        found = calendar_math.month_span(month.year, month.month, 1, "month")
+        counted = calendar_math.month_span(month.year, month.month, 1, "month")
     else:
         weekday = 5 if mod.unit == "weekend" else mod.index
-        one = first + (weekday - first.weekday()) % 7 * DAY
+        first_day = first + (weekday - first.weekday()) % 7 * DAY
         final = last - (last.weekday() - weekday) % 7 * DAY
-        day = one + 7 * mod.count * DAY if mod.count >= 0 else final
-        found = (
+        day = first_day + 7 * mod.count * DAY if mod.count >= 0 else final
+        counted = (
             calendar_math.day_span(day, 2, "weekend")
             if mod.unit == "weekend"
             else calendar_math.day_span(day, 1)
         )
-    if found.start < start or found.start >= end:
+    if counted.start < start or counted.start >= end:
         raise ValueError(mod.count)
-    return found
+    return counted
 
 
 def _count_from(first: date, last: date, count: int, size: int) -> date:

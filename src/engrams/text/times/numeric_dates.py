@@ -53,9 +53,9 @@ def _on_iso(m: TimeRuleMatch) -> Piece | None:
     if not m["z"]:
         return replace(part, hours=clock_minutes(hour, minute))
     shift = timedelta()
-    if (found := _OFFSET.match(m["z"])) is not None:
-        shift = timedelta(hours=int(found[2]), minutes=int(found[3])) * (
-            -1 if found[1] == "-" else 1
+    if (offset := _OFFSET.match(m["z"])) is not None:
+        shift = timedelta(hours=int(offset[2]), minutes=int(offset[3])) * (
+            -1 if offset[1] == "-" else 1
         )
     try:
         start = datetime(int(m["y"]), int(m["m"]), int(m["d"]), hour, minute, tzinfo=UTC) - shift

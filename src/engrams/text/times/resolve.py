@@ -68,8 +68,8 @@ def _resolve_base(part: DatePart, sight: TimeViewpoint) -> LocalInterval:
                 "range",
             )
         case "stretch":
-            other = calendar_math.add_units(now, part.unit, part.count[0] * (part.offset or 0))
-            return LocalInterval(min(now, other), max(now, other), "range")
+            far_end = calendar_math.add_units(now, part.unit, part.count[0] * (part.offset or 0))
+            return LocalInterval(min(now, far_end), max(now, far_end), "range")
         case "fixed":
             assert part.span is not None
             return part.span
@@ -80,9 +80,9 @@ def _resolve_base(part: DatePart, sight: TimeViewpoint) -> LocalInterval:
 def _resolve_unit(part: DatePart, sight: TimeViewpoint) -> LocalInterval:
     if part.offset is not None:
         return calendar_math.unit_span(part.unit, sight.now, part.offset)
-    this = calendar_math.unit_span(part.unit, sight.now, 0)
-    if sight.ahead or this.start <= sight.now:
-        return this
+    current = calendar_math.unit_span(part.unit, sight.now, 0)
+    if sight.ahead or current.start <= sight.now:
+        return current
     return calendar_math.unit_span(part.unit, sight.now, -1)
 
 
@@ -164,10 +164,10 @@ def _make_or_none(make: Callable[[int], LocalInterval], year: int) -> LocalInter
 
 
 def _pick_span(spans: Iterator[LocalInterval], index: int) -> LocalInterval:
-    found = next(islice(spans, index, None), None)
-    if found is None:
+    span = next(islice(spans, index, None), None)
+    if span is None:
         raise ValueError(index)
-    return found
+    return span
 
 
 def _resolve_weekday(part: DatePart, sight: TimeViewpoint) -> date:
@@ -179,13 +179,13 @@ def _resolve_weekday(part: DatePart, sight: TimeViewpoint) -> date:
     count = part.count[0] - 1
     if part.lean == -1:
         return before - 7 * count * DAY
-    this = calendar_math.monday_before(today) + part.index * DAY
+    this_week = calendar_math.monday_before(today) + part.index * DAY
     if part.lean == 1:
-        return this + 7 * (1 + count) * DAY
+        return this_week + 7 * (1 + count) * DAY
     if part.lean == 0 and sight.behind:
-        return this if this <= today else before
+        return this_week if this_week <= today else before
     if part.lean == 0:
-        return after if this < today and (today.weekday() >= 5 or sight.ahead) else this
+        return after if this_week < today and (today.weekday() >= 5 or sight.ahead) else this_week
     return after if sight.ahead else before
 
 
@@ -204,9 +204,9 @@ def _resolve_day_of_month(part: DatePart, sight: TimeViewpoint) -> date:
     raise ValueError(part.day)
 
 
-def resolve_nearest(part: DatePart, other: LocalInterval, *, before: bool) -> LocalInterval:
+def resolve_nearest(part: DatePart, anchor: LocalInterval, *, before: bool) -> LocalInterval:
     """Resolve a recurring part nearest before or after another interval."""
     return resolve_part(
         replace(part, lean=None) if is_recurring(part) else part,
-        TimeViewpoint(other.start, ahead=not before),
+        TimeViewpoint(anchor.start, ahead=not before),
     )

@@ -86,13 +86,15 @@ def _make_spaced(name: str) -> TimeGrammar:
     month = rf"(?P<m>{any_of(words.months)})\b"
     day = any_of(words.weekdays)
     lean = rf"(?P<w>{any_of(words.leans)})"
-    thing = rf"(?P<u>{any_of((*words.units, *words.weekdays, *words.seasons, *words.months))})\b"
+    unit_or_day = (
+        rf"(?P<u>{any_of((*words.units, *words.weekdays, *words.seasons, *words.months))})\b"
+    )
     inside = rf"(?:{links.inside})"
     of = links.of
-    each = word_set(links.each)
+    habit_words = word_set(links.each)
 
     def on_weekday(m: TimeRuleMatch) -> Piece | None:
-        return None if m.word_before(m.start()) in each else words.on_weekday(m)
+        return None if m.word_before(m.start()) in habit_words else words.on_weekday(m)
 
     date = rf"(?P<d>\d{{1,2}}){of}{month}(?:{of}{_YEAR})?"
     rules: tuple[Rule, ...] = (
@@ -101,8 +103,8 @@ def _make_spaced(name: str) -> TimeGrammar:
         *((pattern.replace("{}", rf"{number}\s+{unit}"), words.on_ago) for pattern in links.ago),
         (links.ahead.replace("{}", rf"{number}\s+{unit}"), words.on_ago),
         (date, words.on_date),
-        (rf"{lean}\s+{thing}", words.on_rel),
-        (rf"{thing}\s+{lean}\b", words.on_rel),
+        (rf"{lean}\s+{unit_or_day}", words.on_rel),
+        (rf"{unit_or_day}\s+{lean}\b", words.on_rel),
         (rf"{month}{of}{_YEAR}", words.on_month),
         (rf"{inside}\s+{month}(?:{of}{_YEAR})?", words.on_month),
         (rf"(?P<d>{day})\b", on_weekday),

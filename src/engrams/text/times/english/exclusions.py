@@ -125,14 +125,18 @@ def on_other_day(m: TimeRuleMatch) -> Piece | None:
 
 
 def on_rel(m: TimeRuleMatch) -> Piece | None:
-    what = phrase_key(m["u"])
+    unit_word = phrase_key(m["u"])
     at = m.start("u")
     lean = ENGLISH.leans[phrase_key(m["w"])]
-    if what in _VERBS and not m.is_capital(at) and (lean == 0 or m.word_before(m.start()) == "the"):
+    if (
+        unit_word in _VERBS
+        and not m.is_capital(at)
+        and (lean == 0 or m.word_before(m.start()) == "the")
+    ):
         return None
-    if what in ("sun", "sat", "wed", "mon", "mar", "dec") and not m.is_capital(at):
+    if unit_word in ("sun", "sat", "wed", "mon", "mar", "dec") and not m.is_capital(at):
         return None
-    if what in ("night", "evening") and lean > 0:
+    if unit_word in ("night", "evening") and lean > 0:
         return None
     return ENGLISH.on_rel(m)
 
@@ -146,22 +150,27 @@ def on_within(m: TimeRuleMatch) -> Piece | None:
 def on_before_last(m: TimeRuleMatch) -> Piece | None:
     """Read "the week before last" and "the Friday after next"."""
     sign = 1 if m["f"] else -1
-    what = m["u"]
-    if what in ENGLISH.weekdays:
+    unit_word = m["u"]
+    if unit_word in ENGLISH.weekdays:
         return DatePart(
-            "weekday", m.start(), m.end(), index=ENGLISH.weekdays[what], lean=sign, count=(2, 2)
+            "weekday",
+            m.start(),
+            m.end(),
+            index=ENGLISH.weekdays[unit_word],
+            lean=sign,
+            count=(2, 2),
         )
-    if what in ENGLISH.seasons:
+    if unit_word in ENGLISH.seasons:
         return DatePart(
-            "season", m.start(), m.end(), index=ENGLISH.seasons[what], lean=sign, count=(2, 2)
+            "season", m.start(), m.end(), index=ENGLISH.seasons[unit_word], lean=sign, count=(2, 2)
         )
     return DatePart(
         "unit",
         m.start(),
         m.end(),
-        unit=ENGLISH.units[what],
+        unit=ENGLISH.units[unit_word],
         offset=2 * sign,
-        hours=(1080, 1800) if what == "night" else None,
+        hours=(1080, 1800) if unit_word == "night" else None,
     )
 
 
@@ -244,7 +253,7 @@ def on_season(m: TimeRuleMatch) -> Piece | None:
 
 
 def on_quarter(m: TimeRuleMatch) -> Piece | None:
-    named = (
+    is_named = (
         m["o"]
         or m["y"]
         or (
@@ -252,7 +261,7 @@ def on_quarter(m: TimeRuleMatch) -> Piece | None:
             and m.word_before(m.start()) in STRONG | {"this", "last", "next"}
         )
     )
-    return ENGLISH.on_quarter(m) if named else None
+    return ENGLISH.on_quarter(m) if is_named else None
 
 
 def on_dom(m: TimeRuleMatch) -> Piece | None:

@@ -17,7 +17,8 @@ import argparse
 import math
 import random
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -65,9 +66,10 @@ QUESTIONS = 50
 STRANGERS = 25
 """Questions of other conversations that are asked in each."""
 WORLDS = "worlds"
-PROMPT_WEIGHTS = {WORLDS: 1.0}
-OTHER_PROMPT_WEIGHT = 0.12
+DATA_SHARE = 0.25
+"""Weight of all prompts of a data set together, as a share of that of all worlds."""
 HIT_WEIGHTS = {WORLDS: 3.0}
+STRANGER_WEIGHT = 0.4
 OTHER_HIT_WEIGHT = 0.5
 """Data sets have many more questions than worlds, of fewer types: each counts less."""
 RIDGE = 4.0
@@ -125,6 +127,7 @@ def make_sample(
             prepared=search.prepared,
             pool=search.pool,
             hits=hits,
+            rows=search.rows,
             now=search.request.now.timestamp(),
             scale=search.deps.embedder.card.scale,
         )
@@ -386,13 +389,24 @@ def _stack_hits(samples: Sequence[Sample]) -> tuple[Array, Array, Array]:
     return np.concatenate(tables), np.concatenate(labels), np.concatenate(weights)
 
 
+def _weigh_prompt(sample: Sample, kind_weights: Mapping[str, float]) -> float:
+    """Weigh a prompt: one of another conversation is sometimes answered by this one, too."""
+    is_stranger = sample.kind != WORLDS and not sample.needs_memory
+    return kind_weights[sample.kind] * (STRANGER_WEIGHT if is_stranger else 1.0)
+
+
 def train(samples: Sequence[Sample]) -> RelevanceModel:
     """Train both parts; their calibration is left as it is."""
     signs = np.array([(name in RISING) - (name in FALLING) for name in HIT_FEATURES], np.float64)
+    counts = Counter(sample.kind for sample in samples)
+    kind_weights = {
+        kind: 1.0 if kind == WORLDS else DATA_SHARE * max(counts[WORLDS], 100) / count
+        for kind, count in counts.items()
+    }
     prompts = fit_prompts(
         np.stack([sample.prompt for sample in samples]),
         np.array([sample.needs_memory for sample in samples], np.float64),
-        np.array([PROMPT_WEIGHTS.get(sample.kind, OTHER_PROMPT_WEIGHT) for sample in samples]),
+        np.array([_weigh_prompt(sample, kind_weights) for sample in samples]),
     )
     trees = MonotoneBoosting(signs).fit(*_stack_hits(samples))
     return RelevanceModel(prompts, trees, 1.0, 0.0)

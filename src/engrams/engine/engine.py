@@ -299,11 +299,17 @@ class MemoryEngine:
         reads = self._require_open().reads
         read_scope = Scope.of(scope)
         text, conversation = query, ""
+        said_before = frozenset[str]()
         if before:
             text, conversation = extract_turn_query([*before, {"role": "user", "content": query}])
+            said_before = frozenset(
+                message.text if isinstance(message, Turn) else str(message.get("content", ""))
+                for message in before
+            )
         request = ReadRequest(
             text=text,
             conversation=conversation,
+            said_before=said_before,
             scope=read_scope,
             now=self._clock(),
             limit=self.settings.read.most_in_context if limit is None else limit,

@@ -36,6 +36,8 @@ class ReadRequest:
     """Ids of records that the reader has seen, which are left out."""
     session: str = ""
     """Conversation whose own records are left out; empty: none are."""
+    said_before: frozenset[str] = frozenset()
+    """Texts of the conversation so far: they are in the prompt anyway, and are left out."""
     last_turns: tuple[Record, ...] = ()
     """Turns, oldest first, that a context always shows."""
     summary: str = ""

@@ -63,6 +63,8 @@ class Search:
     ``follow_links``.
     """
 
+    rows: Mapping[str, int] = field(default_factory=dict)
+    """Rows of the pool of likely candidates, by id. Set by ``fetch``."""
     records: Mapping[str, Record] = field(default_factory=dict)
     """Records of likely candidates, of their facts, and of what ends them. Set by ``fetch``."""
     hits: Sequence[Hit] = ()

@@ -185,6 +185,7 @@ def _let_vouched_pass(search: Search, bonuses: Mapping[str, LinkBonus]) -> None:
 def fetch(search: Search) -> None:
     """Fetch the records of likely candidates, with their facts and what ends them."""
     ids = search.pool.ids.at(search.likely.tolist())
+    search.rows = dict(zip(ids, search.likely.tolist(), strict=True))
     search.records = _fetch_records(search, ids)
     names = tuple(search.scored.parts)
     scores = search.scored.scores[search.likely].tolist()
@@ -435,6 +436,8 @@ def _shown_reason(record: Record, request: ReadRequest) -> str:
         return SHOWN_BEFORE
     if request.session and record.session == request.session:
         return KNOWN_HERE
+    if record.text in request.said_before:
+        return KNOWN_HERE
     return ""
 
 
@@ -468,6 +471,7 @@ def judge(search: Search) -> None:
             prepared=search.prepared,
             pool=search.pool,
             hits=judged,
+            rows=search.rows,
             now=search.request.now.timestamp(),
             scale=scale,
         ),

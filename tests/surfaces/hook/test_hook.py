@@ -51,6 +51,48 @@ def line(kind: str, content: Any, **more: Any) -> str:
     return json.dumps({"type": kind, "message": {"role": kind, "content": content}, **more})
 
 
+MEMORIES = (
+    "Hazelnuts and I do not get along, I carry an EpiPen because of them",
+    "The boiler was serviced in January by Harris Heating",
+    "Our passports are in the blue folder in my desk",
+    "The piano tuner comes every March and costs ninety",
+    "The allotment is number 14 and the rent is due in October",
+    "The vet is in Redland and opens at eight on weekdays",
+    "The car is a grey Dacia with the plate CP73 KLO",
+    "The choir moved to Thursdays at half past seven",
+    "I booked the flight to Cork for Thursday 9 October at 10:25",
+    "My left knee clicks since the ski trip",
+    "Gemma walks the dog on Wednesdays for 14 pounds an hour",
+    "We signed with Clearline for broadband until May 2027",
+    "Mum collects enamel teapots and turns 65 in November",
+    "I read Foster on the ferry and it made me cry",
+    "The landlord wants the flat in Oxford Street empty by May",
+    "I learned to make sourdough from the neighbour upstairs",
+    "The kitchen from Westside Joinery costs 8,400",
+    "My running days are Monday, Wednesday and Saturday",
+    "We picked sage green dresses for the bridesmaids",
+    "I started a new job at the harbour office",
+    "Tom turned vegetarian after that documentary",
+    "The garage door code was changed by the electrician",
+)
+
+
+def test_a_prompt_that_needs_nothing_gets_nothing(call: HookCallOptions, home: Path) -> None:
+    """A task and thanks get nothing; "would that be ok for me?" is completed by the session."""
+    with engrams.open(home=str(home), jobs__workers=0) as engine:
+        for text in MEMORIES:
+            engine.add(text, scope=("user", "ann"))
+
+    def prompt(text: str, session: str = "s1") -> str:
+        return answer_event(call, AgentHookEvent("UserPromptSubmit", session, prompt=text))
+
+    assert prompt("what is 7 times 13") == ""
+    assert prompt("thanks, perfect") == ""
+    assert "CP73 KLO" in prompt("what is the plate of our car?")
+    prompt("Gemma brings hazelnut brownies to the clinic", "s2")
+    assert "EpiPen" in prompt("would that be ok for me?", "s2")
+
+
 def test_a_session_from_start_to_end(call: HookCallOptions, home: Path) -> None:
     """A prompt is kept, the answer is kept, and the next session begins with the profile and gets
     what its prompt needs.

@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -16,8 +16,8 @@ from engrams.core import Hit, Kind, Status
 from engrams.frozen_data import dataclass
 from engrams.read.relevance.text_traits import (
     FORM,
+    MemoryTraits,
     PromptTraits,
-    TextTraits,
     describe_memory,
     describe_prompt,
 )
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from engrams.ports import CandidatePool
     from engrams.read.query_preparation import PreparedQuery
 
-    Columns = npt.NDArray[np.float64]
+    Columns = npt.NDArray[Any]
 
 PROMPT_FEATURES = (
     "best_near",
@@ -129,7 +129,7 @@ HIT_FEATURES = (
 )
 """Columns of a hit, by itself and beside the prompt; those with ``p_`` are of the prompt."""
 
-JUDGED = 32
+JUDGED = 24
 """Hits, best first, that are judged: the others have no chance."""
 _COMPARED = 8
 """Hits that are compared with each other for repeats and for newer news."""
@@ -161,6 +161,8 @@ class JudgedSearch:
     pool: CandidatePool
     hits: Sequence[Hit]
     """Best first, at least one and ``JUDGED`` at most."""
+    rows: Mapping[str, int]
+    """Rows of the pool, by id: those of the candidates that were looked at."""
     now: float
     """Seconds since 1970."""
     scale: Sequence[float]
@@ -197,27 +199,30 @@ def _cue_terms(prepared: PreparedQuery) -> frozenset[str]:
 
 
 def _score_columns(search: JudgedSearch) -> dict[str, Columns]:
-    scores = np.array([hit.score for hit in search.hits])
-    best = max(float(scores.max()), 1e-6)
-    order = np.argsort(-scores, kind="stable")
-    ranks = np.empty(len(scores))
-    ranks[order] = np.arange(len(scores))
-    following = np.append(scores[order][1:], 0.0)
-    steps = np.empty(len(scores))
-    steps[order] = (scores[order] - following) / best
+    """Columns of the fused scores; in plain Python, which is faster for so few."""
+    scores = [hit.score for hit in search.hits]
+    best = max(*scores, 1e-6)
+    order = sorted(range(len(scores)), key=lambda index: -scores[index])
+    ranks = [0.0] * len(scores)
+    steps = [0.0] * len(scores)
+    for rank, index in enumerate(order):
+        following = scores[order[rank + 1]] if rank + 1 < len(order) else 0.0
+        ranks[index] = math.log1p(rank)
+        steps[index] = (scores[index] - following) / best
+    mean = sum(scores) / len(scores)
+    deviation = math.sqrt(sum((score - mean) ** 2 for score in scores) / len(scores)) + 1e-3
     return {
-        "score_share": scores / best,
-        "step": steps,
-        "rank": np.log1p(ranks),
-        "score_z": (scores - scores.mean()) / (scores.std() + 1e-3),
+        "score_share": np.array([score / best for score in scores]),
+        "step": np.array(steps),
+        "rank": np.array(ranks),
+        "score_z": np.array([(score - mean) / deviation for score in scores]),
     }
 
 
 def _pool_columns(search: JudgedSearch) -> dict[str, Columns]:
     """Columns of the raw scores; a triggered rule may not be in the pool, and has none."""
     pool = search.pool
-    where = pool.ids.positions
-    rows = np.array([where.get(hit.record.id, -1) for hit in search.hits])
+    rows = _find_rows(search)
     is_known = rows >= 0
     rows = np.maximum(rows, 0)
     query_terms = search.prepared.terms
@@ -228,11 +233,13 @@ def _pool_columns(search: JudgedSearch) -> dict[str, Columns]:
     cos = _to_common_scale(raw_cos, search.scale) * is_known
     coverage = np.minimum(pool.bm[rows] / share, 1) * is_known
     near = np.where(pool.embedded[rows], (np.maximum(cos, 0) + coverage) / 2, coverage)
-    deviation = float(pool.cos.std()) + _LEAST_DEVIATION
+    mean = float(pool.cos.mean())
+    variance = float(pool.cos @ pool.cos) / len(pool.cos) - mean * mean
+    deviation = math.sqrt(max(variance, 0.0)) + _LEAST_DEVIATION
     days = np.maximum(search.now - pool.times[rows], 0) / _DAY_SECONDS
     return {
         "cos": cos,
-        "cos_z": (raw_cos - float(pool.cos.mean())) / deviation * is_known,
+        "cos_z": (raw_cos - mean) / deviation * is_known,
         "cosctx": _to_common_scale(pool.cosctx[rows], search.scale) * is_known,
         "cosnext": _to_common_scale(pool.cosnext[rows], search.scale) * is_known,
         "coverage": coverage,
@@ -240,9 +247,21 @@ def _pool_columns(search: JudgedSearch) -> dict[str, Columns]:
         "bmses": pool.bmses[rows] * is_known / share,
         "near": near,
         "near_share": near / max(float(near.max()), 1e-6),
-        "identifier": pool.identified[rows] & is_known,
+        "identifier": pool.identified[rows] * is_known,
         "age": np.log1p(days),
     }
+
+
+def _find_rows(search: JudgedSearch) -> npt.NDArray[np.int64]:
+    """Find the hits' rows in the pool; -1: a hit is not in it.
+
+    The pool maps its ids only for a hit that came by another: that takes a while in a large one.
+    """
+    rows = [search.rows.get(hit.record.id, -1) for hit in search.hits]
+    if -1 in rows:
+        positions = search.pool.ids.positions
+        rows = [positions.get(hit.record.id, -1) for hit in search.hits]
+    return np.array(rows)
 
 
 def _to_common_scale(cosines: Columns, scale: Sequence[float]) -> Columns:
@@ -251,16 +270,16 @@ def _to_common_scale(cosines: Columns, scale: Sequence[float]) -> Columns:
 
 
 def _word_columns(
-    memories: Sequence[TextTraits], prompt: PromptTraits, prompt_words: frozenset[str]
+    memories: Sequence[MemoryTraits], prompt: PromptTraits, prompt_words: frozenset[str]
 ) -> dict[str, Columns]:
     """Columns of the words that prompt and memories share, and of what these are about."""
-    holders = Counter(word for memory in memories for word in memory.words & prompt_words)
+    holders = Counter(word for memory in memories for word in memory.text.words & prompt_words)
     topics = prompt.text.topics
     count = len(memories)
     rows: list[tuple[float, ...]] = []
     for memory in memories:
-        shared = memory.words & prompt_words
-        common_topics = len(topics & memory.topics)
+        shared = memory.text.words & prompt_words
+        common_topics = len(topics & memory.text.topics)
         topic_columns = (min(common_topics, 3), common_topics / max(len(topics), 1))
         if not shared:
             rows.append((0, 0, 0, 0, 0, *topic_columns))
@@ -269,7 +288,7 @@ def _word_columns(
             (
                 min(len(shared), 4),
                 len(shared) / len(prompt_words),
-                len(shared) / len(memory.words),
+                len(shared) / len(memory.text.words),
                 1 - min(holders[word] for word in shared) / count,
                 len(shared & memory.names),
                 *topic_columns,
@@ -287,7 +306,7 @@ def _word_columns(
     return dict(zip(names, np.array(rows, np.float64).T, strict=True))
 
 
-def _state_columns(hits: Sequence[Hit], memories: Sequence[TextTraits]) -> dict[str, Columns]:
+def _state_columns(hits: Sequence[Hit], memories: Sequence[MemoryTraits]) -> dict[str, Columns]:
     """Columns of what a memory is, whatever the prompt."""
     rows = [
         (
@@ -317,7 +336,7 @@ def _state_columns(hits: Sequence[Hit], memories: Sequence[TextTraits]) -> dict[
     return dict(zip(names, np.array(rows, np.float64).T, strict=True))
 
 
-def _company_columns(hits: Sequence[Hit], memories: Sequence[TextTraits]) -> dict[str, Columns]:
+def _company_columns(hits: Sequence[Hit], memories: Sequence[MemoryTraits]) -> dict[str, Columns]:
     """Columns of what other hits are there: of its session, newer ones, and better ones like it."""
     sessions = Counter([hit.record.session for hit in hits[:_MATES]])
     mates = np.array([sessions[hit.record.session] for hit in hits], np.float64)
@@ -326,11 +345,11 @@ def _company_columns(hits: Sequence[Hit], memories: Sequence[TextTraits]) -> dic
     compared = list(zip(hits[:_COMPARED], memories[:_COMPARED], strict=True))
     for index, (hit, memory) in enumerate(compared):
         for better_index, (better, better_memory) in enumerate(compared[:index]):
-            common = len(memory.words & better_memory.words)
+            common = len(memory.text.words & better_memory.text.words)
             if common < _FEWEST_COMMON:
                 continue
-            union = len(memory.words) + len(better_memory.words) - common
-            echo[index] = max(echo[index], common / max(len(memory.words), 1))
+            union = len(memory.text.words) + len(better_memory.text.words) - common
+            echo[index] = max(echo[index], common / max(len(memory.text.words), 1))
             older_index = index
             if better.record.recorded_at < hit.record.recorded_at:
                 older_index = better_index
@@ -373,7 +392,7 @@ def _prompt_columns(
         "payload": prompt.has_payload,
         "points_back": prompt.points_back,
         "social": prompt.is_social,
-        "question": text.is_question,
+        "question": prompt.is_question,
         "people": min(len(cues.people), 2),
         "names": min(len(cues.other_names), 3),
         "wants_time": cues.wants_time,

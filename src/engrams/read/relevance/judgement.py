@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 from engrams.frozen_data import dataclass
@@ -22,8 +23,14 @@ if TYPE_CHECKING:
     from engrams.read.relevance.model import Columns
 
 _PROMPT_COLUMNS = {name: index for index, name in enumerate(PROMPT_FEATURES)}
-_EXPLAINED = 12
-"""Hits, best first, whose reasons are told."""
+_USUAL_RECORDS = 100
+"""Records up to which ``read.helpful_share`` holds as it is. In a larger memory more bears on a
+prompt, and it is less sure which: the share falls with the square root of the size.
+"""
+_LEAST_SHARE = 0.35
+"""Part of that share that is left in the largest memory."""
+_EXPLAINED = 3
+"""Hits, best first, whose reasons are told whether they help or not."""
 _SURELY_HELPS = 0.3
 """Chance from which a hit helps however much more probable the best one is."""
 _NEAR_COSINE = 0.3
@@ -41,7 +48,7 @@ class Verdict:
     helps: bool
     """The prompt needs memory, and no other hit is far more probable."""
     reasons: tuple[str, ...]
-    """What speaks for and against it; of the first few hits only."""
+    """What speaks for and against it; of those that help, and of the nearest few."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,28 +66,29 @@ class Judgement:
 def judge_search(search: JudgedSearch, least_need: float, helpful_share: float) -> Judgement:
     """Judge the hits of a search.
 
-    Thanks, greetings and farewells need nothing, whatever they resemble. ``least_need`` and
+    Thanks, greetings, farewells and bare sums need nothing, whatever they resemble. ``least_need`` and
     ``helpful_share``: of the settings of reads.
     """
     features = describe_search(search)
     model = load_model()
     need = float(model.prompts.judge(features.prompt[None])[0])
-    if features.traits.is_social:
+    if _asks_for_nothing(features.traits):
         need = 0.0
     chances = model.judge_hits(features.hits)
     probabilities = model.calibrate(need * chances)
-    least_chance = min(helpful_share * float(chances.max()), _SURELY_HELPS)
+    share = helpful_share * max(
+        math.sqrt(_USUAL_RECORDS / max(search.pool.total, _USUAL_RECORDS)), _LEAST_SHARE
+    )
+    least_chance = min(share * float(chances.max()), _SURELY_HELPS)
     is_needed = need >= least_need
-    verdicts = [
-        Verdict(
-            probability=round(float(probability), 4),
-            helps=is_needed and bool(chance >= least_chance),
-            reasons=_list_reasons(row) if index < _EXPLAINED else (),
-        )
-        for index, (probability, chance, row) in enumerate(
-            zip(probabilities, chances, features.hits, strict=True)
-        )
-    ]
+    verdicts = []
+    for index, (probability, chance) in enumerate(
+        zip(probabilities.tolist(), chances.tolist(), strict=True)
+    ):
+        helps = is_needed and chance >= least_chance
+        is_told = helps or index < _EXPLAINED
+        reasons = _list_reasons(features.hits[index]) if is_told else ()
+        verdicts.append(Verdict(round(probability, 4), helps, reasons))
     return Judgement(need, tuple(verdicts), "" if is_needed else _explain_silence(features))
 
 
@@ -95,6 +103,11 @@ def _explain_silence(features: SearchFeatures) -> str:
     if features.prompt[_PROMPT_COLUMNS["impersonal_alone"]]:
         return "the prompt asks about the world, not about what was told"
     return "nothing that was told stands out for this prompt"
+
+
+def _asks_for_nothing(traits: PromptTraits) -> bool:
+    """True for thanks and greetings, and for sums that are nobody's."""
+    return traits.is_social or (traits.is_arithmetic and not traits.text.has("self"))
 
 
 def _is_task(traits: PromptTraits) -> bool:

@@ -67,16 +67,11 @@ class TextTraits:
 
     words: frozenset[str]
     """Terms of the text."""
-    names: frozenset[str]
-    """Terms of its capitalised words that open no sentence."""
     groups: Mapping[str, int]
     """Number of words of each group; groups without any are missing."""
     topics: frozenset[str]
     length: int
     """Number of words, of all kinds."""
-    is_question: bool
-    form: tuple[float, ...]
-    """Values of ``FORM``."""
 
     def has(self, group: str) -> float:
         """Return 1 if the text has a word of a group."""
@@ -84,10 +79,22 @@ class TextTraits:
 
 
 @dataclass(frozen=True, slots=True)
+class MemoryTraits:
+    """Traits of a memory beyond those of every text."""
+
+    text: TextTraits
+    names: frozenset[str]
+    """Terms of its capitalised words that open no sentence."""
+    form: tuple[float, ...]
+    """Values of ``FORM``."""
+
+
+@dataclass(frozen=True, slots=True)
 class PromptTraits:
     """Traits of a prompt beyond those of every text."""
 
     text: TextTraits
+    is_question: bool
     is_arithmetic: bool
     has_payload: bool
     """It brings the text or code to work on."""
@@ -134,22 +141,41 @@ def _find_groups(
 
 
 @text_cache(4096)
-def describe_memory(text: str) -> TextTraits:
+def describe_memory(text: str) -> MemoryTraits:
     """Describe the text of a memory, cached for the next query."""
-    return _describe(text)
+    text = text[:_LONGEST]
+    traits = _describe(text)
+    names = _NAME.findall(text)
+    groups = traits.groups
+    return MemoryTraits(
+        text=traits,
+        names=frozenset(terms(" ".join(names))) if names else frozenset(),
+        form=(
+            float(is_question(text)),
+            float(is_asking(text)),
+            float(is_acknowledgement(text)),
+            math.log1p(traits.length),
+            float(any(map(str.isdigit, text))),
+            float(min(groups.get("rule", 0), _MOST_RULES)),
+            float("diet" in groups),
+            float("self" in groups),
+        ),
+    )
 
 
 def describe_prompt(text: str) -> PromptTraits:
     """Describe a prompt."""
+    text = text[:_LONGEST]
     traits = _describe(text)
-    folded = fold(text[:_LONGEST]).strip()
+    folded = fold(text).strip()
     opening = tokens(folded[:40])[:1]
     opening_groups = _count_groups(opening)
     is_short = traits.length <= _FEW_WORDS
     return PromptTraits(
         text=traits,
+        is_question=is_question(text),
         is_arithmetic=bool(_ARITHMETIC.search(folded)),
-        has_payload=bool(_PAYLOAD.search(text[:_LONGEST])),
+        has_payload=bool(_PAYLOAD.search(text)),
         points_back=is_short and bool(_ORDINAL.search(folded)),
         is_social=is_short and (is_acknowledgement(text) or bool(_SOCIAL.search(folded))),
         opens_impersonally="impersonal" in opening_groups,
@@ -167,27 +193,11 @@ def is_vague(text: str) -> bool:
 
 
 def _describe(text: str) -> TextTraits:
-    text = text[:_LONGEST]
     words = tokens(text)
     groups = _count_groups(words)
-    asks = is_question(text)
     return TextTraits(
         words=frozenset(terms(text)),
-        names=frozenset(terms(" ".join(_NAME.findall(text))))
-        if _NAME.search(text)
-        else frozenset(),
         groups=groups,
         topics=frozenset(group for group in groups if group in _TOPICS),
         length=len(words),
-        is_question=asks,
-        form=(
-            float(asks),
-            float(is_asking(text)),
-            float(is_acknowledgement(text)),
-            math.log1p(len(words)),
-            float(any(map(str.isdigit, text))),
-            float(min(groups.get("rule", 0), _MOST_RULES)),
-            float("diet" in groups),
-            float("self" in groups),
-        ),
     )

@@ -31,6 +31,8 @@ _SHARE_OF_BEST = 0.5
 """Share of the best score from which a memory is recalled for a prompt, where ``read.cut_ratio`` is
 0.
 """
+_COMPLETING_TURNS = 4
+"""Messages of the session that complete a prompt which says little by itself."""
 _LEARNING_SHARE = 0.4
 """Share of the time for extracting facts when no answer is awaited."""
 
@@ -163,7 +165,12 @@ def _recall(
         section = engine.settings.read
         share = section.cut_ratio or _SHARE_OF_BEST
         recalled = engine.context(
-            event.prompt, scope=scope, tokens=tokens, limit=section.limit, cut_ratio=share
+            event.prompt,
+            scope=scope,
+            tokens=tokens,
+            limit=section.limit,
+            cut_ratio=share,
+            before=_read_last_turns(engine, event.session, scope),
         )
     elif last_prompt := _last_prompt(engine, event.session, scope):
         recalled = engine.deliver(last_prompt, scope=scope, session=event.session, tokens=tokens)
@@ -187,6 +194,27 @@ def _last_prompt(engine: MemoryEngine, session: str, scope: Scope) -> str:
         limit=20,
     )
     return next((record.text for record in page.records if record.role == "user"), "")
+
+
+def _read_last_turns(engine: MemoryEngine, session: str, scope: Scope) -> list[dict[str, str]]:
+    """Read the last messages of a session, oldest first: they complete "same as before"."""
+    from engrams.core import Kind, Status
+
+    if not session:
+        return []
+    page = engine.list(
+        scope=scope,
+        kinds=(Kind.TURN,),
+        statuses=(Status.ACTIVE, Status.ARCHIVED),
+        session=session,
+        order="newest",
+        limit=_COMPLETING_TURNS,
+    )
+    return [
+        {"role": record.role, "content": record.text}
+        for record in reversed(page.records)
+        if record.role in ("user", "assistant")
+    ]
 
 
 def _to_turn(session: str, message: HookEventMessage) -> Turn:

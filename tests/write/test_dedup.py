@@ -8,7 +8,7 @@ import pytest
 
 from engrams.core import Kind, Record, Scope
 from engrams.extract.candidate import CandidateStatement
-from engrams.write.comparison.statement_comparison import differ_in_detail
+from engrams.text.comparison.statement_comparison import differ_in_detail
 from engrams.write.reconcile_rules import (
     find_exact,
     find_near_duplicate,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime
 
 import pytest
-from tests.write.comparison.test_statement_comparison import ModelTalk, make_row
+from tests.text.comparison.test_statement_comparison import ModelTalk, make_row
 from tests.write.conftest import Talk
 
 from engrams.core import Kind, Record, Scope

@@ -10,7 +10,7 @@ import numpy as np
 
 from engrams.core import Hit, Record
 from engrams.frozen_data import dataclass
-from engrams.text.name_order import is_reordered
+from engrams.text.comparison.statement_comparison import differ_in_detail
 from engrams.text.terms import terms
 from engrams.text.text_caches import text_cache
 
@@ -37,8 +37,8 @@ class _ComparedRecord:
 def find_repeats(hits: Sequence[Hit], threshold: float, wanted: int) -> dict[str, str]:
     """Map ids of repeats to the better hit with the same content.
 
-    Repeats have equal text, or word sets of Jaccard >= ``threshold`` and the names and numbers of
-    both in one order. Stops after ``wanted`` different hits.
+    Repeats have equal text, or word sets of Jaccard >= ``threshold`` and no word that decides: what
+    is opposite is shown beside each other. Stops after ``wanted`` different hits.
     """
     ids_by_text: dict[str, str] = {}
     compared: list[_ComparedRecord] = []
@@ -70,17 +70,17 @@ def _find_repeated(
         if threshold * size <= count and threshold * count <= size:
             shared = len(words & better.words)
             is_same = shared >= threshold * max(count + size - shared, 1)
-            if is_same and _is_in_order(record, better.record):
+            if is_same and _says_the_same(record, better.record):
                 return better.record.id
     return ""
 
 
-def _is_in_order(record: Record, better: Record) -> bool:
-    """Compare lengths and word order of texts with about the same words."""
+def _says_the_same(record: Record, better: Record) -> bool:
+    """Compare lengths and details of texts with about the same words."""
     lengths = (len(record.text), len(better.text))
     if min(lengths) < _MIN_LENGTH_RATIO * max(lengths):
         return False
-    return not is_reordered(record.search_text, better.search_text)
+    return not differ_in_detail(record.search_text, better.search_text)
 
 
 def select_mmr(

@@ -10,11 +10,11 @@ from engrams.core import EdgeType, Evidence, Layer, Record, Status
 from engrams.extract.candidate import CandidateStatement, Effect
 from engrams.extract.policy import StoragePolicyDecision, has_support
 from engrams.extract.predicate_slots import canonical_predicate, is_single
+from engrams.text.comparison.statement_comparison import are_opposite
 from engrams.text.normalize import fold
 from engrams.text.terms import terms
 from engrams.write.candidate_reconciler import CandidateReconciler
 from engrams.write.change_set import DigestChangeSet
-from engrams.write.comparison.statement_comparison import are_opposite
 from engrams.write.write_deps import WriteDeps
 
 if TYPE_CHECKING:

@@ -25,7 +25,7 @@ from engrams.extract.command_parser import asks_to_forget
 from engrams.extract.inferred_tags import infer_tags
 from engrams.frozen_data import dataclass
 from engrams.ports import EMBED, JobSpec, NewRecord, RecordQuery, ScopeReach, SessionRow
-from engrams.write.comparison.statement_comparison import is_of_its_day
+from engrams.text.comparison.statement_comparison import is_of_its_day
 from engrams.write.extraction_jobs import plan_extraction
 from engrams.write.given_statements import annotate_given
 from engrams.write.ignored_files import read_rooted_rules

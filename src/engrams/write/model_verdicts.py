@@ -17,7 +17,7 @@ from engrams.extract.candidate import CandidateStatement
 from engrams.frozen_data import dataclass
 from engrams.ports import ChatMessage, ChatModel, ChatRequest
 from engrams.prompts import load, quote
-from engrams.write.comparison.statement_comparison import are_opposite
+from engrams.text.comparison.statement_comparison import are_opposite
 from engrams.write.protected_statements import may_end
 from engrams.write.reconcile_rules import (
     TRUST_MARGIN,

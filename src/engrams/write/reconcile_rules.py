@@ -22,10 +22,7 @@ from engrams.extract.predicate_slots import (
     is_single,
 )
 from engrams.frozen_data import dataclass
-from engrams.text.normalize import fold
-from engrams.text.terms import terms, tokens
-from engrams.text.text_caches import text_cache
-from engrams.write.comparison.statement_comparison import (
+from engrams.text.comparison.statement_comparison import (
     are_opposite,
     compare_statements,
     differ_in_deciding_words,
@@ -33,6 +30,9 @@ from engrams.write.comparison.statement_comparison import (
     is_additional,
     is_of_its_day,
 )
+from engrams.text.normalize import fold
+from engrams.text.terms import terms, tokens
+from engrams.text.text_caches import text_cache
 from engrams.write.statement_times import (
     find_moment,
     find_plans,

@@ -13,8 +13,8 @@ from difflib import SequenceMatcher
 from typing import Literal, TypeAlias
 
 from engrams.frozen_data import dataclass
+from engrams.text.comparison.language_tables import LANGUAGES, detect_language, load_table
 from engrams.text.normalize import fold
-from engrams.write.comparison.language_tables import LANGUAGES, detect_language, load_table
 
 ValueSort: TypeAlias = Literal["clock", "number", "listed", "name", "words"]
 """A time of day, a number or ordinal, a word of a list of the tables (weekdays, colours), a name,

@@ -34,10 +34,10 @@ from engrams.ports import (
     WriteBatch,
 )
 from engrams.ports.hot_memories import HotMemories
+from engrams.text.comparison.statement_comparison import differ_in_detail
 from engrams.text.measures import word_count
 from engrams.text.terms import is_unspaced
 from engrams.write.channels import OFFLINE_CHANNELS
-from engrams.write.comparison.statement_comparison import differ_in_detail
 from engrams.write.ring_buffer import HotMemoryCache, RingBuffer, WorkingTierItem
 from engrams.write.turn_eviction import evict_turn
 from engrams.write.write_deps import WriteDeps

@@ -14,6 +14,7 @@ from typing import Any
 
 from engrams.core import EdgeType, Kind, Record, Status
 from engrams.extract.predicate_slots import canonical_predicate, is_single
+from engrams.text.comparison.statement_comparison import is_additional
 from engrams.text.normalize import fold
 from engrams.upkeep.garden.steps import (
     GardenJobInput,
@@ -22,7 +23,6 @@ from engrams.upkeep.garden.steps import (
     order_pair,
     preview_texts,
 )
-from engrams.write.comparison.statement_comparison import is_additional
 from engrams.write.reconcile_rules import is_affirmative, is_ending, object_terms
 
 _FACTS = (Kind.FACT, Kind.PREFERENCE, Kind.CORRECTION)

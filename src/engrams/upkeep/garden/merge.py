@@ -7,6 +7,7 @@ from typing import Any
 
 from engrams.core import ABSORBED, Edge, EdgeType, Record, Status
 from engrams.extract.predicate_slots import canonical_predicate
+from engrams.text.comparison.statement_comparison import differ_in_detail
 from engrams.text.normalize import fold
 from engrams.upkeep.garden.near_pairs import find_near_pairs
 from engrams.upkeep.garden.steps import (
@@ -16,7 +17,6 @@ from engrams.upkeep.garden.steps import (
     order_pair,
     preview_texts,
 )
-from engrams.write.comparison.statement_comparison import differ_in_detail
 from engrams.write.reconcile_rules import (
     is_affirmative,
     is_ending,

@@ -9,15 +9,15 @@ import re
 from collections.abc import Iterator, Sequence
 
 from engrams.frozen_data import dataclass
-from engrams.text.normalize import fold
-from engrams.text.stems import stem_word
-from engrams.text.text_caches import text_cache
-from engrams.write.comparison.language_tables import (
+from engrams.text.comparison.language_tables import (
     ComparisonTable,
     TableWord,
     WordRole,
     load_table,
 )
+from engrams.text.normalize import fold
+from engrams.text.stems import stem_word
+from engrams.text.text_caches import text_cache
 
 _SPACED = re.compile(
     r"(?<![\w.])-\d+(?:[.,:/-]\d+)*|\d+(?:[.,:/-]\d+)*|[^\W\d_]+|[€$£¥₹%°‰]|!=|[<>=+*/^&|~#@]+"

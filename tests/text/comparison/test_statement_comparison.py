@@ -7,7 +7,7 @@ from __future__ import annotations
 from typing import Any, Self
 
 import pytest
-from tests.write.comparison.statement_pairs import OPPOSITES, PARAPHRASES
+from tests.text.comparison.statement_pairs import OPPOSITES, PARAPHRASES
 from tests.write.conftest import ALICE, Talk
 
 from engrams import Turn
@@ -15,7 +15,7 @@ from engrams.core import EdgeType, Kind, Scope, Status
 from engrams.models.chat.factory import choose_chat
 from engrams.settings import ChatSettings
 from engrams.testing import ReceivedModelRequest, ScriptedModel, SettableClock, temp_engine
-from engrams.write.comparison.statement_comparison import (
+from engrams.text.comparison.statement_comparison import (
     are_opposite,
     compare_statements,
     differ_in_detail,
@@ -173,8 +173,28 @@ def test_a_second_employer_stays_where_a_model_adds_it() -> None:
         assert [record.object for record in talk.facts()] == ["Ikea", "Volvo"]
 
 
-def test_a_second_employer_of_a_word_stays_beside_the_first(talk: Talk) -> None:
+def test_a_second_employer_of_a_word_stays_beside_the_first() -> None:
     """Without a model, "also" says that the first one holds too."""
+    talk = Talk()
     talk.say("I work at Ikea.")
     talk.say("I also work at Volvo.")
     assert {record.object for record in talk.facts()} == {"Ikea", "Volvo"}
+    talk.store.close()
+
+
+def test_opposites_are_shown_together() -> None:
+    """A search and a context hold both sides, however alike their words are."""
+    clock = SettableClock()
+    scope = ("user", "ann")
+    with temp_engine(clock=clock, jobs__workers=0) as engine:
+        for text in ("I take my pills before meals.", "I take my pills after meals."):
+            engine.add(Turn(text, session="s"), scope=scope)
+            clock.forward(days=3)
+        engine.drain(10)
+        question = "When do I take my pills?"
+        hits = engine.search(question, scope=scope).hits
+        shown = " ".join(hit.record.text for hit in hits)
+        context = engine.context(question, scope=scope).text
+        for word in ("before", "after"):
+            assert word in shown
+            assert word in context

@@ -10,14 +10,14 @@ from __future__ import annotations
 from collections import Counter
 from typing import Literal, TypeAlias
 
-from engrams.text.name_order import is_reordered
-from engrams.write.comparison.language_tables import detect_language, load_table
-from engrams.write.comparison.statement_words import (
+from engrams.text.comparison.language_tables import detect_language, load_table
+from engrams.text.comparison.statement_words import (
     PAST_MARK,
     StatementWords,
     holds_phrase,
     read_words,
 )
+from engrams.text.name_order import is_reordered
 
 StatementRelation: TypeAlias = Literal["same", "less", "more", "different"]
 """How a new statement says what a known one says: the same, only a part of it, more than it, or
@@ -177,9 +177,9 @@ def _subtract(
     words_a: StatementWords, words_b: StatementWords
 ) -> tuple[frozenset[str], frozenset[str]]:
     """Return the words of content that only the first has, and that only the second has."""
-    count_a = Counter(words_a.content)
-    count_b = Counter(words_b.content)
-    return frozenset(count_a - count_b), frozenset(count_b - count_a)
+    content_a = frozenset(words_a.content)
+    content_b = frozenset(words_b.content)
+    return content_a - content_b, content_b - content_a
 
 
 def _find_exclusive(words_a: StatementWords, words_b: StatementWords) -> frozenset[str]:

@@ -345,6 +345,7 @@ def write_weights(
     scorers: tuple[MessageScorer, MessageScorer],
     rarity: dict[str, float],
     numbers: dict[str, float],
+    path: Path,
 ) -> None:
     """Write the model file."""
     held: dict[str, Any] = {**numbers, "base": trees.base}
@@ -356,16 +357,18 @@ def write_weights(
         trees.leaves.astype(np.float32),
     )
     held["states"], held["news"] = (one.weights.astype(np.float32) for one in scorers)
-    np.savez_compressed(WEIGHTS, **held)
-    print(f"\n{WEIGHTS.relative_to(ROOT)}: {WEIGHTS.stat().st_size:,} bytes")
+    np.savez_compressed(path, **held)
+    print(f"\n{path}: {path.stat().st_size:,} bytes")
 
 
 def main() -> None:
     """Train, print and write."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--dry-run", action="store_true")
+    parser.add_argument("--without", action="append", default=[], help="a file to leave out")
+    parser.add_argument("--weights", type=Path, default=WEIGHTS, help="file to write")
     given = parser.parse_args()
-    cases = list(every_case("train"))
+    cases = list(every_case("train", given.without))
     rarity = measure_rarity(cases)
     inner = build_pairs(cases)
     plain, soon = build_plain_pairs(len(cases))
@@ -409,6 +412,7 @@ def main() -> None:
             (states.fit(), news.fit()),
             rarity,
             {"floor": news.find_floor(), "scale": scale, "shift": shift},
+            given.weights,
         )
 
 

@@ -85,7 +85,7 @@ REMEMBERED = {
     "write.change_detection.distinct_things._find_thing": 1 << 12,
     "write.change_detection.cue_words._find_word": 1 << 14,
     "write.change_detection.features._read_clause": 1 << 13,
-    "write.change_detection.clause_kinds._read": 1 << 13,
+    "text.clause_kinds._read": 1 << 13,
     "extract.rules.sentence_segmenter._split": 64,
     "extract.rules.clause_times._read_text": 64,
     "extract.rules.clause_times._read_language": 64,

@@ -499,6 +499,44 @@ def test_what_states_nothing_gets_no_mark(home: Path, old: str, new: str) -> Non
         assert "outdated" not in memory.context(old, scope=ME).text
 
 
+def test_a_clause_ends_and_not_its_message(home: Path) -> None:
+    """Of a message that says two things the clause that is over says so in its place, with the
+    words and the day that ended it; the rest stays current and is found first for its own question.
+    """
+    old = "I'm vegetarian and I live in Paris."
+    with engrams.open(home=home, jobs__workers=0) as memory:
+        say(memory, old, "I moved to Berlin.", days=60)
+        home_hits = memory.search("Where do I live?", scope=ME).hits
+        assert "Berlin" in home_hits[0].record.text
+        diet_hits = memory.search("Am I vegetarian?", scope=ME).hits
+        assert (diet_hits[0].record.text, diet_hits[0].status) == (old, Status.ACTIVE)
+        told = 'I\'m vegetarian and I live in Paris [over since 7 March 2025: "I moved to Berlin"].'
+        assert told in memory.context("Where do I live?", scope=ME).text
+
+
+def test_a_clause_that_may_be_over_is_marked_in_its_place(home: Path) -> None:
+    """A doubt stands beside the clause that it is about, not after the whole message."""
+    old = "The office is on the fourth floor. My landlord is Mr Okafor."
+    new = "Mr Okafor is gone, the landlord is Ms Brandt now."
+    with engrams.open(home=home, jobs__workers=0, write__changes__close_at=1) as memory:
+        say(memory, old, new)
+        hit = find(memory, "Who is my landlord?", "fourth floor")
+        assert hit.status is Status.ACTIVE
+        assert [mark.clause for mark in hit.ended_clauses] == ["My landlord is Mr Okafor."]
+        text = memory.context("Who is my landlord?", scope=ME).text
+    assert 'Mr Okafor. [may be outdated, said on 6 April 2025: "' in text
+
+
+def test_a_message_that_says_more_than_its_ended_fact_stays_current(home: Path) -> None:
+    """What no fact was learned from is still said: only the clause that ended is over."""
+    old = "I work at Acme, the canteen closes at two."
+    with engrams.open(home=home, jobs__workers=0) as memory:
+        say(memory, old, "I quit my job at Acme, I work at Bosch now.", days=60)
+        hit = find(memory, "When does the canteen close?", "canteen")
+        assert hit.status is Status.ACTIVE
+        assert "the canteen closes at two" not in [mark.clause for mark in hit.ended_clauses]
+
+
 CUSTOMERS = ("tenant", "t", "customer")
 
 

@@ -130,7 +130,9 @@ class Hit:
     snippet: str = ""
     """The part of its text that is about the query, 500 characters at most."""
     outdated: OutdatedMark | None = None
-    """Set where a later statement ends it, or may end it."""
+    """Set where a later statement ends it, or may end it, or a clause of it."""
+    ended_clauses: tuple[OutdatedMark, ...] = ()
+    """Clauses of a message that are over, or may be, while the rest of it holds."""
     probability: float | None = None
     """0..1, calibrated: that it helps with the query. None: it was not judged."""
     helps: bool = True

@@ -14,6 +14,8 @@ from engrams.core import CORRECTED, REFINES, UNSAID, Evidence, Hit, Kind, Record
 from engrams.frozen_data import dataclass
 from engrams.ports import AsOf
 from engrams.read.corrected_words import mask_corrected
+from engrams.text.clause_kinds import may_end
+from engrams.text.clause_split import split_clauses
 from engrams.text.terms import terms
 
 SHOWN_STATUSES = (Status.ACTIVE, Status.SUPERSEDED, Status.ARCHIVED)
@@ -107,6 +109,7 @@ def _attach_facts(hit: Hit, facts: tuple[Record, ...], *, is_over: bool) -> Hit:
         facts=facts,
         snippet=hit.snippet,
         outdated=hit.outdated,
+        ended_clauses=hit.ended_clauses,
     )
 
 
@@ -130,22 +133,33 @@ def _is_turn_over(
             for fact in quoting
             if any(set(terms(quote.quote)) & query_terms for quote in fact.evidence)
         ] or quoting
-    return bool(quoting) and all(
-        _is_over(refined.get(fact.id, fact), rules.now, rules.as_of) for fact in quoting
+    if not quoting or not all(is_over(refined.get(fact.id, fact), rules) for fact in quoting):
+        return False
+    quotes = [quote.quote for fact in quoting for quote in fact.evidence if quote.source == turn.id]
+    return not says_more(turn.text, quotes)
+
+
+def says_more(text: str, quotes: Sequence[str]) -> bool:
+    """True if a message tells a state or a plan in a clause without any of some quotes."""
+    return any(
+        may_end(clause) and len(terms(clause)) > 1
+        for clause in split_clauses(text)
+        if not any(quote and (quote in clause or clause.strip() in quote) for quote in quotes)
     )
 
 
-def _is_over(fact: Record, now: datetime, as_of: AsOf | None) -> bool:
+def is_over(fact: Record, rules: FactGroupingRules) -> bool:
     """True if a fact is superseded, or ended by another.
 
     At a past time: if it had ended and that was known.
     """
+    as_of = rules.as_of
     # Active with an end to come: what replaces it holds from a later day on.
     is_ending = (
         fact.status is Status.ACTIVE and bool(fact.superseded_by) and fact.valid_to is not None
     )
     if is_ending and as_of is None:
-        as_of = AsOf(valid=now)
+        as_of = AsOf(valid=rules.now)
     is_superseded = fact.status is Status.SUPERSEDED
     if as_of is None or not (is_superseded or is_ending):
         return is_superseded

@@ -276,8 +276,27 @@ def _dated_line(hit: Hit, query_terms: frozenset[str], characters: int) -> str:
 def _said_text(hit: Hit, query_terms: frozenset[str], characters: int) -> str:
     record = hit.record
     speaker = escape(record.speaker or record.role)
-    text = escape(cut_sentences(record.search_text, query_terms, characters))
+    text = _annotated_text(hit, query_terms, characters)
     return f"{speaker + ': ' if speaker else ''}{text}{_begun_note(record)}{_ended_note(hit)}"
+
+
+def _annotated_text(hit: Hit, query_terms: frozenset[str], characters: int) -> str:
+    """Cut and escape the text of a hit; beside each clause that is over stand the words that say so."""
+    text = escape(cut_sentences(hit.record.search_text, query_terms, characters))
+    if hit.status is Status.SUPERSEDED:
+        return text
+    for mark in hit.ended_clauses:
+        clause = escape(mark.clause)
+        if clause in text:
+            text = text.replace(clause, f"{clause} [{_tell_end(mark)}]", 1)
+    return text
+
+
+def _tell_end(mark: OutdatedMark) -> str:
+    if not mark.closed:
+        return f"may be outdated, {escape(mark.tell())}"
+    words = f': "{escape(mark.words)}"' if mark.words else ""
+    return f"over since {mark.said_at.day} {mark.said_at:%B %Y}{words}"
 
 
 def _role_line(hit: Hit, query_terms: frozenset[str], characters: int) -> str:
@@ -289,8 +308,7 @@ def _role_line(hit: Hit, query_terms: frozenset[str], characters: int) -> str:
     role = hit.record.role or hit.record.kind
     if hit.record.layer is not Layer.EPISODIC and role in _MEMORY_ROLES:
         role = "memory"
-    text = escape(cut_sentences(hit.record.search_text, query_terms, characters))
-    return f"[{role}] {text}{_ended_note(hit)}"
+    return f"[{role}] {_annotated_text(hit, query_terms, characters)}{_ended_note(hit)}"
 
 
 def _triple_lines(hit: Hit, *, with_ended: bool) -> list[str]:
@@ -333,7 +351,9 @@ def _begun_note(record: Record) -> str:
 def _ended_note(hit: Hit) -> str:
     mark = hit.outdated
     is_over = hit.status is Status.SUPERSEDED
-    if mark is not None and mark.closed:
+    if mark is not None and mark.clause and not is_over:
+        return ""
+    if mark is not None and mark.closed and not mark.clause:
         return f" (no longer so, {escape(mark.tell())})"
     if mark is not None and not is_over and is_doubtful(mark):
         return f" (may be outdated, {escape(mark.tell())})"

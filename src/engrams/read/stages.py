@@ -20,6 +20,7 @@ from engrams.read.candidate_pools import add_skills
 from engrams.read.corrected_words import mask_corrected, matches_only_masked
 from engrams.read.cues.cue_scores import list_short_spans, raise_spoken_date
 from engrams.read.decay import apply_confidence_decay, apply_decay, changes_by_belief
+from engrams.read.ended_clauses import mark_ended_clauses
 from engrams.read.excerpts import cut_excerpt
 from engrams.read.fact_joining import (
     FactGroupingRules,
@@ -360,7 +361,12 @@ def join_facts(search: Search) -> None:
 def mark_outdated(search: Search) -> None:
     """Mark hits that a later statement ends, or may end."""
     later = search.links.find_later([hit.record.id for hit in search.hits])
-    search.hits = succession.mark_outdated(search.hits, later, search.records, search.request)
+    hits = succession.mark_outdated(search.hits, later, search.records, search.request)
+    owner = search.request.scope.owner
+    rules = FactGroupingRules(search.request.now, search.request.as_of)
+    search.hits = mark_ended_clauses(
+        hits, search.request, rules, lambda ids: search.deps.records.get(owner, ids)
+    )
 
 
 def rerank(search: Search) -> None:
@@ -403,7 +409,9 @@ def put_current_first(search: Search) -> None:
     if search.prepared.cues.wants_past:
         return
     answers = [record_id for record_id, fit in search.prepared.answering.items() if fit >= 1]
-    search.hits = succession.put_current_first(search.hits, answers)
+    search.hits = succession.put_current_first(
+        search.hits, answers, frozenset(search.prepared.terms)
+    )
 
 
 def drop_repeats(search: Search) -> None:

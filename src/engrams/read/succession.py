@@ -94,10 +94,15 @@ def _make_mark(earlier: Record, later: Record, edge: Edge) -> OutdatedMark:
     )
 
 
-def put_current_first(hits: Sequence[Hit], answers: Collection[str] = ()) -> tuple[Hit, ...]:
+def put_current_first(
+    hits: Sequence[Hit],
+    answers: Collection[str] = (),
+    query_terms: frozenset[str] = frozenset(),
+) -> tuple[Hit, ...]:
     """Move superseding memories above those that they superseded.
 
-    Each gets at least their score. One that only may outdate another must be among the best ten or
+    A message of which a clause ended gives way unless the query's words are about the rest. Each
+    gets at least their score. One that only may outdate another must be among the best ten or
     follow one that is not; the less probable it is, the nearer must the scores be. ``answers``:
     ids of the current statements of the kind asked for. One of them also moves above a message
     that says more than what it superseded, and so is not over itself.
@@ -106,7 +111,7 @@ def put_current_first(hits: Sequence[Hit], answers: Collection[str] = ()) -> tup
     present = {record.id: record for hit in hits for record in (hit.record, *hit.facts)}
     successors = {
         hit.record.id: _list_successors(hit)
-        if _gives_way(hit)
+        if _gives_way(hit, query_terms)
         else _list_answers(hit, present, answers)
         for hit in hits
     }
@@ -140,8 +145,19 @@ def _raise_to(winner: Hit, score: float) -> Hit:
     return replace(winner, score=score, parts={**winner.parts, "current": raised})
 
 
-def _gives_way(hit: Hit) -> bool:
-    return hit.status is Status.SUPERSEDED or hit.outdated is not None
+def _gives_way(hit: Hit, query_terms: frozenset[str]) -> bool:
+    if hit.status is Status.SUPERSEDED:
+        return True
+    if hit.outdated is None:
+        return False
+    clauses = [mark.clause for mark in hit.ended_clauses]
+    if not clauses or not query_terms:
+        return True
+    rest = hit.record.text
+    for clause in clauses:
+        rest = rest.replace(clause, " ")
+    is_about_rest = not query_terms.isdisjoint(terms(rest))
+    return not is_about_rest or not query_terms.isdisjoint(terms(" ".join(clauses)))
 
 
 def _list_successors(hit: Hit) -> set[str]:

@@ -15,10 +15,11 @@ from operator import or_
 from typing import TYPE_CHECKING
 
 from engrams.frozen_data import dataclass
+from engrams.text.clause_kinds import may_end, may_tell_change
+from engrams.text.clause_split import split_clauses
 from engrams.text.normalize import fold
 from engrams.text.terms import is_unspaced, terms
 from engrams.text.text_caches import text_cache
-from engrams.write.change_detection.clause_kinds import may_end, may_tell_change
 from engrams.write.change_detection.cue_words import LONGEST, NAMES, count_cues
 
 if TYPE_CHECKING:
@@ -31,10 +32,6 @@ if TYPE_CHECKING:
 
     Embed = Callable[[list[str]], Floats]
 
-_CLAUSE = re.compile(
-    r"(?<=[.!?;…])(?<!\b[DMS][rst]\.)(?<!\bMrs\.)(?<!\bSra\.)(?<!\bDra\.)(?<!\bNr\.)(?<!\bProf\.)\s+|\n+|(?<=[。"
-    r"！？；])|(?<!\s)\s+[–—-]\s+|,\s+(?=(?:and|but|so|und|aber|y|pero|et|mais)\b)"
-)
 _NUMBER = re.compile(r"\d+(?:[.:,]\d+)*")
 _NAME = re.compile(r"(?<![.!?…:]\s)(?<!^)(?<!\w)[A-ZÄÖÜÉÁÍÓÚÑÇ][\w'’-]+")
 _QUOTE = re.compile(r"[\"“”„«»「『]([^\"“”„«»」』]+)[\"“”»«」』]")
@@ -66,6 +63,10 @@ PEOPLE = re.compile(
     r"|(?:我|我的|我们)(?P<han>哥|姐|弟|妹|妈|爸|朋友|同事|老公|老婆|儿子|女儿|邻居)|(?P<kana>妹|姉|兄|弟|母|父|夫|妻|友達|同僚|息子|娘)[はがのも]"
 )
 _MOST_CLAUSES = 6
+_LOWERED = 3.0
+"""More than the span of cosines, by which a clause that cannot end is put behind the others."""
+_SOON = 60
+"""Minutes within which a message may set right what was just said; a longer time tells nothing."""
 _FEW_WORDS = 3
 # Beside a unit vector: so that a cue counts about as much as a few columns.
 _MOST_CUES = 2
@@ -203,16 +204,10 @@ def read_messages(
 ) -> list[MessageFeatures]:
     """Read clauses, cues, names and vectors of messages (text, speaker, time).
 
-    Blocks of code say nothing about anybody.
+    Blocks of code say nothing about anybody, nor do greetings, thanks, opinions and questions.
     """
-    texts = [
-        (_strip_code(text[: 2 * LONGEST]).strip() or text)[:LONGEST] for text, _, _ in messages
-    ]
-    clause_lists = [
-        [clause for clause in _CLAUSE.split(text) if clause and clause.strip()][:_MOST_CLAUSES]
-        or [text]
-        for text in texts
-    ]
+    clause_lists = [_choose_clauses(text) for text, _, _ in messages]
+    texts = [clauses[0] if len(clauses) == 1 else "\n".join(clauses) for clauses in clause_lists]
     # A message of one clause is embedded once.
     parts = [
         part for text, clauses in zip(texts, clause_lists, strict=True) for part in (text, *clauses)
@@ -226,6 +221,17 @@ def read_messages(
         features.append(_read_message(text, clauses, speaker, at, rows[start:end]))
         start = end
     return features
+
+
+def _choose_clauses(text: str) -> list[str]:
+    """Return the clauses of a message that tell something; if none does, the message.
+
+    Greetings, thanks, opinions and questions would only make two messages look alike.
+    """
+    text = (_strip_code(text[: 2 * LONGEST]).strip() or text)[:LONGEST]
+    clauses = [clause.strip() for clause in split_clauses(text)]
+    telling = [clause for clause in clauses if may_tell_change(clause) or may_end(clause)]
+    return telling[:_MOST_CLAUSES] or [text]
 
 
 def _strip_code(text: str) -> str:
@@ -389,9 +395,14 @@ def _compare(
     ``clause_weights``: by identity of the clause, filled on the way.
     """
     whole, *cosines = (old.rows @ new.rows.T).tolist()
-    best = [max(row[1:]) for row in cosines]
-    highest = max(best)
-    old_index = best.index(highest)
+    # A clause that cannot end is compared only where there is no other.
+    can_end = [clause.may_end for clause in old.clauses]
+    best = [
+        max(row[1:]) - (0 if possible or not any(can_end) else _LOWERED)
+        for row, possible in zip(cosines, can_end, strict=True)
+    ]
+    old_index = best.index(max(best))
+    highest = max(cosines[old_index][1:])
     new_index = cosines[old_index].index(highest, 1) - 1
     old_clause = old.clauses[old_index]
     new_clause = new.clauses[new_index]
@@ -413,10 +424,10 @@ def _compare(
             max(row[0] for row in cosines),
             *_overlap(old.whole, new.whole, rarity, clause_weights),
             *_overlap(old_clause, new_clause, rarity, clause_weights),
-            math.log1p(minutes),
+            math.log1p(min(minutes, _SOON)),
             minutes < 3,
-            minutes < 60,
-            minutes > 60 * 24 * 7,
+            minutes < _SOON,
+            any(can_end),
             old.speaker == new.speaker,
             bool(fresh_names),
             bool(shared_names),

@@ -1,0 +1,88 @@
+"""Clauses of messages that ended while the rest of their message holds: ``mark_ended_clauses``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+
+from engrams.core import Evidence, Hit, Kind, OutdatedMark, Record, Status
+from engrams.read.corrected_words import mask_corrected
+from engrams.read.fact_joining import SHOWN_STATUSES, FactGroupingRules, is_over
+from engrams.read.request import ReadRequest, sees_scope
+
+
+def mark_ended_clauses(
+    hits: Sequence[Hit],
+    request: ReadRequest,
+    rules: FactGroupingRules,
+    fetch: Callable[[list[str]], Sequence[Record]],
+) -> tuple[Hit, ...]:
+    """Mark the clauses of messages that are over, or may be.
+
+    They are those of the facts that ended, and of the mark that a hit has. ``fetch`` gets records
+    by id: what took the place of the facts, where the request sees it.
+    """
+    ended = {hit.record.id: _find_ended_facts(hit, rules) for hit in hits}
+    successor_ids = {
+        fact.superseded_by for facts in ended.values() for fact, _ in facts if fact.superseded_by
+    }
+    successors: dict[str, Record] = {}
+    if successor_ids:
+        successors = {
+            record.id: mask_corrected(record)
+            for record in fetch(sorted(successor_ids))
+            if record.status in SHOWN_STATUSES and sees_scope(request.scope, record.scope)
+        }
+    return tuple(_mark_clauses(hit, ended[hit.record.id], successors) for hit in hits)
+
+
+def _find_ended_facts(hit: Hit, rules: FactGroupingRules) -> list[tuple[Record, Evidence]]:
+    """Find the facts of a message that ended, each with its words in the message.
+
+    None where the message is over as a whole, or the words are all that it says.
+    """
+    if hit.status is Status.SUPERSEDED or not hit.facts:
+        return []
+    text = hit.record.text
+    return [
+        (fact, quote)
+        for fact in hit.facts
+        if fact.kind is not Kind.EPISODE and fact.valid_to is not None and is_over(fact, rules)
+        for quote in fact.evidence
+        if quote.source == hit.record.id
+        and quote.quote in text
+        and len(quote.quote) < len(text.strip())
+    ]
+
+
+def _mark_clauses(
+    hit: Hit, ended_facts: Sequence[tuple[Record, Evidence]], successors: Mapping[str, Record]
+) -> Hit:
+    marks: dict[str, OutdatedMark] = {}
+    for fact, quote in ended_facts:
+        successor = successors.get(fact.superseded_by)
+        said_at = successor.recorded_at if successor else fact.valid_to
+        if said_at is not None:
+            marks[quote.quote] = OutdatedMark(
+                by=successor.id if successor else "",
+                said_at=said_at,
+                probability=1.0,
+                closed=True,
+                words=_read_words(successor) if successor else "",
+                clause=quote.quote,
+            )
+    own_mark = hit.outdated
+    if own_mark is not None and own_mark.clause:
+        is_told = any(clause in own_mark.clause or own_mark.clause in clause for clause in marks)
+        if not is_told:
+            marks[own_mark.clause] = own_mark
+    if not marks:
+        return hit
+    clauses = tuple(marks.values())
+    return replace(hit, ended_clauses=clauses, outdated=own_mark or clauses[0])
+
+
+def _read_words(successor: Record) -> str:
+    """Read the words by which a statement was told; of a message its text."""
+    words = next((item.quote for item in successor.evidence if item.quote), successor.text)
+    return " ".join(words.split())

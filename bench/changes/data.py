@@ -32,6 +32,8 @@ FILES = (
     "relations",
     "calendar",
     "figures",
+    "voices",
+    "letters",
     "truths",
     "truths_more",
 )

@@ -100,7 +100,7 @@ class OutdatedMark:
     probability: float
     """0..1, that it ends the earlier one."""
     closed: bool
-    """True: it is certain enough, and superseded the earlier one."""
+    """True: it is certain enough, and superseded the earlier one, or its clause."""
     words: str = ""
     """The words of the later statement that end it."""
     clause: str = ""

@@ -76,19 +76,14 @@ def _make_mark(earlier: Record, later: Record, edge: Edge) -> OutdatedMark:
     words = next((read_span(later.text, entry.get("words")) for entry in entries), "")
     if not words:
         words = cut_sentences(later.search_text, frozenset(terms(earlier.text)), _WORDS_CHARACTERS)
-    clause = next(
-        (
-            read_span(earlier.text, entry.get("clause"))
-            for entry in entries
-            if entry["id"] == earlier.id
-        ),
-        "",
-    )
+    own_entry = next((entry for entry in entries if entry["id"] == earlier.id), {})
+    clause = read_span(earlier.text, own_entry.get("clause"))
+    is_over = edge.type is EdgeType.SUPERSEDES
     return OutdatedMark(
         by=later.id,
         said_at=later.recorded_at,
         probability=edge.weight,
-        closed=edge.type is EdgeType.SUPERSEDES,
+        closed=is_over or (bool(clause) and own_entry.get("over") is True),
         words=" ".join(words.split()),
         clause=clause,
     )

@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
@@ -43,6 +44,11 @@ _SPARE = 4
 _SEARCH_WIDTH = 40
 _MAX_FACTS = 50
 """Facts of one message that are looked at."""
+_SENTENCE = re.compile(r"[^.!?。！？\n]+[.!?。！？]*")
+_LONGEST_REASON = 200
+"""Characters of the longest sentence that is told as the reason of a mark."""
+_PROBABLE = 0.5
+"""Probability from which the fact of a clause ends, or may end, with its clause."""
 _LONG_BEFORE = timedelta(days=731)
 """Age from which an event ends nothing that was said after it: a change may be told months later.
 """
@@ -169,13 +175,14 @@ class ChangeDetector:
         reason = f"a later statement ends it, probability {change.probability:.2f}"
         is_certain = change.probability >= self._settings.close_at
         ended_facts = self._find_ended_facts(record, change, open_facts)
-        closes_fact = is_certain and len(ended_facts) == 1
+        ended_quotes = {_find_quote(fact, change.earlier) for fact in ended_facts}
+        closes_fact = is_certain and len(ended_quotes) == 1
         for fact in ended_facts:
             if closes_fact:
                 changes.end_by_turn(fact, record, reason)
             else:
                 changes.link(record.id, fact.id, EdgeType.MAY_OUTDATE, change.probability)
-        has_no_other_fact = not open_facts or (closes_fact and len(open_facts) == 1)
+        has_no_other_fact = not open_facts or (closes_fact and len(open_facts) == len(ended_facts))
         closes_statement = is_certain and not change.is_partial and has_no_other_fact
         changes.link(
             record.id,
@@ -183,23 +190,27 @@ class ChangeDetector:
             EdgeType.SUPERSEDES if closes_statement else EdgeType.MAY_OUTDATE,
             change.probability,
         )
-        changes.note_ending(record, _describe_ending(record, change))
+        changes.note_ending(record, _describe_ending(record, change, is_over=is_certain))
 
     def _find_ended_facts(
         self, record: Record, change: DetectedChange, open_facts: Sequence[Record]
     ) -> list[Record]:
         """Find the facts in the words that end; none if unclear.
 
-        They stand in the clause that ends. If that says much more, or several things, the words of
-        each are judged beside the rest of it: the likeliest are meant, and those half as likely.
+        They stand in the clause that ends, or the clause in their words. If that says much more, or
+        several things, the words of each are judged beside the rest of it: the likeliest are meant,
+        and those half as likely. The only fact of a clause that ends more probably than not ends
+        with it.
         """
         clause_terms = set(terms(change.clause))
         quotes = {fact.id: _find_quote(fact, change.earlier) for fact in open_facts}
         inside = [
             quote
             for quote in dict.fromkeys(quotes.values())
-            if quote and set(terms(quote)) <= clause_terms
+            if quote and _says_the_same(set(terms(quote)), clause_terms)
         ]
+        if len(inside) == 1 and change.probability >= _PROBABLE:
+            return [fact for fact in open_facts if quotes[fact.id] in inside]
         remainder = _remove_quotes(change.clause, inside)
         if len(inside) > 1 or 2 * len(terms(remainder)) > len(clause_terms):
             likely_quotes = self._find_likely(record, change.earlier, (*inside, remainder))
@@ -348,15 +359,27 @@ def _is_within_scope(earlier: Scope, scope: Scope) -> bool:
     return durable_scope(earlier) in durable_scope(scope).chain()
 
 
-def _describe_ending(record: Record, change: DetectedChange) -> dict[str, Json]:
+def _describe_ending(record: Record, change: DetectedChange, *, is_over: bool) -> dict[str, Json]:
     """Describe for the reader which words end which; see ``OUTDATES``."""
     ending: dict[str, Json] = {
         "id": change.earlier.id,
-        "words": find_span(record.text, change.news),
+        "words": find_span(record.text, _find_sentence(record.text, change.news)),
     }
     if change.is_partial and (span := find_span(change.earlier.text, change.clause)):
-        ending["clause"] = span
+        ending |= {"clause": span, "over": is_over}
     return ending
+
+
+def _find_sentence(text: str, clause: str) -> str:
+    """Find the sentence of a clause, which tells more of its reason; of a long one the clause."""
+    sentence = next((part for part in _SENTENCE.findall(text) if clause in part), clause).strip()
+    return sentence if len(sentence) <= _LONGEST_REASON else clause
+
+
+def _says_the_same(quote_terms: set[str], clause_terms: set[str]) -> bool:
+    """True if a fact's words stand in a clause, or most of the clause in the fact's words."""
+    shared = quote_terms & clause_terms
+    return bool(shared) and (quote_terms <= clause_terms or 2 * len(shared) > len(clause_terms))
 
 
 def _find_quote(fact: Record, source: Record) -> str:

@@ -6,7 +6,6 @@ import json
 from pathlib import Path
 
 import pytest
-
 from bench.truth.__main__ import answer_case, judge, main
 
 CASE = {

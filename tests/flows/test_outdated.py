@@ -514,6 +514,24 @@ def test_a_clause_ends_and_not_its_message(home: Path) -> None:
         assert told in memory.context("Where do I live?", scope=ME).text
 
 
+def test_every_door_shows_the_ended_clause(
+    home: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The API lists the clause with its successor's words; the command writes them beside it."""
+    with engrams.open(home=home, jobs__workers=0, user="alice") as memory:
+        say(memory, "I'm vegetarian and I live in Paris.", "I moved to Berlin.", days=60)
+        with TestClient(create_app(memory, memory.settings), base_url="http://localhost") as client:
+            hits = client.post("/v1/search", json={"query": "Am I vegetarian?"}).json()["hits"]
+    (clause,) = hits[0]["ended_clauses"]
+    assert (clause["clause"], clause["words"]) == ("I live in Paris", "I moved to Berlin")
+    assert clause["closed"] and hits[0]["status"] == "active"
+    monkeypatch.setenv("ENGRAMS_HOME", str(home))
+    monkeypatch.setenv("ENGRAMS_USER", "alice")
+    assert main(["search", "Am I vegetarian?"]) == 0
+    told = 'I live in Paris [over since 7 March 2025: "I moved to Berlin"].'
+    assert told in capsys.readouterr().out
+
+
 def test_a_clause_that_may_be_over_is_marked_in_its_place(home: Path) -> None:
     """A doubt stands beside the clause that it is about, not after the whole message."""
     old = "The office is on the fourth floor. My landlord is Mr Okafor."

@@ -108,7 +108,18 @@ class OutdatedMark:
 
     def tell(self) -> str:
         """Tell when the later statement was said, and its words."""
-        return f'said on {self.said_at.day} {self.said_at:%B %Y}: "{self.words}"'
+        return f'said on {self._day}: "{self.words}"'
+
+    def tell_end(self) -> str:
+        """Tell since when it is over, or that it may be, and by which words."""
+        if not self.closed:
+            return f"may be outdated, {self.tell()}"
+        words = f': "{self.words}"' if self.words else ""
+        return f"over since {self._day}{words}"
+
+    @property
+    def _day(self) -> str:
+        return f"{self.said_at.day} {self.said_at:%B %Y}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,6 +148,14 @@ class Hit:
     """0..1, calibrated: that it helps with the query. None: it was not judged."""
     helps: bool = True
     """False: it is among the nearest, but no context would show it."""
+
+    def annotate(self, text: str) -> str:
+        """Write beside each ended clause in the record's text, or in a part of it, what ended it."""
+        if self.status is Status.SUPERSEDED:
+            return text
+        for mark in self.ended_clauses:
+            text = text.replace(mark.clause, f"{mark.clause} [{mark.tell_end()}]", 1)
+        return text
 
 
 @dataclass(frozen=True, slots=True)

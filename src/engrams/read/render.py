@@ -282,21 +282,7 @@ def _said_text(hit: Hit, query_terms: frozenset[str], characters: int) -> str:
 
 def _annotated_text(hit: Hit, query_terms: frozenset[str], characters: int) -> str:
     """Cut and escape the text of a hit; beside each clause that is over stand the words that say so."""
-    text = escape(cut_sentences(hit.record.search_text, query_terms, characters))
-    if hit.status is Status.SUPERSEDED:
-        return text
-    for mark in hit.ended_clauses:
-        clause = escape(mark.clause)
-        if clause in text:
-            text = text.replace(clause, f"{clause} [{_tell_end(mark)}]", 1)
-    return text
-
-
-def _tell_end(mark: OutdatedMark) -> str:
-    if not mark.closed:
-        return f"may be outdated, {escape(mark.tell())}"
-    words = f': "{escape(mark.words)}"' if mark.words else ""
-    return f"over since {mark.said_at.day} {mark.said_at:%B %Y}{words}"
+    return escape(hit.annotate(cut_sentences(hit.record.search_text, query_terms, characters)))
 
 
 def _role_line(hit: Hit, query_terms: frozenset[str], characters: int) -> str:

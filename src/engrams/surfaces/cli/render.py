@@ -42,6 +42,7 @@ def hit_to_dict(hit: Hit) -> dict[str, Any]:
         "kind": record.kind,
         "status": hit.status,
         "outdated": mark_to_dict(hit.outdated),
+        "ended_clauses": [mark_to_dict(mark) for mark in hit.ended_clauses],
         "score": round(float(hit.score), 6),
         "probability": hit.probability,
         "helps": hit.helps,
@@ -124,14 +125,14 @@ def print_hit(rank: int, hit: Hit) -> None:
         speaker_name(record),
         "" if hit.status == "active" else str(hit.status),
     ]
-    if hit.outdated is not None and not hit.outdated.closed:
+    if hit.outdated is not None and not hit.outdated.closed and not hit.ended_clauses:
         about.append(f"may be outdated, {hit.outdated.tell()}, see {hit.outdated.by}")
     head = (
         f"{rank:>2}. {paint(f'{hit.score:.2f}', 'green')}  {paint(record.id, 'dim')} "
         f" {clean('  '.join(part for part in about if part))}"
     )
     say(head.rstrip())
-    for line in clean(form_statement(record).brief).splitlines() or [""]:
+    for line in clean(hit.annotate(form_statement(record).brief)).splitlines() or [""]:
         say(f"    {line}")
     if record.caption:
         say(f"    {paint(f'[{clean(record.caption)}]', 'dim')}")

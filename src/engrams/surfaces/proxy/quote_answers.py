@@ -137,7 +137,7 @@ def quote_hits(chat_request: ParsedProxyRequest, hits: Sequence[Hit]) -> str:
 
 def _format_quote(hit: Hit) -> str:
     record = hit.record
-    text = " ".join(record.text.split())
+    text = " ".join(hit.annotate(record.text).split())
     if len(text) > _QUOTE_CHARS:
         text = text[: _QUOTE_CHARS - 1].rstrip() + "…"
     day = (record.valid_from or record.recorded_at).strftime("%Y-%m-%d")
@@ -146,7 +146,7 @@ def _format_quote(hit: Hit) -> str:
         speaker = _ROLE_NAMES.get(record.role, record.role)
     if hit.status.value == "superseded":
         mark = " (outdated)"
-    elif hit.outdated:
+    elif hit.outdated and not hit.ended_clauses:
         mark = f" (may be outdated, {hit.outdated.tell()})"
     else:
         mark = ""

@@ -150,16 +150,13 @@ class HitResponse(BaseModel):
     parts: dict[str, float]
     facts: list[MemoryResponse]
     outdated: OutdatedMarkResponse | None = None
-<<<<<<< HEAD
     probability: float | None = Field(
         None, description="0 to 1: that it helps with the query. Null: it was not judged."
     )
     helps: bool = Field(True, description="False: it is near, but no context would show it.")
-=======
     ended_clauses: list[OutdatedMarkResponse] = Field(
         [], description="Clauses that are over, or may be, while the rest of the memory holds."
     )
->>>>>>> fb42f9e6 (A clause ends, not its message: what ended it stands beside it in contexts, the command and the API)
 
 
 class SearchResponse(BaseModel):
@@ -361,12 +358,9 @@ def to_hit(hit: Hit) -> HitResponse:
         parts=_round_parts(hit.parts),
         facts=facts,
         outdated=_to_outdated(hit.outdated) if hit.outdated else None,
-<<<<<<< HEAD
         probability=hit.probability,
         helps=hit.helps,
-=======
         ended_clauses=[_to_outdated(mark) for mark in hit.ended_clauses],
->>>>>>> fb42f9e6 (A clause ends, not its message: what ended it stands beside it in contexts, the command and the API)
     )
 
 
@@ -381,33 +375,12 @@ def _to_outdated(mark: OutdatedMark) -> OutdatedMarkResponse:
     )
 
 
-<<<<<<< HEAD
 def to_search(result: SearchResult) -> SearchResponse:
     return SearchResponse(
         hits=[to_hit(hit) for hit in result.hits],
         abstain=result.abstain,
         notes=list(result.notes),
     )
-=======
-def write_search(result: SearchResult) -> bytes:
-    """Write a SearchResponse as JSON.
-
-    Straight from the records: a model of each hit takes longer than its JSON.
-    """
-    hits = [
-        {
-            "memory": _to_fields(hit.record),
-            "score": _round(hit.score),
-            "status": str(hit.status),
-            "parts": _round_parts(hit.parts),
-            "facts": [_to_fields(fact) for fact in hit.facts],
-            "outdated": _to_outdated(hit.outdated) if hit.outdated else None,
-            "ended_clauses": [_to_outdated(mark) for mark in hit.ended_clauses],
-        }
-        for hit in result.hits
-    ]
-    return to_bytes({"hits": hits, "abstain": result.abstain, "notes": result.notes})
->>>>>>> fb42f9e6 (A clause ends, not its message: what ended it stands beside it in contexts, the command and the API)
 
 
 def to_explanation(result: SearchResult) -> ExplainResponse:

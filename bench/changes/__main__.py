@@ -80,8 +80,8 @@ def _judge(case: Case, hits: tuple[Hit, ...], kept: bool) -> ScenarioResult:
         and not (hits and hits[0] in open_)
         and kept
     )
-    marked = sum(hit.outdated is not None for hit in open_)
-    doubted = any(hit.outdated is not None for hit in hits)
+    marked = sum(hit.outdated is not None and hit.outdated.is_told for hit in open_)
+    doubted = any(hit.outdated is not None and hit.outdated.is_told for hit in hits)
     return ScenarioResult(
         good, marked == len(open_), len(over) - len(open_), marked, len(over), doubted
     )

@@ -16,7 +16,6 @@ import engrams
 from bench.changes.__main__ import SCOPE, interval
 from bench.changes.data import Case, read_plain_cases
 from engrams.core import Hit, Status, Turn
-from engrams.read.render import is_doubtful
 
 
 def find_told(case: Case) -> set[int]:
@@ -34,7 +33,7 @@ def find_told(case: Case) -> set[int]:
         return {
             at
             for at, hit in found
-            if hit.status is not Status.ACTIVE or (hit.outdated and is_doubtful(hit.outdated))
+            if hit.status is not Status.ACTIVE or (hit.outdated and hit.outdated.is_told)
         }
 
 

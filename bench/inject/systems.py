@@ -16,7 +16,6 @@ from bench.quality.data import Item
 from bench.quality.systems import Bm25System, RrfSystem, System, make_embedder
 from engrams.core import Context, Hit, Record, Status, Turn
 from engrams.errors import EngramsError
-from engrams.read.render import is_doubtful
 
 DOORS = ("nearest", "search", "context", "deliver", "hook")
 """nearest: every hit of a search. search: those of which it says that they help. context: what
@@ -148,7 +147,7 @@ class EngramsWorld:
             characters = min(characters, _ANSWER_CHARACTERS)
         is_marked = hit.status is not Status.ACTIVE
         if hit.outdated is not None:
-            is_marked = is_marked or is_doubtful(hit.outdated)
+            is_marked = is_marked or hit.outdated.is_told
         return ShownItem(self.find_sources(hit.record), characters, is_marked)
 
     def find_sources(self, record: Record) -> frozenset[str]:

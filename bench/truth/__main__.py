@@ -141,7 +141,9 @@ def _is_outdated_unsaid(hit: Hit, stale: Sequence[str], *, is_strict: bool) -> b
 
 def _list_marks(hit: Hit) -> list[OutdatedMark]:
     marks = list(hit.ended_clauses)
-    return [*marks, hit.outdated] if hit.outdated is not None else marks
+    if hit.outdated is not None and hit.outdated.is_told:
+        marks.append(hit.outdated)
+    return marks
 
 
 def _covers(mark: OutdatedMark, texts: Sequence[str]) -> bool:
@@ -166,7 +168,7 @@ def _is_wrongly_marked(hit: Hit, case: Case) -> bool:
         return False
     is_stale = holds_any(hit.record.text, case["stale"])
     if not is_stale:
-        return hit.outdated is not None or hit.status is Status.SUPERSEDED
+        return bool(_list_marks(hit)) or hit.status is Status.SUPERSEDED
     return any(mark.clause and not _covers(mark, case["stale"]) for mark in _list_marks(hit))
 
 

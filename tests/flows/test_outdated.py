@@ -245,15 +245,13 @@ def test_doubt_falls_on_what_the_later_statement_is_about(
 
 
 def test_marked_message_is_shown_where_no_fact_shows_the_mark(home: Path) -> None:
-    """A context tells the doubt with the message itself, where the profile lists its facts without
-    one.
-    """
-    old = "I work at Acme and I live in Paris."
-    new = "so, everything changed: new country, new job"
-    with engrams.open(home=home, jobs__workers=0, write__changes__mark_at=0.6) as memory:
+    """A context tells the doubt beside the words of the message, where no fact was learned."""
+    old = "My landlord is Mr Okafor."
+    new = "Mr Okafor is gone, the landlord is Ms Brandt now."
+    settings: dict[str, Any] = {"write__extract": "off", "write__changes__close_at": 1}
+    with engrams.open(home=home, jobs__workers=0, **settings) as memory:
         say(memory, old, new, days=60)
-        shown = memory.context(old, scope=ME)
-    assert "may be outdated" not in shown.prefix
+        shown = memory.context("Who is my landlord?", scope=ME)
     assert f'{old} (may be outdated, said on 7 March 2025: "{new}")' in shown.text
 
 

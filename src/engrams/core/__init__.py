@@ -49,6 +49,7 @@ from engrams.core.records import (
     content_hash,
 )
 from engrams.core.results import (
+    MARK_TOLD_AT,
     Context,
     DerivedMemory,
     Hit,
@@ -82,6 +83,7 @@ __all__ = [
     "EVICTED",
     "IMPORTED",
     "LAYER_OF",
+    "MARK_TOLD_AT",
     "MERGED",
     "MESSAGE_KINDS",
     "NOTHING_STATED",

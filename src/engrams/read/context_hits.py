@@ -10,7 +10,7 @@ from engrams.core import UNSEARCHED, Hit, Kind, Record, SearchResult, Status
 from engrams.ports import Condition, RecordQuery, Where
 from engrams.read.corrected_words import mask_corrected
 from engrams.read.dependencies import ReadDeps
-from engrams.read.render import DOUBTED, DOUBTED_BY, is_doubtful
+from engrams.read.render import DOUBTED, DOUBTED_BY
 from engrams.read.request import ReadRequest
 from engrams.text.acknowledgements import is_acknowledgement, is_answer
 from engrams.text.terms import terms
@@ -168,7 +168,7 @@ def drop_shown(
     doubted_sources = {
         quote.source for fact in profile if DOUBTED in fact.meta for quote in fact.evidence
     }
-    outdated = {hit.record.id for hit in hits if hit.outdated and is_doubtful(hit.outdated)}
+    outdated = {hit.record.id for hit in hits if hit.outdated and hit.outdated.is_told}
     profile_terms: dict[str, set[str]] = {}
     for fact in profile:
         for quote in fact.evidence:
@@ -204,7 +204,7 @@ def add_later_messages(
     doubts = [
         hit.outdated.by
         for hit in hits
-        if hit.outdated and not hit.outdated.closed and is_doubtful(hit.outdated)
+        if hit.outdated and not hit.outdated.closed and hit.outdated.is_told
     ]
     doubts += [record.meta[DOUBTED_BY] for record in profile if DOUBTED_BY in record.meta]
     present = {hit.record.id for hit in hits} | request.already_shown

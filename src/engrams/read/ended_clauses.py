@@ -8,6 +8,7 @@ from dataclasses import replace
 from engrams.core import Evidence, Hit, Kind, OutdatedMark, Record, Status
 from engrams.read.corrected_words import mask_corrected
 from engrams.read.fact_joining import SHOWN_STATUSES, FactGroupingRules, is_over
+from engrams.read.link_expansion import LinkCache
 from engrams.read.request import ReadRequest, sees_scope
 
 
@@ -34,6 +35,36 @@ def mark_ended_clauses(
             if record.status in SHOWN_STATUSES and sees_scope(request.scope, record.scope)
         }
     return tuple(_mark_clauses(hit, ended[hit.record.id], successors) for hit in hits)
+
+
+def drop_doubted_facts(hits: Sequence[Hit], links: LinkCache) -> tuple[Hit, ...]:
+    """Leave out the facts of marked messages that the same later statements may end.
+
+    The message says it with its mark; beside it such a fact would look as if it held.
+    """
+    fact_ids = [
+        fact.id
+        for hit in hits
+        if hit.outdated is not None and not hit.outdated.closed
+        for fact in hit.facts
+        if fact.status is Status.ACTIVE
+    ]
+    if not fact_ids:
+        return tuple(hits)
+    doubts = {
+        (fact_id, edge.source)
+        for fact_id, edges in links.find_later(fact_ids).items()
+        for edge in edges
+    }
+    return tuple(
+        replace(
+            hit,
+            facts=tuple(fact for fact in hit.facts if (fact.id, hit.outdated.by) not in doubts),
+        )
+        if hit.outdated is not None and doubts
+        else hit
+        for hit in hits
+    )
 
 
 def _find_ended_facts(hit: Hit, rules: FactGroupingRules) -> list[tuple[Record, Evidence]]:
@@ -72,7 +103,7 @@ def _mark_clauses(
                 clause=quote.quote,
             )
     own_mark = hit.outdated
-    if own_mark is not None and own_mark.clause:
+    if own_mark is not None and own_mark.clause and own_mark.is_told:
         is_told = any(clause in own_mark.clause or own_mark.clause in clause for clause in marks)
         if not is_told:
             marks[own_mark.clause] = own_mark

@@ -23,7 +23,6 @@ from engrams.read.render import (
     ProfileStatement,
     escape,
     frame_statements,
-    is_doubtful,
     profile_frame,
     profile_statement,
     profile_version,
@@ -134,7 +133,7 @@ def mark_doubtful(
 
 def _note_doubt(hit: Hit) -> Record:
     mark = hit.outdated
-    if mark is None or not is_doubtful(mark):
+    if mark is None or not mark.is_told:
         return hit.record
     doubt = {DOUBTED: escape(mark.tell()), DOUBTED_BY: mark.by}
     return replace(hit.record, meta={**hit.record.meta, **doubt})

@@ -20,7 +20,7 @@ from engrams.read.candidate_pools import add_skills
 from engrams.read.corrected_words import mask_corrected, matches_only_masked
 from engrams.read.cues.cue_scores import list_short_spans, raise_spoken_date
 from engrams.read.decay import apply_confidence_decay, apply_decay, changes_by_belief
-from engrams.read.ended_clauses import mark_ended_clauses
+from engrams.read.ended_clauses import drop_doubted_facts, mark_ended_clauses
 from engrams.read.excerpts import cut_excerpt
 from engrams.read.fact_joining import (
     FactGroupingRules,
@@ -364,6 +364,7 @@ def mark_outdated(search: Search) -> None:
     hits = succession.mark_outdated(search.hits, later, search.records, search.request)
     owner = search.request.scope.owner
     rules = FactGroupingRules(search.request.now, search.request.as_of)
+    hits = drop_doubted_facts(hits, search.links)
     search.hits = mark_ended_clauses(
         hits, search.request, rules, lambda ids: search.deps.records.get(owner, ids)
     )

@@ -69,6 +69,7 @@ def mark_to_dict(mark: OutdatedMark | None) -> dict[str, Any] | None:
         "said_at": mark.said_at,
         "probability": round(mark.probability, 3),
         "closed": mark.closed,
+        "told": mark.is_told,
         "words": mark.words,
         "clause": mark.clause,
     }
@@ -125,8 +126,9 @@ def print_hit(rank: int, hit: Hit) -> None:
         speaker_name(record),
         "" if hit.status == "active" else str(hit.status),
     ]
-    if hit.outdated is not None and not hit.outdated.closed and not hit.ended_clauses:
-        about.append(f"may be outdated, {hit.outdated.tell()}, see {hit.outdated.by}")
+    mark = hit.outdated
+    if mark is not None and mark.is_told and not mark.closed and not hit.ended_clauses:
+        about.append(f"may be outdated, {mark.tell()}, see {mark.by}")
     head = (
         f"{rank:>2}. {paint(f'{hit.score:.2f}', 'green')}  {paint(record.id, 'dim')} "
         f" {clean('  '.join(part for part in about if part))}"

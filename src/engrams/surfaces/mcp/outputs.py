@@ -246,8 +246,8 @@ def to_match(hit: Hit) -> SearchMatchOutput:
             DerivedFactOutput(fact.id, form_statement(fact).brief, str(fact.status))
             for fact in hit.facts
         ],
-        outdated=hit.outdated.by if hit.outdated else "",
-        outdated_words=hit.outdated.words if hit.outdated else "",
+        outdated=hit.outdated.by if hit.outdated and hit.outdated.is_told else "",
+        outdated_words=hit.outdated.words if hit.outdated and hit.outdated.is_told else "",
         probability=hit.probability,
         helps=hit.helps,
     )

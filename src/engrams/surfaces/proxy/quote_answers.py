@@ -146,7 +146,7 @@ def _format_quote(hit: Hit) -> str:
         speaker = _ROLE_NAMES.get(record.role, record.role)
     if hit.status.value == "superseded":
         mark = " (outdated)"
-    elif hit.outdated and not hit.ended_clauses:
+    elif hit.outdated and hit.outdated.is_told and not hit.ended_clauses:
         mark = f" (may be outdated, {hit.outdated.tell()})"
     else:
         mark = ""

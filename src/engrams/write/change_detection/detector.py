@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import Literal, TypeAlias
 
@@ -17,6 +17,8 @@ from engrams.extract.predicate_slots import SINGLE
 from engrams.extract.rules.story_marks import find_story
 from engrams.ports import CandidateSearchQuery, Embedder, RecordQuery, ScopeReach
 from engrams.ports.read_ahead import ReadAhead
+from engrams.text.clause_kinds import may_end
+from engrams.text.clause_split import split_clauses
 from engrams.text.terms import terms
 from engrams.text.text_spans import find_span
 from engrams.write.change_detection.message_judge import (
@@ -137,7 +139,7 @@ class ChangeDetector:
         new_facts = facts[record.id]
         if new_facts and all(is_denial(fact) or _was_over(fact, record) for fact in new_facts):
             return
-        for change in detected:
+        for change in (self._narrow_clause(record, change) for change in detected):
             earlier_facts = changes.add_stored(facts[change.earlier.id])
             open_facts = [fact for fact in earlier_facts if fact.status is Status.ACTIVE]
             if not self._may_end(record, change, new_facts, open_facts):
@@ -149,6 +151,25 @@ class ChangeDetector:
             if open_facts and is_ended_by_rule:
                 continue
             self._end_statement(record, change, changes, open_facts)
+
+    def _narrow_clause(self, record: Record, change: DetectedChange) -> DetectedChange:
+        """Find which of the things that a clause says the new statement ends.
+
+        A message that says something else besides ends in part.
+        """
+        clauses = [clause for clause in split_clauses(change.clause) if may_end(clause)]
+        is_partial = change.is_partial or len(clauses) > 1
+        if len(clauses) < 2:
+            return replace(change, is_partial=is_partial)
+        chances = self._judge_parts(record, change.earlier, clauses)
+        likely = [
+            clause
+            for clause, chance in zip(clauses, chances, strict=True)
+            if chance and 2 * chance >= max(chances)
+        ]
+        if len(likely) != 1:
+            return replace(change, is_partial=is_partial)
+        return replace(change, clause=likely[0].strip(), is_partial=is_partial)
 
     def _may_end(
         self,
@@ -222,10 +243,7 @@ class ChangeDetector:
 
         None, if together they are not likely enough to be marked.
         """
-        _, speaker, said_at = _to_message(earlier)
-        parts = [(quote, speaker, said_at) for quote in quotes]
-        (verdicts,) = judge_messages(MessageTask(self._reader, [(_to_message(record), parts)]))
-        chances = [verdict.probability if verdict else 0.0 for verdict in verdicts]
+        chances = self._judge_parts(record, earlier, quotes)
         likely = {
             quote: chance
             for quote, chance in zip(quotes, chances, strict=True)
@@ -234,6 +252,13 @@ class ChangeDetector:
         if sum(likely.values()) < self._settings.mark_at:
             return []
         return [quote for quote in likely if quote]
+
+    def _judge_parts(self, record: Record, earlier: Record, parts: Sequence[str]) -> list[float]:
+        """Return the probability that a new message ends each of some parts of an earlier one."""
+        _, speaker, said_at = _to_message(earlier)
+        messages = [(part, speaker, said_at) for part in parts]
+        (verdicts,) = judge_messages(MessageTask(self._reader, [(_to_message(record), messages)]))
+        return [verdict.probability if verdict else 0.0 for verdict in verdicts]
 
     # ----------------------------------------------------------------------------------------------
     # messages to compare

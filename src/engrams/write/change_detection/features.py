@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING
 
 from engrams.frozen_data import dataclass
 from engrams.text.clause_kinds import may_end, may_tell_change
-from engrams.text.clause_split import split_clauses
 from engrams.text.normalize import fold
 from engrams.text.terms import is_unspaced, terms
 from engrams.text.text_caches import text_cache
@@ -32,6 +31,10 @@ if TYPE_CHECKING:
 
     Embed = Callable[[list[str]], Floats]
 
+_CLAUSE = re.compile(
+    r"(?<=[.!?;…])(?<!\b[DMS][rst]\.)(?<!\bMrs\.)(?<!\bSra\.)(?<!\bDra\.)(?<!\bNr\.)(?<!\bProf\.)\s+|\n+|(?<=[。"
+    r"！？；])|(?<!\s)\s+[–—-]\s+|,\s+(?=(?:and|but|so|und|aber|y|pero|et|mais)\b)"
+)
 _NUMBER = re.compile(r"\d+(?:[.:,]\d+)*")
 _NAME = re.compile(r"(?<![.!?…:]\s)(?<!^)(?<!\w)[A-ZÄÖÜÉÁÍÓÚÑÇ][\w'’-]+")
 _QUOTE = re.compile(r"[\"“”„«»「『]([^\"“”„«»」』]+)[\"“”»«」』]")
@@ -63,10 +66,6 @@ PEOPLE = re.compile(
     r"|(?:我|我的|我们)(?P<han>哥|姐|弟|妹|妈|爸|朋友|同事|老公|老婆|儿子|女儿|邻居)|(?P<kana>妹|姉|兄|弟|母|父|夫|妻|友達|同僚|息子|娘)[はがのも]"
 )
 _MOST_CLAUSES = 6
-_LOWERED = 3.0
-"""More than the span of cosines, by which a clause that cannot end is put behind the others."""
-_SOON = 60
-"""Minutes within which a message may set right what was just said; a longer time tells nothing."""
 _FEW_WORDS = 3
 # Beside a unit vector: so that a cue counts about as much as a few columns.
 _MOST_CUES = 2
@@ -204,10 +203,16 @@ def read_messages(
 ) -> list[MessageFeatures]:
     """Read clauses, cues, names and vectors of messages (text, speaker, time).
 
-    Blocks of code say nothing about anybody, nor do greetings, thanks, opinions and questions.
+    Blocks of code say nothing about anybody.
     """
-    clause_lists = [_choose_clauses(text) for text, _, _ in messages]
-    texts = [clauses[0] if len(clauses) == 1 else "\n".join(clauses) for clauses in clause_lists]
+    texts = [
+        (_strip_code(text[: 2 * LONGEST]).strip() or text)[:LONGEST] for text, _, _ in messages
+    ]
+    clause_lists = [
+        [clause for clause in _CLAUSE.split(text) if clause and clause.strip()][:_MOST_CLAUSES]
+        or [text]
+        for text in texts
+    ]
     # A message of one clause is embedded once.
     parts = [
         part for text, clauses in zip(texts, clause_lists, strict=True) for part in (text, *clauses)
@@ -223,17 +228,6 @@ def read_messages(
     return features
 
 
-def _choose_clauses(text: str) -> list[str]:
-    """Return the clauses of a message that tell something; if none does, the message.
-
-    Greetings, thanks, opinions and questions would only make two messages look alike.
-    """
-    text = (_strip_code(text[: 2 * LONGEST]).strip() or text)[:LONGEST]
-    clauses = [clause.strip() for clause in split_clauses(text)]
-    telling = [clause for clause in clauses if may_tell_change(clause) or may_end(clause)]
-    return telling[:_MOST_CLAUSES] or [text]
-
-
 def _strip_code(text: str) -> str:
     return _CODE.sub(" ", text) if "```" in text else text
 
@@ -241,8 +235,8 @@ def _strip_code(text: str) -> str:
 def _read_message(
     text: str, clause_texts: Sequence[str], speaker: str, at: datetime, rows: Floats
 ) -> MessageFeatures:
-    clauses = tuple(map(_read_clause, clause_texts))
-    whole = clauses[0] if len(clauses) == 1 else _read_clause(text)
+    clauses = tuple(map(read_clause, clause_texts))
+    whole = clauses[0] if len(clauses) == 1 else read_clause(text)
     quotations = " ".join(
         quotation
         for quotation in _QUOTE.findall(text)
@@ -267,7 +261,7 @@ def _read_message(
         names=frozenset(fold(name) for name in _NAME.findall(text)),
         people=frozenset(match[match.lastgroup or 0] for match in PEOPLE.finditer(fold(text))),
         quoted=frozenset(terms(quotations)) if quotations else frozenset(),
-        values=_read_values(text, has_numbers=bool(numbers)),
+        values=read_values(text),
         rows=rows,
         older=_fill_older(parts),
         newer=_fill_newer(parts),
@@ -275,7 +269,8 @@ def _read_message(
 
 
 @text_cache(1 << 13)
-def _read_clause(text: str) -> MessageClause:
+def read_clause(text: str) -> MessageClause:
+    """Read the words, cues and topics of one clause."""
     import numpy as np
 
     counts = count_cues(fold(text))
@@ -395,14 +390,9 @@ def _compare(
     ``clause_weights``: by identity of the clause, filled on the way.
     """
     whole, *cosines = (old.rows @ new.rows.T).tolist()
-    # A clause that cannot end is compared only where there is no other.
-    can_end = [clause.may_end for clause in old.clauses]
-    best = [
-        max(row[1:]) - (0 if possible or not any(can_end) else _LOWERED)
-        for row, possible in zip(cosines, can_end, strict=True)
-    ]
-    old_index = best.index(max(best))
-    highest = max(cosines[old_index][1:])
+    best = [max(row[1:]) for row in cosines]
+    highest = max(best)
+    old_index = best.index(highest)
     new_index = cosines[old_index].index(highest, 1) - 1
     old_clause = old.clauses[old_index]
     new_clause = new.clauses[new_index]
@@ -424,10 +414,10 @@ def _compare(
             max(row[0] for row in cosines),
             *_overlap(old.whole, new.whole, rarity, clause_weights),
             *_overlap(old_clause, new_clause, rarity, clause_weights),
-            math.log1p(min(minutes, _SOON)),
+            math.log1p(minutes),
             minutes < 3,
-            minutes < _SOON,
-            any(can_end),
+            minutes < 60,
+            minutes > 60 * 24 * 7,
             old.speaker == new.speaker,
             bool(fresh_names),
             bool(shared_names),
@@ -478,10 +468,10 @@ def _replaced_values(
     )
 
 
-def _read_values(text: str, *, has_numbers: bool) -> dict[tuple[str, str], set[str]]:
+def read_values(text: str) -> dict[tuple[str, str], set[str]]:
     """Read numbers and names by the words beside them."""
     values: dict[tuple[str, str], set[str]] = {}
-    for before, value, unit in _VALUE.findall(text) if has_numbers else ():
+    for before, value, unit in _VALUE.findall(text) if _NUMBER.search(text) else ():
         for key in (("unit", fold(unit)[:4]), ("before", fold(before)[:5])):
             if key[1]:
                 values.setdefault(key, set()).add(value)

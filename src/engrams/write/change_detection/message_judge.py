@@ -13,17 +13,21 @@ from functools import cache, partial
 from threading import Lock
 from typing import NamedTuple, TypeAlias
 
+from engrams.core import MARK_TOLD_AT
 from engrams.ports import Embedder
 from engrams.text.text_caches import register_cache
 from engrams.write.change_detection.boosted_trees import ScoredMessage, load_model, pair_clauses
 from engrams.write.change_detection.distinct_things import is_about_another, is_placed_anew
 from engrams.write.change_detection.features import read_messages
 from engrams.write.change_detection.guarded_statements import may_end_guarded
+from engrams.write.change_detection.replacement_evidence import replaces_clause
 
 Message: TypeAlias = tuple[str, str, datetime]
 """Text, speaker and time."""
 _MAX_CACHED = 1024
 """Messages that are remembered: those of the parts under way, and their neighbours."""
+_UNTOLD = MARK_TOLD_AT - 0.01
+"""Most probability of a change of which no clause gives evidence: no reader is told of it."""
 _PLACED_ANEW = 0.5
 """Least probability that a labelled thing is no longer where it was said to be."""
 
@@ -133,6 +137,8 @@ def _judge(
     clauses = pair_clauses(old.features, new.features)
     if clauses is None or not may_end_guarded(*clauses):
         return None
+    if not replaces_clause(old.features, new.features):
+        probability = min(probability, _UNTOLD)
     old_clause, new_clause = clauses
     return JudgedMessage(
         probability,

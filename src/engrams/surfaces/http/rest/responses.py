@@ -134,6 +134,7 @@ class OutdatedMarkResponse(BaseModel):
     said_at: datetime = Field(description="When that was said.")
     probability: float = Field(description="0 to 1.")
     closed: bool = Field(description="The memory has ended; false: it may have.")
+    told: bool = Field(True, description="False: not probable enough to tell readers.")
     words: str = Field("", description="The words of the later statement that end it.")
     clause: str = Field("", description="The words of the memory that end; empty: all of it.")
 
@@ -370,6 +371,7 @@ def _to_outdated(mark: OutdatedMark) -> OutdatedMarkResponse:
         said_at=mark.said_at,
         probability=_round(mark.probability),
         closed=mark.closed,
+        told=mark.is_told,
         words=mark.words,
         clause=mark.clause,
     )

@@ -24,7 +24,7 @@ const STATE = {
 export function labels(memory, status = memory.status) {
   const name = memory.meta?.note_file ? t("note_file") : kindName(memory.kind);
   const [tone, text] = STATE[status] ?? [];
-  const doubt = !text && memory.outdated && h("span", { class: "chip warn", title: memory.outdated.words }, t("may_be_outdated"));
+  const doubt = !text && memory.outdated?.told && h("span", { class: "chip warn", title: memory.outdated.words }, t("may_be_outdated"));
   return [h("span", { class: `chip ${layerName(memory)}` }, name), text && h("span", { class: `chip ${tone}` }, text), doubt];
 }
 

@@ -244,17 +244,6 @@ def test_doubt_falls_on_what_the_later_statement_is_about(
     assert all([doubt for line, doubt in told.items() if part in line] == [False] for part in kept)
 
 
-def test_marked_message_is_shown_where_no_fact_shows_the_mark(home: Path) -> None:
-    """A context tells the doubt beside the words of the message, where no fact was learned."""
-    old = "My landlord is Mr Okafor."
-    new = "Mr Okafor is gone, the landlord is Ms Brandt now."
-    settings: dict[str, Any] = {"write__extract": "off", "write__changes__close_at": 1}
-    with engrams.open(home=home, jobs__workers=0, **settings) as memory:
-        say(memory, old, new, days=60)
-        shown = memory.context("Who is my landlord?", scope=ME)
-    assert f'{old} (may be outdated, said on 7 March 2025: "{new}")' in shown.text
-
-
 def test_context_brings_the_message_that_a_doubt_points_to(home: Path) -> None:
     """Where the profile says "see DATE", what was said on that day stands in the context, found by
     the question or not.

@@ -72,6 +72,8 @@ export interface HitResponse {
   probability?: number | null
   /** False: it is near, but no context would show it. */
   helps?: boolean
+  /** Clauses that are over, or may be, while the rest of the memory holds. */
+  ended_clauses?: OutdatedMarkResponse[]
 }
 
 export type Kind = "turn" | "exchange" | "fact" | "preference" | "procedure" | "correction" | "negative" | "rule" | "episode" | "summary" | "note" | "gap"
@@ -150,6 +152,8 @@ export interface OutdatedMarkResponse {
   probability: number
   /** The memory has ended; false: it may have. */
   closed: boolean
+  /** False: not probable enough to tell readers. */
+  told?: boolean
   /** The words of the later statement that end it. */
   words?: string
   /** The words of the memory that end; empty: all of it. */

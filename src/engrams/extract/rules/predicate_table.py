@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from engrams.extract.candidate import Effect
+from engrams.extract.predicate_slots import ATTRIBUTES, SINGLE, canonical_predicate
 from engrams.frozen_data import dataclass
 from engrams.text.vocabulary import read_vocabulary
 from engrams.text.word_list import word_set
@@ -118,3 +119,25 @@ VERBS = _parse_table(
     read_vocabulary(__file__, "verbs"),
     0.8,
 )
+
+
+# Predicates by verb: what verbs of no table give is no triple.
+_KNOWN = frozenset(
+    sense.predicate for table in (PROPER, VERBS) for sense in table.values()
+) | word_set(
+    "likes prefers plans_to wants_to decided_to needs_to diet has_condition marital_status religion"
+    " nationality_is trait age turns birthday is_named job is_a from lives_in works_at studies_at"
+    " allergic_to diagnosed_with interested_in passionate_about fears good_at bad_at speaks"
+    " responsible_for married_to engaged_to dating born_in grew_up_in enrolled_in member_of has uses"
+    " got_married got_engaged got_divorced planning is studied_at worked_at lived_in"
+)
+
+
+def is_known_predicate(predicate: str) -> bool:
+    """True for a predicate whose reading is certain enough for a triple."""
+    return (
+        predicate in _KNOWN
+        or predicate in RELATIONS
+        or canonical_predicate(predicate) in ATTRIBUTES | SINGLE
+        or predicate.startswith(("favorite_", "was_"))
+    )

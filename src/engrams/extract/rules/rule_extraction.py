@@ -18,6 +18,7 @@ from engrams.extract.rules.attribute_facts import (
     extract_changed_attribute,
     extract_inverse_attribute,
 )
+from engrams.extract.rules.clause_judge import KEEP_FROM, ClauseView, judge_clause
 from engrams.extract.rules.clause_meaning import ClauseMeaning, UtteranceContext
 from engrams.extract.rules.clause_parser import EnglishClause, drop_addressee, parse_clauses
 from engrams.extract.rules.clause_quote import (
@@ -42,8 +43,11 @@ from engrams.extract.rules.denied_events import (
 from engrams.extract.rules.english_lexicon import DETERMINERS, PREPOSITIONS
 from engrams.extract.rules.fact_gate import is_sound
 from engrams.extract.rules.instructions import extract_command, extract_procedure, parse_remember
-from engrams.extract.rules.languages.sentence_matcher import extract_foreign
+from engrams.extract.rules.languages.other_words import find_others
+from engrams.extract.rules.languages.sentence_matcher import extract_foreign, is_imagined
 from engrams.extract.rules.life_events import is_brief_leave, name_tool
+from engrams.extract.rules.loose_clauses import quote_loosely, split_loosely
+from engrams.extract.rules.predicate_table import is_known_predicate
 from engrams.extract.rules.sentence_segmenter import (
     ClauseToken,
     Tense,
@@ -51,12 +55,14 @@ from engrams.extract.rules.sentence_segmenter import (
     split_sentences,
     tokens,
 )
-from engrams.extract.rules.standalone import stands_alone
 from engrams.extract.rules.subject_lookup import ClauseSubject, resolve_subject
 from engrams.extract.rules.thing_facts import extract_thing, split_thing
-from engrams.text.times import TimeSpan
+from engrams.frozen_data import dataclass
+from engrams.text.times import TimeSpan, detect_language
 
 _MOST = 24
+_SHORTEST = 6
+"""Characters of the shortest piece of a sentence that is looked at."""
 
 
 _OWN = re.compile(r"\b(?:I|my|me|we|our|us)\b|\d|(?<![.!] )(?<!  )\b[A-Z]")
@@ -113,7 +119,12 @@ def extract_statements(text: str, speech: UtteranceContext) -> tuple[CandidateSt
     found: list[CandidateStatement] = []
     if (steps := extract_procedure(text, speech)) is not None:
         found.append(steps)
-    facts = extract_english(text, speech, request.at) + extract_foreign(text, speech)
+    facts = [
+        candidate
+        for clause in read_clauses(text, speech, request.at)
+        if clause.is_sure or judge_clause(clause.view) >= KEEP_FROM
+        for candidate in clause.candidates
+    ]
     for sentence in split_sentences(text):
         if sentence.modality in ("asserted", "hypothetical") and not sentence.is_question:
             rule = extract_command(sentence, text, speech)
@@ -185,68 +196,225 @@ def _build_verbatim(text: str, speech: UtteranceContext) -> list[CandidateStatem
     ]
 
 
-def extract_english(
-    text: str, speech: UtteranceContext, begin: int = 0
-) -> list[CandidateStatement]:
-    """Extract statements of an English text from ``begin`` on, in order."""
-    found: list[CandidateStatement] = []
-    times = find_text_spans(text, speech.local_time)
-    names = speech.names
-    last: ClauseSubject | None = None
-    said = split_sentences(text, begin)
-    for sentence, following in zip(said, [*said, None][1:], strict=True):
-        joke = is_joke_over(sentence)
-        if sentence.modality != "asserted" and not joke:
-            continue
-        planned = None if joke else clause_dates.find_planned_start(sentence.text, speech.said_at)
-        if planned is not None and (coming := _read_planned(sentence, planned, text, speech)):
-            found += coming
-            continue
-        found += [] if joke else _read_given_up(sentence, text, speech)
+@dataclass(frozen=True, slots=True)
+class ReadClause:
+    """A clause, as the judge sees it, with the statements that it makes if it is kept."""
+
+    view: ClauseView
+    candidates: tuple[CandidateStatement, ...]
+    start: int
+    end: int
+    is_sure: bool = False
+    """It needs no judge: a set form of a language, or the denial of an event."""
+
+
+def read_clauses(text: str, speech: UtteranceContext, begin: int = 0) -> list[ReadClause]:
+    """Read the clauses of a text from ``begin`` on, in order, whatever they are worth."""
+    language = detect_language(text)
+    sentences = split_sentences(text, begin)
+    clauses = _EnglishReader(text, speech, sentences).read() if language == "en" else []
+    for candidate in extract_foreign(text, speech):
+        start = text.find(candidate.evidence[0].quote)
+        view = ClauseView(candidate.text, "", "", 0, 1, language)
+        clauses.append(ReadClause(view, (candidate,), start, start + len(candidate.text), True))
+    return clauses + _read_loose(text, speech, sentences, clauses, language)
+
+
+class _EnglishReader:
+    """Reads the clauses of an English text in order; "she" is the person of the clause before."""
+
+    def __init__(
+        self, text: str, speech: UtteranceContext, sentences: Sequence[TextSentence]
+    ) -> None:
+        self._text = text
+        self._speech = speech
+        self._sentences = sentences
+        self._times = find_text_spans(text, speech.local_time)
+        self._last: ClauseSubject | None = None
+        self.clauses: list[ReadClause] = []
+
+    def read(self) -> list[ReadClause]:
+        for index, sentence in enumerate(self._sentences):
+            if sentence.modality == "asserted":
+                self._read_sentence(index, sentence)
+            elif is_joke_over(sentence):
+                self._read_clauses(index, sentence, is_joke=True)
+        return self.clauses
+
+    def _read_sentence(self, index: int, sentence: TextSentence) -> None:
+        planned = clause_dates.find_planned_start(sentence.text, self._speech.said_at)
+        coming = (
+            _read_planned(sentence, planned, self._text, self._speech)
+            if planned is not None
+            else []
+        )
+        end = sentence.start + len(sentence.text)
+        if coming:
+            self._add_sure(index, coming, sentence.start, end)
+            return
+        given_up = _read_given_up(sentence, self._text, self._speech)
+        if given_up:
+            self._add_sure(index, given_up, sentence.start, sentence.start)
+        self._read_clauses(index, sentence, is_joke=False)
+
+    def _read_clauses(self, index: int, sentence: TextSentence, *, is_joke: bool) -> None:
+        following = self._sentences[index + 1] if index + 1 < len(self._sentences) else None
+        names = self._speech.names
         words = reword_denial(tokens(blank_announcements(sentence.text), sentence.start))
-        for whole in parse_clauses(words, names, elide=_may_elide(sentence, following, speech)):
-            if (
-                whole.hedged
-                or is_brief_leave(whole)
-                or _is_supposed(text[sentence.start : whole.start], whole)
-            ):
+        may_elide = _may_elide(sentence, following, self._speech)
+        for whole in parse_clauses(words, names, elide=may_elide):
+            if _is_not_stated(whole, self._text[sentence.start : whole.start]):
+                self._add_sure(index, [], whole.start, whole.end)
                 continue
-            clause = name_tool(
-                replace(whole, rest=drop_emphasis(drop_addressee(whole.rest, names), whole))
+            rest = drop_emphasis(drop_addressee(whole.rest, names), whole)
+            self._read_clause(index, name_tool(replace(whole, rest=rest)), words, is_joke=is_joke)
+
+    def _read_clause(
+        self, index: int, clause: EnglishClause, words: Sequence[ClauseToken], *, is_joke: bool
+    ) -> None:
+        subject = resolve_subject(clause, self._text, self._speech, self._last)
+        if subject is None:
+            return
+        if clause.person == "other":
+            self._last = subject
+        quote = quote_clause(clause, words, self._text, self._speech.names)
+        made = [
+            replace(one, text=collapse_space(quote), evidence=(self._speech.evidence(quote),))
+            for one in _read_clause(clause, self._text, subject, self._speech, self._times)
+        ]
+        denials = [one for one in made if one.denies_event and one.effect != "states"]
+        if denials:
+            is_past = clause.tense in ("past", "perfect")
+            if not is_past or is_plain_denial(clause, self._text, self._times):
+                denied = [_apply_correction(one, clause, words, self._text) for one in denials]
+                self._add_sure(index, denied, clause.start, clause.end)
+            return
+        if is_joke:
+            return
+        candidates = _keep_certain(made, _quote_only(quote, clause, subject, self._speech))
+        is_aside = clause.start > self._sentences[index].start and not candidates[0].predicate
+        if is_aside and clause.owner and clause.owner[0].lower == "the":
+            return  # "I love rye bread, the crust is so dark"
+        self.clauses.append(
+            ReadClause(
+                self._view(index, clause, candidates[0], quote),
+                tuple(_apply_correction(one, clause, words, self._text) for one in candidates),
+                clause.start,
+                clause.start + len(quote),
             )
-            subject = resolve_subject(clause, text, speech, last)
-            if subject is None:
-                continue
-            if clause.person == "other":
-                last = subject
-            quote = quote_clause(clause, words, text, names)
-            made = [
-                replace(one, text=collapse_space(quote), evidence=(speech.evidence(quote),))
-                for one in _read_clause(clause, text, subject, speech, times)
-            ]
-            told = [
-                one
-                for one in made
-                if (one.denies_event or not joke) and _is_told(one, clause, words, text, times)
-            ]
-            found += [_apply_correction(one, clause, words, text) for one in told]
-    return found
+        )
+
+    def _view(
+        self, index: int, clause: EnglishClause, candidate: CandidateStatement, quote: str
+    ) -> ClauseView:
+        sentence = self._sentences[index]
+        return ClauseView(
+            quote=candidate.text,
+            before=self._text[sentence.start : clause.start],
+            mark=self._text[clause.start + len(quote) :][:1].strip(),
+            index=index,
+            sentences=len(self._sentences),
+            language="en",
+            clause=clause,
+            predicate=candidate.predicate,
+            category=candidate.category,
+            effect=candidate.effect,
+            is_single=candidate.single,
+        )
+
+    def _add_sure(
+        self, index: int, candidates: Sequence[CandidateStatement], start: int, end: int
+    ) -> None:
+        view = ClauseView("", "", "", index, len(self._sentences), "en")
+        self.clauses.append(ReadClause(view, tuple(candidates), start, end, True))
 
 
-def _is_told(
-    candidate: CandidateStatement,
-    clause: EnglishClause,
-    words: Sequence[ClauseToken],
+def _keep_certain(
+    made: Sequence[CandidateStatement], bare: CandidateStatement
+) -> list[CandidateStatement]:
+    """Keep the statements with a certain triple; without any, the clause with its times."""
+    certain = [
+        one
+        for one in made
+        if is_known_predicate(one.predicate) or one.effect in ("changes", "ends")
+    ]
+    if certain or not made:
+        return certain or [bare]
+    first = made[0]
+    return [
+        replace(
+            bare,
+            valid_from=first.valid_from,
+            valid_to=first.valid_to,
+            effective_at=first.effective_at,
+        )
+    ]
+
+
+def _read_loose(
     text: str,
-    times: Sequence[TimeSpan],
-) -> bool:
-    """True for a plain denial, and what stands alone."""
-    if candidate.denies_event:
-        if clause.tense in ("past", "perfect") and not is_plain_denial(clause, text, times):
-            return False
-        if candidate.effect != "states":
-            return True  # it says nothing by itself
-    return stands_alone(candidate, clause, words, text, times)
+    speech: UtteranceContext,
+    sentences: Sequence[TextSentence],
+    clauses: Sequence[ReadClause],
+    language: str,
+) -> list[ReadClause]:
+    """Read the pieces of sentences that say "I" and that nothing else has read."""
+    loose: list[ReadClause] = []
+    others = find_others(text)
+    for index, sentence in enumerate(sentences):
+        if sentence.modality != "asserted":
+            continue
+        for start, end in split_loosely(sentence, language):
+            quote = quote_loosely(text, start, end)
+            is_read = any(start < clause.end and clause.start < end for clause in clauses)
+            stop = sentence.start + len(sentence.text)
+            is_other = any(begin < stop and sentence.start < end_ for begin, end_ in others)
+            if is_read or is_other or len(quote) < _SHORTEST or is_imagined(quote, language):
+                continue
+            view = ClauseView(
+                quote=collapse_space(quote),
+                before=text[sentence.start : start],
+                mark=text[end : end + 1].strip(),
+                index=index,
+                sentences=len(sentences),
+                language=language,
+            )
+            loose.append(ReadClause(view, (_quote_only(quote, None, None, speech),), start, end))
+    return loose
+
+
+def _is_not_stated(clause: EnglishClause, before: str) -> bool:
+    """True for a guess, a wish, a brief leave, and what is only supposed."""
+    is_wish = clause.tense == "would" and clause.verb not in ("like", "love", "prefer")
+    return (
+        clause.hedged
+        or is_wish
+        or clause.verb == "wish"
+        or is_brief_leave(clause)
+        or _is_supposed(before, clause)
+    )
+
+
+def _quote_only(
+    quote: str,
+    clause: EnglishClause | None,
+    subject: ClauseSubject | None,
+    speech: UtteranceContext,
+) -> CandidateStatement:
+    """Build a statement without a triple: only the clause is certain."""
+    is_event = clause is not None and clause.tense in ("past", "perfect", "was")
+    return CandidateStatement(
+        text=collapse_space(quote),
+        subject=subject.key if subject else speech.subject,
+        category="event" if is_event else "knowledge",
+        hearsay=subject.hearsay if subject else False,
+        evidence=(speech.evidence(quote),),
+        confidence=0.7,
+        trust=speech.trust,
+        said_at=speech.said_at,
+        effective_at=speech.said_at,
+        reason="clause",
+    )
 
 
 def _is_supposed(before: str, clause: EnglishClause) -> bool:

@@ -14,14 +14,12 @@ _FORMS: list[tuple[str, ...]] = [
             r"\bje n['’](?:habite|vis) plus (?:à|en|au|aux) (?P<o>.+)|\bje ne vis plus (?:à|en|au)"
             r" (?P<n>.+)"
         ),
-        "{s} n'habite plus à {o}",
         "ends",
     ),
     (
         "works_at",
         "work",
         r"\bje ne travaille plus (?:chez|pour) (?P<o>.+)|\bj['’]ai quitté (?P<n>[A-Z].+)",
-        "{s} ne travaille plus chez {o}",
         "ends",
     ),
     (
@@ -31,89 +29,76 @@ _FORMS: list[tuple[str, ...]] = [
             r"\b(?:j['’]ai déménagé|nous avons déménagé|je viens de déménager|je me suis"
             r" installée?)\b.{0,20}?\b(?:à|en|au) (?P<o>.+)"
         ),
-        "{s} a déménagé à {o}",
         "changes",
     ),
     (
         "lives_in",
         "home",
         rf"\b(?:j['’]habite|je vis) {_ADVERBS}(?:à|en|au|aux) (?P<o>.+)",
-        "{s} habite à {o}",
     ),
     (
         "works_at",
         "work",
         rf"\bje travaille {_ADVERBS}(?:chez|pour) (?P<o>.+)",
-        "{s} travaille chez {o}",
     ),
-    ("job", "work", rf"\bje travaille {_ADVERBS}comme (?P<o>.+)", "{s} travaille comme {o}"),
+    ("job", "work", rf"\bje travaille {_ADVERBS}comme (?P<o>.+)"),
     (
         "works_at",
         "work",
         r"\bj['’]ai commencé (?:à travailler )?chez (?P<o>.+)",
-        "{s} a commencé chez {o}",
         "changes",
     ),
     (
         "is_named",
         "identity",
         r"\bje m['’]appelle (?P<o>.+)|\bmon nom est (?P<n>.+)",
-        "{s} s'appelle {o}",
     ),
-    ("age", "identity", r"\bj['’]ai (?:maintenant )?(?P<o>\d{1,3}) ans", "{s} a {o} ans"),
+    ("age", "identity", r"\bj['’]ai (?:maintenant )?(?P<o>\d{1,3}) ans"),
     (
         "favorite",
         "preference",
         r"\bm(?:on|a) (?P<f>\w+) préférée? (?:est|c['’]est) (?:maintenant )?(?P<o>.+)",
-        "{f} préféré de {s} : {o}",
     ),
     (
         "likes",
         "preference",
         r"\b(?:je n['’]aime (?:pas|plus)(?: du tout)?|je déteste) (?P<o>.+)",
-        "{s} n'aime pas {o}",
         "no",
     ),
     (
         "likes",
         "preference",
         r"\bj['’](?:aime|adore) (?:bien |beaucoup |aussi )?(?P<o>.+)",
-        "{s} aime {o}",
     ),
-    ("speaks", "language", r"\bje parle (?:aussi |couramment )*(?P<o>.+)", "{s} parle {o}"),
-    ("from", "identity", r"\bje viens d(?:e |u |['’])(?P<o>[A-ZÀ-Ý].+)", "{s} vient de {o}"),
+    ("speaks", "language", r"\bje parle (?:aussi |couramment )*(?P<o>.+)"),
+    ("from", "identity", r"\bje viens d(?:e |u |['’])(?P<o>[A-ZÀ-Ý].+)"),
     (
         "allergic_to",
         "health",
         r"\bje suis allergique (?:à |aux |au )(?P<o>.+)",
-        "{s} est allergique à {o}",
     ),
     (
         "diet",
         "health",
         r"\bje suis (?:maintenant )?(?P<o>végane?|végétarien(?:ne)?|végétalien(?:ne)?)\b",
-        "{s} est {o}",
     ),
     (
         "married_to",
         "family",
         r"\bje suis mariée? (?:à|avec) (?P<o>.+)|\bj['’]ai épousé (?P<n>.+)",
-        "{s} est marié à {o}",
     ),
-    ("studies", "education", r"\bj['’]étudie (?P<o>.+)", "{s} étudie {o}"),
+    ("studies", "education", r"\bj['’]étudie (?P<o>.+)"),
     (
         "lives_in",
         "home",
         r"\bm(?:on|a) <rel>(?: \w+)? (?:habite|vit) (?:maintenant )?(?:à|en|au) (?P<o>.+)",
-        "{s} habite à {o}",
     ),
     (
         "works_at",
         "work",
         r"\bm(?:on|a) <rel>(?: \w+)? travaille (?:maintenant )?chez (?P<o>.+)",
-        "{s} travaille chez {o}",
     ),
-    ("is_named", "identity", r"\bm(?:on|a) <rel> s['’]appelle (?P<o>.+)", "{s} s'appelle {o}"),
+    ("is_named", "identity", r"\bm(?:on|a) <rel> s['’]appelle (?P<o>.+)"),
     (
         "has",
         "possession",
@@ -121,13 +106,11 @@ _FORMS: list[tuple[str, ...]] = [
             r"\bj['’]ai (?P<o>(?:une?|deux|trois|quatre)"
             r" (?:chiens?|chats?|fils|filles?|enfants?|frères?|sœurs?|voiture|maison|vélo|moto)\b.*)"
         ),
-        "{s} a {o}",
     ),
     (
         "attribute",
         "identity",
         r"\bm(?:on|a) (?:nouve(?:au|l|lle) )?<prop> (?:est|c['’]est) (?P<o>.+)",
-        "{f} ({s}) : {o}",
     ),
     (
         "job",
@@ -138,16 +121,13 @@ _FORMS: list[tuple[str, ...]] = [
             r"|se)|étudiante?|designer|architecte"
             r"|journaliste|cuisini(?:er|ère)|serveu(?:r|se)|artiste|musicien(?:ne)?|comptable|traduct(?:eur|rice)|enseignante?)\b"
         ),
-        "{s} est {o}",
     ),
-    ("went_to", "event", r"\bje suis allée? (?:à|en|au|aux) (?P<o>.+)", "{s} est allé à {o}"),
-    ("bought", "event", r"\bj['’]ai acheté (?P<o>.+)", "{s} a acheté {o}"),
+    ("went_to", "event", r"\bje suis allée? (?:à|en|au|aux) (?P<o>.+)"),
+    ("bought", "event", r"\bj['’]ai acheté (?P<o>.+)"),
 ]
 
 FRENCH = LanguageTable(
     code="fr",
-    user="l'utilisateur",
-    relative_of="{article} {relative} de {name}",
     cue=r"\b(?:je|j['’]\w|mon|ma|mes)\b|\bj['’]",
     hypothetical=(
         r"\b(?:si|voudrais|aimerais|peut-être|veux|pourrais|serais|souhaite|espère|envisage|imagine|supposons|rêve)\b|\b(?:dit"
@@ -159,12 +139,6 @@ FRENCH = LanguageTable(
         "fils": "son", "patron": "boss", "chien": "dog", "chat": "cat", "grand-mère": "grandmother", "grand-père": "grandfather",
         "ami": "friend", "amie": "friend",
     },
-    articles={
-        "Le": "frère père papa mari copain fils patron chien chat grand-père",
-        "La": "sœur soeur mère maman femme copine fille grand-mère",
-        "L'": "ami amie",
-    },
-    contractions={"L' ": "L'"},
     favorites={
         "couleur": "color", "plat": "food", "livre": "book", "boisson": "drink", "ville": "city",
     },

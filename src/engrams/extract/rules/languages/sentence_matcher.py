@@ -1,4 +1,4 @@
-"""Matcher of sentence forms in German, Spanish, French and Chinese."""
+"""Matcher of sentence forms in German, Spanish, French, Chinese and Japanese."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ from engrams.extract.rules.clause_times import find_clause_spans
 from engrams.extract.rules.languages.chinese import CHINESE
 from engrams.extract.rules.languages.french import FRENCH
 from engrams.extract.rules.languages.german import GERMAN
+from engrams.extract.rules.languages.japanese import JAPANESE
 from engrams.extract.rules.languages.language_table import LanguageTable
 from engrams.extract.rules.languages.other_words import find_others
 from engrams.extract.rules.languages.spanish import SPANISH
@@ -51,7 +52,7 @@ _ARTICLE = re.compile(
 )
 
 
-_LANGUAGES = (GERMAN, SPANISH, FRENCH, CHINESE)
+_LANGUAGES = (GERMAN, SPANISH, FRENCH, CHINESE, JAPANESE)
 _FAVORITES = {
     word: english for language in _LANGUAGES for word, english in language.favorites.items()
 }
@@ -67,6 +68,10 @@ _LEADS = word_set("""
     vivo trabajo mi tengo odio hablo soy estudio adoro yo fui fuimos viajé viajamos compré nos dejé estoy
     """)
 _AFTER_ME = ("llamo", "mud", "gust", "encant", "cas")
+_ENGLISH_HYPOTHETICAL = re.compile(
+    r"\b(?:maybe|perhaps|probably|might|could|should|if|unless|wish|would|hope|imagine|suppose|almost|nearly)\b",
+    re.IGNORECASE,
+)
 _HYPOTHETICAL = {
     language.code: re.compile(language.hypothetical, re.IGNORECASE) for language in _LANGUAGES
 }
@@ -77,13 +82,12 @@ class SentencePattern:
     """One sentence form of a language.
 
     ``find`` has the groups ``o`` or ``n`` (object), ``r`` (a relative) and ``f`` (a favorite or
-    property); ``say``: the sentence.
+    property).
     """
 
     find: re.Pattern[str]
     predicate: str
     category: str
-    say: str
     effect: Effect = "states"
     polarity: bool = True
 
@@ -93,7 +97,7 @@ def _compile_forms(code: str) -> tuple[SentencePattern, ...]:
     """Compile the sentence forms of one language on first use."""
     language = next(one for one in _LANGUAGES if one.code == code)
     forms = []
-    for predicate, category, pattern, say, *more in language.forms:
+    for predicate, category, pattern, *more in language.forms:
         effect: Effect
         if "changes" in more:
             effect = "changes"
@@ -109,7 +113,6 @@ def _compile_forms(code: str) -> tuple[SentencePattern, ...]:
                 find=re.compile(filled, re.IGNORECASE),
                 predicate=predicate,
                 category=category,
-                say=say,
                 effect=effect,
                 polarity="no" not in more,
             )
@@ -118,7 +121,7 @@ def _compile_forms(code: str) -> tuple[SentencePattern, ...]:
 
 
 def extract_foreign(text: str, speech: UtteranceContext) -> list[CandidateStatement]:
-    """Extract statements in German, Spanish, French or Chinese.
+    """Extract statements in German, Spanish, French, Chinese or Japanese.
 
     None where the first 2,000 characters hold no first person of these languages.
     """
@@ -154,9 +157,15 @@ def extract_foreign(text: str, speech: UtteranceContext) -> list[CandidateStatem
     return found
 
 
+def is_imagined(text: str, language: str) -> bool:
+    """True for words of a wish, a condition or hearsay in a language of the tables."""
+    pattern = _HYPOTHETICAL.get(language, _ENGLISH_HYPOTHETICAL)
+    return pattern.search(text) is not None
+
+
 def _may_speak(text: str) -> bool:
     """False for a text without any word that cues begin with."""
-    if not text.isascii() and _CUES["zh"].search(text):
+    if not text.isascii() and (_CUES["zh"].search(text) or _CUES["ja"].search(text)):
         return True
     words = set(_WORD.findall(text.lower()))
     return not words.isdisjoint(_LEADS) or (
@@ -170,7 +179,7 @@ def _split_pieces(text: str) -> Iterator[tuple[str, int, bool]]:
         if (
             sentence.modality != "asserted"
             or sentence.is_question
-            or sentence.text.rstrip().endswith(("吗", "嗎", "呢"))
+            or sentence.text.rstrip().endswith(("吗", "嗎", "呢", "か"))
         ):
             continue
         at = 0

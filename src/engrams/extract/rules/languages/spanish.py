@@ -11,7 +11,7 @@ _JOBS = (
 )
 
 _FORMS: list[tuple[str, ...]] = [
-    ("lives_in", "home", r"\bya no vivo en (?P<o>.+)", "{s} ya no vive en {o}", "ends"),
+    ("lives_in", "home", r"\bya no vivo en (?P<o>.+)", "ends"),
     (
         "works_at",
         "work",
@@ -19,89 +19,83 @@ _FORMS: list[tuple[str, ...]] = [
             r"\bya no trabajo (?:en|para) (?P<o>.+)|\b(?:dejé|he dejado) (?:mi trabajo en"
             r" )?(?P<n>[A-ZÁÉÍÓÚ].+)"
         ),
-        "{s} ya no trabaja en {o}",
         "ends",
     ),
     (
         "diet",
         "health",
         r"\bya no soy (?P<o>vegan[oa]|vegetarian[oa])\b",
-        "{s} ya no es {o}",
         "ends",
     ),
-    ("job", "work", rf"\bya no soy (?P<o>{_JOBS})\b", "{s} ya no es {o}", "ends"),
+    ("job", "work", rf"\bya no soy (?P<o>{_JOBS})\b", "ends"),
     (
         "lives_in",
         "home",
         r"\b(?:me mudé|me he mudado|nos mudamos|nos hemos mudado)\b.{0,20}?\ba (?P<o>.+)",
-        "{s} se mudó a {o}",
         "changes",
     ),
-    ("lives_in", "home", rf"(?<!no )\bvivo {_ADVERBS}en (?P<o>.+)", "{s} vive en {o}"),
-    ("job", "work", rf"\btrabajo {_ADVERBS}(?:como|de) (?P<o>.+)", "{s} trabaja como {o}"),
+    ("lives_in", "home", rf"(?<!no )\bvivo {_ADVERBS}en (?P<o>.+)"),
+    ("job", "work", rf"\btrabajo {_ADVERBS}(?:como|de) (?P<o>.+)"),
     (
         "works_at",
         "work",
         rf"(?<!no )\b{_ADVERBS}trabajo {_ADVERBS}(?:en|para) (?P<o>.+)",
-        "{s} trabaja en {o}",
     ),
     (
         "works_at",
         "work",
         r"\b(?:empecé|he empezado) a trabajar en (?P<o>.+)",
-        "{s} empezó a trabajar en {o}",
         "changes",
     ),
-    ("is_named", "identity", r"\bme llamo (?P<o>.+)|\bmi nombre es (?P<n>.+)", "{s} se llama {o}"),
-    ("age", "identity", r"\btengo (?P<o>\d{1,3}) años", "{s} tiene {o} años"),
+    ("is_named", "identity", r"\bme llamo (?P<o>.+)|\bmi nombre es (?P<n>.+)"),
+    ("age", "identity", r"\btengo (?P<o>\d{1,3}) años"),
     (
         "favorite",
         "preference",
         r"\bmi (?P<f>\w+) favorit[oa] (?:ahora )?es (?P<o>.+)",
-        "{f} favorito de {s}: {o}",
     ),
     (
         "likes",
         "preference",
         r"\b(?:no me gustan?|odio|detesto|ya no me gustan?) (?P<o>.+)",
-        "A {s} no le gusta {o}",
         "no",
     ),
     (
         "likes",
         "preference",
         r"\b(?:me (?:gustan?|encantan?)|adoro|amo) (?:mucho )?(?P<o>.+)",
-        "A {s} le gusta {o}",
     ),
-    ("speaks", "language", r"\bhablo (?:también |bien )*(?P<o>.+)", "{s} habla {o}"),
-    ("from", "identity", r"\b(?:yo )?soy de (?P<o>.+)", "{s} es de {o}"),
+    ("speaks", "language", r"\bhablo (?:también |bien )*(?P<o>.+)"),
+    ("from", "identity", r"\b(?:yo )?soy de (?P<o>.+)"),
     (
         "allergic_to",
         "health",
         r"\bsoy alérgic[oa] a (?:los |las |la |el )?(?P<o>.+)",
-        "{s} es alérgico a {o}",
     ),
-    ("diet", "health", r"\bsoy (?:ahora )?(?P<o>vegan[oa]|vegetarian[oa])\b", "{s} es {o}"),
+    ("diet", "health", r"\bsoy (?:ahora )?(?P<o>vegan[oa]|vegetarian[oa])\b"),
     (
         "married_to",
         "family",
         r"\b(?:estoy casad[oa] con|me casé con) (?P<o>.+)",
-        "{s} está casado con {o}",
     ),
-    ("studies", "education", r"\bestudio (?P<o>.+)", "{s} estudia {o}"),
+    ("studies", "education", r"\bestudio (?P<o>.+)"),
     (
         "lives_in",
         "home",
         r"\bmi <rel>(?: \w+)? (?:ahora )?vive (?:ahora )?en (?P<o>.+)",
-        "{s} vive en {o}",
+    ),
+    (
+        "lives_in",
+        "home",
+        r"\bmi <rel>(?: \w+)? se (?:ha mudado|mudó) a (?P<o>.+)",
+        "changes",
     ),
     (
         "works_at",
         "work",
         r"\bmi <rel>(?: \w+)? (?:ahora )?trabaja (?:ahora )?en (?P<o>.+)",
-        "{s} trabaja en {o}",
     ),
-    ("is_named", "identity", r"\bmi <rel> se llama (?P<o>.+)", "{s} se llama {o}"),
+    ("is_named", "identity", r"\bmi <rel> se llama (?P<o>.+)"),
     (
         "has",
         "possession",
@@ -109,30 +103,25 @@ _FORMS: list[tuple[str, ...]] = [
             r"\btengo (?P<o>(?:una?|dos|tres|cuatro)"
             r" (?:perr[oa]s?|gat[oa]s?|hij[oa]s?|herman[oa]s?|coche|casa|bicicleta|moto)\b.*)"
         ),
-        "{s} tiene {o}",
     ),
     (
         "attribute",
         "identity",
         r"\bmi (?:nuev[oa] )?<prop> (?:ahora )?es (?P<o>.+)",
-        "{f} ({s}): {o}",
     ),
     (
         "job",
         "work",
         rf"\bsoy (?:ahora |una? )?(?P<o>{_JOBS})\b",
-        "{s} es {o}",
     ),
-    ("went_to", "event", r"\b(?:fui|fuimos|viajé|viajamos) a (?P<o>.+)", "{s} fue a {o}"),
-    ("bought", "event", r"\b(?:compré|me compré|he comprado) (?P<o>.+)", "{s} compró {o}"),
+    ("went_to", "event", r"\b(?:fui|fuimos|viajé|viajamos) a (?P<o>.+)"),
+    ("bought", "event", r"\b(?:compré|me compré|he comprado) (?P<o>.+)"),
 ]
 
 SPANISH = LanguageTable(
     code="es",
-    user="el usuario",
-    relative_of="{article} {relative} de {name}",
     cue=(
-        r"\b(?:vivo|trabajo|me (?:llamo|mud\w+|gustan?|encantan?|cas[eé])|mi \w+(?: \w+ \w+| \w+)? es|mi (?:nombre|color"
+        r"\b(?:vivo|trabajo|me (?:llamo|he \w+|mud\w+|gustan?|encantan?|cas[eé])|mi \w+(?: \w+ \w+| \w+)? es|mi (?:nombre|color"
         r"|herman\w|madre|padre|mujer|marido"
         r"|hij\w|jef\w|espos\w|novi\w|perr\w|gat\w|\w+ favorit\w)|tengo|odio|hablo|soy|estudio|adoro|yo|fui|fuimos|viajé"
         r"|viajamos|compré|nos mudamos|he dejado"
@@ -148,11 +137,6 @@ SPANISH = LanguageTable(
         "hija": "daughter", "hijo": "son", "abuela": "grandmother", "abuelo": "grandfather", "jefe": "boss", "jefa": "boss",
         "perro": "dog", "gato": "cat", "amigo": "friend", "amiga": "friend",
     },
-    articles={
-        "El": "hermano padre papá marido esposo novio hijo abuelo jefe perro gato amigo",
-        "La": "hermana madre mamá mujer esposa novia hija abuela jefa amiga",
-    },
-    contractions={"de el usuario": "del usuario", "A el usuario": "Al usuario"},
     favorites={
         "color": "color", "comida": "food", "película": "movie", "libro": "book", "deporte": "sport", "bebida": "drink",
         "animal": "animal", "ciudad": "city",

@@ -21,6 +21,7 @@ _DENIED: Mapping[str, re.Pattern[str]] = {
     ),
     "es": re.compile(r"\b(?:no|nunca|jamás|casi|tampoco|ni)\b", re.IGNORECASE),
     "fr": re.compile(r"\b(?:pas|jamais|presque|failli|aucune?)\b", re.IGNORECASE),
+    "ja": re.compile(r"ない|ません|なかった"),
     "zh": re.compile(r"没(?!事)|并不|不是|不过敏|未|差点|几乎|不(?:住|在|搬|叫|喜欢)"),
 }
 _OVER: Mapping[str, re.Pattern[str]] = {
@@ -29,6 +30,7 @@ _OVER: Mapping[str, re.Pattern[str]] = {
         r"\b(?:antes(?! de\b)|de niñ[oa]|de joven|en aquel\w*|cuando era)\b", re.IGNORECASE
     ),
     "fr": re.compile(r"\b(?:autrefois|jadis|à l['’]époque|quand j['’]étais)\b", re.IGNORECASE),
+    "ja": re.compile(r"昔|以前|子供の頃|当時|かつて"),
     "zh": re.compile(r"以前|曾经|过去|小时候|当年|当时|那时|那会儿"),
 }
 _COMING: Mapping[str, re.Pattern[str]] = {
@@ -49,6 +51,7 @@ _COMING: Mapping[str, re.Pattern[str]] = {
         r" jour)|\b(?:prochaine?s?|bientôt|demain)\b",
         re.IGNORECASE,
     ),
+    "ja": re.compile(r"来(?:年|月|週)|明日|再来|今度|これから|予定|まもなく"),
     "zh": re.compile(
         r"(?<!到)(?:明年|后年|明天|后天|下(?:个月|周|星期|学期|半年))|即将|快要|马上要|将[要会在]|从(?!今|现在|小|\d{4}年|去年|上)[^，"
         r"。]{1,10}(?:起|开始)"

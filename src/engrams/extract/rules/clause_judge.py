@@ -1,0 +1,136 @@
+"""The judge of clauses: which of them are lasting statements that a stranger understands.
+
+A logistic regression over what the parser read and over words, each hashed to one of 4,096 weights;
+``scripts/train_clauses.py`` trains it. Enter at ``judge_clause``.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from functools import cache
+from itertools import pairwise
+from pathlib import Path
+from zlib import crc32
+
+from engrams.extract.rules.clause_parser import EnglishClause
+from engrams.extract.rules.predicate_table import CHATTER, RELATIONS
+from engrams.frozen_data import dataclass
+from engrams.text.stopwords import STOP
+from engrams.text.vocabulary import read_vocabulary
+from engrams.text.word_list import word_set
+
+SLOTS = 4096
+"""Weights of the judge; each feature is hashed to one."""
+KEEP_FROM = 0.55
+"""Probability from which a clause is kept."""
+_WEIGHTS = Path(__file__).with_name("judge.npz")
+_POINTERS = word_set(read_vocabulary(__file__, "pointers"))
+_WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)?|\d+|[\u3040-\u30ff\u4e00-\u9fff]")
+_UNSPACED = re.compile(r"[\u3040-\u30ff\u4e00-\u9fff]")
+_OWN = word_set("my our mein meine meinen unser unsere mi mis nuestra nuestro mon ma mes notre nos")
+_SURE = 30.0
+
+
+@dataclass(frozen=True, slots=True)
+class ClauseView:
+    """A clause as the judge sees it."""
+
+    quote: str
+    before: str
+    """Words of its sentence before it."""
+    mark: str
+    """Character that follows it; empty at the end of the message."""
+    index: int
+    """Its sentence's place among the sentences of the message, from 0."""
+    sentences: int
+    language: str
+    clause: EnglishClause | None = None
+    """What the parser of English read; None for other languages and for broken clauses."""
+    predicate: str = ""
+    category: str = ""
+    effect: str = ""
+    is_single: bool = False
+
+
+def judge_clause(view: ClauseView) -> float:
+    """Return the probability that a clause is a lasting statement, 0..1."""
+    weights, base = _load_weights()
+    odds = base + sum(weights[slot] for slot in hash_features(view))
+    return 1 / (1 + math.exp(-max(-_SURE, min(_SURE, odds))))
+
+
+def hash_features(view: ClauseView) -> set[int]:
+    """Return the places of a clause's features among the weights."""
+    return {crc32(feature.encode("utf-8")) % SLOTS for feature in describe_clause(view)}
+
+
+def describe_clause(view: ClauseView) -> list[str]:
+    """List the features of a clause."""
+    words = _WORD.findall(view.quote)
+    lower = [word.lower().replace("’", "'") for word in words]
+    features = [f"w:{word}" for word in lower]
+    features += [f"b:{first} {second}" for first, second in pairwise(lower)]
+    features += [f"head:{' '.join(lower[:size])}" for size in (1, 2, 3)]
+    features += [f"before:{word.lower()}" for word in _WORD.findall(view.before)[-2:]]
+    content = [word for word in lower if word not in STOP and len(word) > 1]
+    is_unspaced = bool(_UNSPACED.search(view.quote))
+    length = len(lower) // 3 if is_unspaced else len(lower)
+    features += [
+        f"length:{min(length // 3, 7)}",
+        f"content:{min(len(content), 6)}",
+        f"language:{view.language}",
+        f"mark:{view.mark}",
+        f"index:{min(view.index, 3)}",
+        f"last:{view.index + 1 == view.sentences}",
+        f"sentences:{min(view.sentences, 5)}",
+        f"name:{any(word[0].isupper() for word in words[1:] if not word.startswith('I'))}",
+        f"number:{any(char.isdigit() for char in view.quote)}",
+        f"code:{'`' in view.quote}",
+        f"you:{not {'you', 'your', 'u'}.isdisjoint(lower)}",
+        f"kin:{not RELATIONS.isdisjoint(lower)}",
+        f"own:{not _OWN.isdisjoint(lower)}",
+        f"triple:{view.predicate}",
+        f"category:{view.category}",
+        f"effect:{view.effect}",
+        f"single:{view.is_single}",
+    ]
+    pointers = [word for word in lower if word in _POINTERS]
+    features += [f"pointer:{word}" for word in pointers]
+    features.append(f"pointers:{min(len(pointers), 3)}")
+    if view.clause is not None:
+        features += _describe_parse(view, view.clause, content)
+    return features
+
+
+def _describe_parse(view: ClauseView, clause: EnglishClause, content: list[str]) -> list[str]:
+    owner = clause.owner[0].lower if clause.owner else ""
+    is_relative = any(word.lower in RELATIONS for word in clause.owner)
+    subject = f"{clause.person}/{owner if len(owner) < 4 else 'name'}/{is_relative}"
+    has_triple = bool(view.predicate)
+    first = clause.rest[0].lower if clause.rest else ""
+    return [
+        f"subject:{subject}",
+        f"tense:{clause.tense}",
+        f"verb:{clause.verb}",
+        f"verb+tense:{clause.verb}/{clause.tense}",
+        f"verb+first:{clause.verb}/{first}",
+        f"chatter:{clause.verb in CHATTER}",
+        f"negated:{clause.negated}",
+        f"hedged:{clause.hedged}",
+        f"lead:{bool(clause.lead)}",
+        f"infinitive:{clause.infinitive}",
+        f"tense+triple:{clause.tense}/{has_triple}",
+        f"tense+category:{clause.tense}/{view.category}",
+        f"tense+content:{clause.tense}/{min(len(content), 4)}",
+        f"person+tense:{clause.person}/{clause.tense}",
+        f"person+triple:{subject}/{has_triple}",
+    ]
+
+
+@cache
+def _load_weights() -> tuple[list[float], float]:
+    import numpy as np
+
+    with np.load(_WEIGHTS) as file:
+        return file["weights"].astype(float).tolist(), float(file["base"][0])

@@ -119,13 +119,13 @@ def test_an_event_of_today_is_lasting() -> None:
 
 
 @pytest.mark.covers("S4.5")
-def test_losses_and_low_views_of_oneself_are_not_committed_at_once() -> None:
-    """A loss waits for the session's end, a low view of oneself for its repetition;
-    a model cannot hasten either.
+def test_what_a_model_may_not_hasten() -> None:
+    """A loss that a model judged waits for the session's end, a low view of oneself for its
+    repetition; a loss that was told plainly is stored at once.
     """
     loss = candidate("Alice's father passed away last week", category="event")
     low = candidate("Alice is a failure")
-    assert decide(loss, mode="rules", explicit=False, floor=0.0).action == "commit_at_session_end"
+    assert decide(loss, mode="rules", explicit=False, floor=0.0).action == "commit_now"
     assert decide(low, mode="rules", explicit=False, floor=0.0).action == "require_repetition"
     assert (
         clamp_decision(loss, StoragePolicyDecision("commit_now", "llm_policy: plain")).action

@@ -45,8 +45,8 @@ def facts(memory: MemoryEngine, **fields: AsOf) -> list[Record]:
 
 
 def values(memory: MemoryEngine) -> list[str]:
-    """Objects of what is so now."""
-    return [one.object for one in facts(memory)]
+    """Objects of what is so now, where they are certain."""
+    return [one.object for one in facts(memory) if one.predicate]
 
 
 @pytest.mark.parametrize(

@@ -55,7 +55,7 @@ _LOSS = re.compile(
     r" attacks?|trigger(?:s|ed|ing)?|self-harm)\b"
 )
 _SELF_BELIEF = re.compile(
-    r"\b(?:is|am|feels?(?: like)?|was)\s+(?:just |such |so |a |an |completely |totally |always )*"
+    r"\b(?:is|am|i'm|feels?(?: like)?|was)\s+(?:just |such |so |a |an |completely |totally |always )*"
     r"(?:worthless|useless|stupid|dumb|ugly|pathetic|failure|loser|burden|unlovable|broken|hopeless|idiot|incompetent"
     r"|not good enough|nothing)\b"
 )
@@ -193,8 +193,6 @@ def _decide_by_rules(candidate: CandidateStatement, *, explicit: bool) -> Storag
     text = fold(candidate.text)
     if _SELF_BELIEF.search(text) and not explicit:
         return StoragePolicyDecision("require_repetition", "a low view of oneself")
-    if _LOSS.search(text) and not explicit:
-        return StoragePolicyDecision("commit_at_session_end", "a loss or trigger")
     if explicit:
         return StoragePolicyDecision("commit_now", "asked to remember")
     if candidate.kind in (Kind.RULE, Kind.NEGATIVE, Kind.PROCEDURE, Kind.CORRECTION):

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 from engrams.core import Kind
-from engrams.extract.predicate_slots import SINGLE, canonical_predicate
 from engrams.extract.rules import life_events
 from engrams.extract.rules.clause_meaning import (
     ClauseMeaning,
@@ -22,7 +22,6 @@ from engrams.extract.rules.english_lexicon import (
     DETERMINERS,
     PREPOSITIONS,
     find_lemma,
-    gerund,
     past_tense,
     third_person,
 )
@@ -35,7 +34,6 @@ from engrams.extract.rules.predicate_table import (
     PROPER,
     RELATIONS,
     STOPS,
-    TELLING,
     TOOLS,
     VAGUE,
     VERBS,
@@ -93,18 +91,12 @@ def interpret_action(clause: EnglishClause, speech: UtteranceContext) -> ClauseM
         stopped := life_events.interpret_stopping(clause, words)
     ):
         return stopped
-    reading = (
-        _interpret_place(clause, words, speech)
-        or _interpret_listed(clause, words)
-        or _interpret_open(clause, words)
-    )
+    reading = _interpret_place(clause, words, speech) or _interpret_listed(clause, words)
     return _apply_tense(reading, clause) if reading else None
 
 
 def _apply_tense(reading: ClauseMeaning, clause: EnglishClause) -> ClauseMeaning | None:
     """Adjust an interpretation to tense and negation."""
-    from dataclasses import replace
-
     if clause.person == "group" and "all" in clause.adverbs:
         return None  # "we all have our paths" is about everybody
     longer = "no longer" in clause.adverbs or (
@@ -326,52 +318,6 @@ def _interpret_listed(
         confidence=confidence,
         importance=importance,
         event=event,
-    )
-
-
-def _interpret_open(clause: EnglishClause, words: tuple[ClauseToken, ...]) -> ClauseMeaning | None:
-    """Make a predicate of any other verb with a concrete object."""
-    telling = clause.tense in ("past", "perfect") and clause.verb in TELLING
-    if clause.verb in CHATTER and not telling:
-        return None
-    rest = words
-    prep = ""
-    if rest and rest[0].lower in PREPOSITIONS | {"to"}:
-        prep = rest[0].lower
-        rest = rest[1:]
-    if not rest and clause.verb in _ALONE:
-        return ClauseMeaning(past_tense(clause.verb), "event", (), confidence=0.8, event=True)
-    if (
-        not is_concrete(rest)
-        or head_noun(rest) == ""
-        or (head_noun(rest) in VAGUE and not has_leading_content(rest))
-    ):
-        return None
-    if clause.tense == "can" and clause.verb not in _ABLE:
-        return None
-    if clause.verb in ("live", "reside", "settle") and prep in ("in", "at"):
-        joking = not _EXAGGERATIONS.isdisjoint((*clause.adverbs, *(word.lower for word in rest)))
-        return (
-            None
-            if joking
-            else ClauseMeaning("home_in", "home", tuple(rest), confidence=0.75, importance=0.6)
-        )
-    stem = {
-        "present": third_person,
-        "can": third_person,
-        "progressive": gerund,
-        "been": gerund,
-        "was": gerund,
-    }.get(clause.tense, past_tense)(clause.verb)
-    if prep and canonical_predicate(f"{stem}_{prep}") in SINGLE:
-        return ClauseMeaning(stem, "activity", words, confidence=0.65)
-    event = clause.tense in ("past", "perfect", "was")
-    weight = 0.72 if event else 0.65
-    if telling:
-        weight = 0.6
-    category = "event" if event else "activity"
-    return ClauseMeaning(
-        f"{stem}{'_' + prep if prep else ''}", category, tuple(rest), confidence=weight, event=event
     )
 
 

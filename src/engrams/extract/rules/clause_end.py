@@ -115,6 +115,12 @@ def _stops_at_comma(words: Sequence[ClauseToken], place: int, names: frozenset[s
         and (words[place + 2].lower in ADVERBS or words[place + 2].lower in DETERMINERS)
     ):
         return True  # ", its a bit burnt"
+    if (
+        words[place + 1].text[0].isupper()
+        and place + 2 < len(words)
+        and words[place + 2].lower in BE
+    ):
+        return True  # "I'm not vegetarian, Nora is"
     if following == "just" and place + 2 < len(words) and words[place + 2].lower == "me":
         return True
     return (

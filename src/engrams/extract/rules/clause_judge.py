@@ -22,8 +22,11 @@ from engrams.text.word_list import word_set
 
 SLOTS = 4096
 """Weights of the judge; each feature is hashed to one."""
-KEEP_FROM = 0.55
-"""Probability from which a clause is kept."""
+_KEEP_BARE = 0.6
+_KEEP_TRIPLE = 0.45
+_KEEP_VALUE = 0.3
+"""Probabilities from which a clause is kept: without a triple, with one, and with the one value of
+a slot or a change; an error of the last is the rarest and costs recall most."""
 _WEIGHTS = Path(__file__).with_name("judge.npz")
 _POINTERS = word_set(read_vocabulary(__file__, "pointers"))
 _WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)?|\d+|[\u3040-\u30ff\u4e00-\u9fff]")
@@ -58,6 +61,14 @@ def judge_clause(view: ClauseView) -> float:
     weights, base = _load_weights()
     odds = base + sum(weights[slot] for slot in hash_features(view))
     return 1 / (1 + math.exp(-max(-_SURE, min(_SURE, odds))))
+
+
+def is_kept(view: ClauseView) -> bool:
+    """True if a clause is to become a statement."""
+    chance = judge_clause(view)
+    if view.predicate and (view.is_single or view.effect in ("changes", "ends")):
+        return chance >= _KEEP_VALUE
+    return chance >= (_KEEP_TRIPLE if view.predicate else _KEEP_BARE)
 
 
 def hash_features(view: ClauseView) -> set[int]:

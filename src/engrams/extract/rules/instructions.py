@@ -9,6 +9,7 @@ from engrams.core import Kind
 from engrams.extract.candidate import CandidateStatement
 from engrams.extract.rules.clause_meaning import UtteranceContext
 from engrams.extract.rules.clause_quote import collapse_space, trim_quote
+from engrams.extract.rules.conventions import find_convention
 from engrams.extract.rules.english_lexicon import find_lemma
 from engrams.extract.rules.sentence_segmenter import TextSentence
 from engrams.frozen_data import dataclass
@@ -32,7 +33,7 @@ _FIRST = re.compile(
 )
 _WANT = (
     r"(?:(?:i(?:'d| would)? (?:want|like|need|prefer|ask|expect)(?: for)? you to|you"
-    r" (?:should|must|need to|have to|can|are to)"
+    r" (?:should|must|need to|have to|are to)"
     r"|(?:please )?make sure (?:to|that you|you)|be sure to|try to|remember to)\s++)?"
 )
 _ALWAYS = re.compile(
@@ -227,7 +228,20 @@ def extract_command(
                 "always",
                 body,
             )
-    return _extract_wish(piece, quote, speech)
+    return _extract_wish(piece, quote, speech) or _extract_convention(
+        text[sentence.start : sentence.start + len(sentence.text)], speech
+    )
+
+
+def _extract_convention(quote: str, speech: UtteranceContext) -> CandidateStatement | None:
+    """Extract a convention that was told to an assistant: ``use pnpm, not npm``."""
+    kind = find_convention(quote) if speech.speaker == "the user" else None
+    if kind is None:
+        return None
+    predicate = "never" if kind is Kind.NEGATIVE else "always"
+    body = trim_quote(collapse_space(quote))
+    triggers = _ban_triggers(body) if kind is Kind.NEGATIVE else ()
+    return _build_candidate(quote, speech, kind, "assistant", predicate, body, triggers=triggers)
 
 
 def _extract_wish(piece: str, quote: str, speech: UtteranceContext) -> CandidateStatement | None:

@@ -18,7 +18,7 @@ from engrams.extract.rules.attribute_facts import (
     extract_changed_attribute,
     extract_inverse_attribute,
 )
-from engrams.extract.rules.clause_judge import KEEP_FROM, ClauseView, judge_clause
+from engrams.extract.rules.clause_judge import ClauseView, is_kept
 from engrams.extract.rules.clause_meaning import ClauseMeaning, UtteranceContext
 from engrams.extract.rules.clause_parser import EnglishClause, drop_addressee, parse_clauses
 from engrams.extract.rules.clause_quote import (
@@ -85,6 +85,7 @@ _COMING = re.compile(r"\b(?:as soon as|before|by the time|once|until)\s+$", re.I
 _PURPOSE = re.compile(r"\S\s+so(?:\s+that)?\s+$", re.IGNORECASE)
 
 
+_EXAGGERATIONS = frozenset(("apparently", "basically", "practically"))
 _CLOSING = frozenset((",", "lately", "now", "today", "too"))
 _CLAUSAL = frozenset(("he", "i", "she", "that", "they", "we", "what", "which", "who"))
 
@@ -122,7 +123,7 @@ def extract_statements(text: str, speech: UtteranceContext) -> tuple[CandidateSt
     facts = [
         candidate
         for clause in read_clauses(text, speech, request.at)
-        if clause.is_sure or judge_clause(clause.view) >= KEEP_FROM
+        if clause.is_sure or is_kept(clause.view)
         for candidate in clause.candidates
     ]
     for sentence in split_sentences(text):
@@ -167,7 +168,7 @@ def _build_verbatim(text: str, speech: UtteranceContext) -> list[CandidateStatem
         len(line.split()) < 2
         or line.endswith("?")
         or line.lower().startswith(
-            ("to ", "me ", "when ", "how ", "what ", "the time", "my request")
+            ("to ", "me ", "when ", "how ", "what ", "the time", "my request", "you ")
         )
     ):
         return []
@@ -282,18 +283,28 @@ class _EnglishReader:
             replace(one, text=collapse_space(quote), evidence=(self._speech.evidence(quote),))
             for one in _read_clause(clause, self._text, subject, self._speech, self._times)
         ]
-        denials = [one for one in made if one.denies_event and one.effect != "states"]
+        denials = [one for one in made if one.denies_event]
         if denials:
             is_past = clause.tense in ("past", "perfect")
             if not is_past or is_plain_denial(clause, self._text, self._times):
                 denied = [_apply_correction(one, clause, words, self._text) for one in denials]
                 self._add_sure(index, denied, clause.start, clause.end)
+            else:
+                self._add_sure(index, [], clause.start, clause.end)
             return
         if is_joke:
+            self._add_sure(index, [], clause.start, clause.end)
             return
-        candidates = _keep_certain(made, _quote_only(quote, clause, subject, self._speech))
+        given_up = clause.negated and _AFTER_ALL.search(self._sentences[index].text)
+        candidates = [
+            one for one in made if is_known_predicate(one.predicate) or one.effect != "states"
+        ] or [self._quote_clause(clause, subject, quote)]
+        if given_up and not candidates[0].predicate:
+            self._add_sure(index, [], clause.start, clause.end)
+            return
         is_aside = clause.start > self._sentences[index].start and not candidates[0].predicate
         if is_aside and clause.owner and clause.owner[0].lower == "the":
+            self._add_sure(index, [], clause.start, clause.end)
             return  # "I love rye bread, the crust is so dark"
         self.clauses.append(
             ReadClause(
@@ -301,8 +312,28 @@ class _EnglishReader:
                 tuple(_apply_correction(one, clause, words, self._text) for one in candidates),
                 clause.start,
                 clause.start + len(quote),
+                is_sure=candidates[0].reason.startswith("rule attribute")
+                and clause.owner[0].lower in ("my", "our"),
             )
         )
+
+    def _quote_clause(
+        self, clause: EnglishClause, subject: ClauseSubject, quote: str
+    ) -> CandidateStatement:
+        """Build a statement without a triple: only the clause and its times are certain."""
+        is_event = clause.tense in ("past", "perfect", "was")
+        category = "event" if is_event else "knowledge"
+        reading = ClauseMeaning("", category, confidence=0.7, event=is_event)
+        bounds = (_find_lead(clause), clause.end)
+        times = (
+            find_clause_spans(
+                self._text, bounds, self._speech.local_time, clause.tense, clause.verb
+            )
+            if self._times
+            else ()
+        )
+        bare = _to_candidate(reading, clause, self._text, subject, self._speech, times)
+        return replace(bare, text=collapse_space(quote), evidence=(self._speech.evidence(quote),))
 
     def _view(
         self, index: int, clause: EnglishClause, candidate: CandidateStatement, quote: str
@@ -327,28 +358,6 @@ class _EnglishReader:
     ) -> None:
         view = ClauseView("", "", "", index, len(self._sentences), "en")
         self.clauses.append(ReadClause(view, tuple(candidates), start, end, True))
-
-
-def _keep_certain(
-    made: Sequence[CandidateStatement], bare: CandidateStatement
-) -> list[CandidateStatement]:
-    """Keep the statements with a certain triple; without any, the clause with its times."""
-    certain = [
-        one
-        for one in made
-        if is_known_predicate(one.predicate) or one.effect in ("changes", "ends")
-    ]
-    if certain or not made:
-        return certain or [bare]
-    first = made[0]
-    return [
-        replace(
-            bare,
-            valid_from=first.valid_from,
-            valid_to=first.valid_to,
-            effective_at=first.effective_at,
-        )
-    ]
 
 
 def _read_loose(
@@ -379,15 +388,17 @@ def _read_loose(
                 sentences=len(sentences),
                 language=language,
             )
-            loose.append(ReadClause(view, (_quote_only(quote, None, None, speech),), start, end))
+            loose.append(ReadClause(view, (_quote_only(quote, speech),), start, end))
     return loose
 
 
 def _is_not_stated(clause: EnglishClause, before: str) -> bool:
     """True for a guess, a wish, a brief leave, and what is only supposed."""
     is_wish = clause.tense == "would" and clause.verb not in ("like", "love", "prefer")
+    is_exaggerated = any(word.lower in _EXAGGERATIONS for word in clause.rest)
     return (
         clause.hedged
+        or is_exaggerated
         or is_wish
         or clause.verb == "wish"
         or is_brief_leave(clause)
@@ -395,19 +406,11 @@ def _is_not_stated(clause: EnglishClause, before: str) -> bool:
     )
 
 
-def _quote_only(
-    quote: str,
-    clause: EnglishClause | None,
-    subject: ClauseSubject | None,
-    speech: UtteranceContext,
-) -> CandidateStatement:
-    """Build a statement without a triple: only the clause is certain."""
-    is_event = clause is not None and clause.tense in ("past", "perfect", "was")
+def _quote_only(quote: str, speech: UtteranceContext) -> CandidateStatement:
+    """Build a statement of a piece that no parser read."""
     return CandidateStatement(
         text=collapse_space(quote),
-        subject=subject.key if subject else speech.subject,
-        category="event" if is_event else "knowledge",
-        hearsay=subject.hearsay if subject else False,
+        subject=speech.subject,
         evidence=(speech.evidence(quote),),
         confidence=0.7,
         trust=speech.trust,
@@ -415,6 +418,11 @@ def _quote_only(
         effective_at=speech.said_at,
         reason="clause",
     )
+
+
+def _find_lead(clause: EnglishClause) -> int:
+    """Find where a clause begins with its time: "last Tuesday, I"."""
+    return min([clause.start, *(word.start for word in clause.lead)])
 
 
 def _is_supposed(before: str, clause: EnglishClause) -> bool:
@@ -511,7 +519,7 @@ def _read_clause(
     times: Sequence[TimeSpan],
 ) -> list[CandidateStatement]:
     told = times
-    start = min([clause.start, *(word.start for word in clause.lead)])
+    start = _find_lead(clause)
     times = (
         find_clause_spans(text, (start, clause.end), speech.local_time, clause.tense, clause.verb)
         if times
@@ -584,7 +592,7 @@ def _to_candidate(
     speech: UtteranceContext,
     times: Sequence[TimeSpan],
 ) -> CandidateStatement:
-    start = min([clause.start, *(word.start for word in clause.lead)])
+    start = _find_lead(clause)
     found = clause_dates.filter_within(times, start, clause.end)
     if reading.kind is Kind.PREFERENCE:
         found = tuple(

@@ -127,10 +127,9 @@ def test_what_a_model_may_not_hasten() -> None:
     low = candidate("Alice is a failure")
     assert decide(loss, mode="rules", explicit=False, floor=0.0).action == "commit_now"
     assert decide(low, mode="rules", explicit=False, floor=0.0).action == "require_repetition"
-    assert (
-        clamp_decision(loss, StoragePolicyDecision("commit_now", "llm_policy: plain")).action
-        == "commit_at_session_end"
-    )
+    read_by_model = replace(loss, extractor="model")
+    plain = StoragePolicyDecision("commit_now", "llm_policy: plain")
+    assert clamp_decision(read_by_model, plain).action == "commit_at_session_end"
     assert (
         clamp_decision(low, StoragePolicyDecision("commit_now", "llm_policy: plain")).action
         == "require_repetition"

@@ -121,6 +121,8 @@ def test_what_somebody_no_longer_is_in_spanish_ends(word: str) -> None:
             fact.text for hit in hits.values() for fact in hit.facts if fact.status is Status.ACTIVE
         }
         shown = [
-            line for line in memory.context(later, scope=ME).text.splitlines() if later in line
+            line
+            for line in memory.context(later, scope=ME).text.splitlines()
+            if later in line and f"user: {told}" not in line
         ]
         assert shown and not any("no longer so" in line for line in shown)

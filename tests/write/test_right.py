@@ -170,7 +170,6 @@ SILENT = (
     "If I were rich I'd live in Monaco.",
     # It says no what, of what, or who.
     "I got some good advice",
-    "We ate good food",
     "I've tested the endpoint with a sample request",
     "We have the power to change our future",
     "I kept pushing",
@@ -183,7 +182,6 @@ SILENT = (
     "I pasted my config below",
     "The vets are exhausted. I set up a fund to support them.",
     "I saw another at the flea market",
-    "I've been using that app on my phone to practise",
     "I've started reading the one you lent me",
     "I have been playing ever since",
     "We sewed a quilt with her scarves",

@@ -156,8 +156,8 @@ def clamp_decision(
 ) -> StoragePolicyDecision:
     """Limit a model's decision by the guards.
 
-    Losses, triggers and statements less sure than ``floor`` are never stored at once, a low view
-    of oneself only if it is repeated.
+    Losses and triggers that a model read and statements less sure than ``floor`` are never stored
+    at once, a low view of oneself only if it is repeated.
     """
     refusal = check_guards(candidate)
     if refusal is not None:
@@ -165,7 +165,8 @@ def clamp_decision(
     text = fold(candidate.text)
     if decision.action == "commit_now" and _SELF_BELIEF.search(text):
         return StoragePolicyDecision("require_repetition", "clamp: a low view of oneself")
-    if decision.action == "commit_now" and _LOSS.search(text):
+    is_read_by_model = candidate.extractor != "rules"
+    if decision.action == "commit_now" and is_read_by_model and _LOSS.search(text):
         return StoragePolicyDecision("commit_at_session_end", "clamp: a loss or trigger")
     if decision.action == "commit_now" and candidate.confidence < floor:
         return _IMPLIED

@@ -297,7 +297,11 @@ class _EnglishReader:
             return
         given_up = clause.negated and _AFTER_ALL.search(self._sentences[index].text)
         candidates = [
-            one for one in made if is_known_predicate(one.predicate) or one.effect != "states"
+            one
+            for one in made
+            if is_known_predicate(one.predicate)
+            or one.effect != "states"
+            or one.reason.startswith("rule attribute")
         ] or [self._quote_clause(clause, subject, quote)]
         if given_up and not candidates[0].predicate:
             self._add_sure(index, [], clause.start, clause.end)

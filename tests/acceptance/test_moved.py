@@ -117,9 +117,7 @@ def test_the_new_home_comes_first(door: Door, read: Callable[[Door], str]) -> No
     if shown.index("Berlin") > shown.index("Paris"):
         # Lines under their days stand in order of time.
         line = next(line for line in shown.splitlines() if "Paris" in line)
-        if line == "- user: I'm vegetarian and I live in Paris.":
-            pytest.xfail("a message that says more is not annotated where a part of it is over")
-        assert "2026-03-02" in line
+        assert "2 March 2026" in line or "2026-03-02" in line
 
 
 def test_the_list_has_the_new_home_only(door: Door) -> None:

@@ -144,7 +144,7 @@ def test_two_changes_in_one_sentence() -> None:
         ),
         (
             "On Monday I started at Lidl and last Sunday my aunt Rosa died",
-            ["On Monday I started at Lidl"],
+            ["On Monday I started at Lidl", "last Sunday my aunt Rosa died"],
         ),
         (
             "In 2018 I graduated from MIT and in 2020 I moved to Oslo.",

@@ -114,6 +114,13 @@ class ValueCorrection:
         return STRONG_WINDOW if self.is_strong else WEAK_WINDOW
 
 
+_OWN_CLAUSE = re.compile(
+    r"(?:i|we)(?:['’]\w+)? (?:never|did|didn['’]t|do|don['’]t|have|haven['’]t|am|was|won['’]t)\b",
+    re.IGNORECASE,
+)
+"""A clause of the speaker, which is no value: "scratch that, I never moved"."""
+
+
 def read_value_correction(text: str) -> ValueCorrection | None:
     """Read a message that sets a value right; None: it is none."""
     if len(text) > _LONGEST:
@@ -135,7 +142,7 @@ def read_value_correction(text: str) -> ValueCorrection | None:
         elif value and not _SPELLED.fullmatch(value):
             pieces.append(value)
     value = _choose_value(pieces)
-    if not value:
+    if not value or _OWN_CLAUSE.match(value):
         return None
     sort = _sort_value(value)
     if strong is None and (len(pieces) > 1 + is_bare or sort == "words"):

@@ -30,6 +30,8 @@ _LONGEST_BARE = 40
 """Characters of the longest message that is a correction by nothing but a name like the last one."""
 _MOST_WORDS = 5
 """Words of the longest value."""
+_MOST_OTHER_WORDS = 3
+"""Words of the longest value that is no time, number, name or listed word. Longer ones are clauses."""
 _LIKE = 0.5
 """Likeness from which one name is a misspelling of another: Jonas, Jannis."""
 _SHARED_END = 4
@@ -74,6 +76,11 @@ _NOT_BEFORE = re.compile(r"(?:no|non)\s+(?P<wrong>.+)", re.IGNORECASE)
 """Spanish and French "not", which also open a correction."""
 _SPELLED = re.compile(r"(?:\w-)+\w")
 """Name spelled letter by letter."""
+_CLAUSE_WORDS = frozenset(
+    "i we you he she they it never didn't don't doesn't isn't wasn't haven't hasn't won't can't"
+    " ich wir du er sie man nie nicht yo nosotros nunca je nous tu il elle jamais".split()
+)
+"""Words that stand in clauses and in no value."""
 _ARTICLES = frozenset(("the", "a", "der", "die", "das", "el", "la", "le", "of", "am", "um"))
 _TITLES = frozenset(("mr", "mrs", "ms", "dr", "herr", "frau", "madame", "monsieur"))
 _PIECES = re.compile(r"[,;:!?，。；！？、()…–—]+|\.(?!\d)")
@@ -149,6 +156,8 @@ def read_value_correction(text: str) -> ValueCorrection | None:
         return None
     if is_bare and sort != "name":
         return None
+    if sort == "words" and _is_clause(value):
+        return None
     exact = _find_exact(value, sort)
     beside = value.replace(exact, " ", 1) if exact else ""
     unit = tuple(fold(word) for word in _WORD.findall(beside) if fold(word) not in _ARTICLES)
@@ -197,6 +206,12 @@ def _choose_value(pieces: Sequence[str]) -> str:
     short = [piece for piece in pieces if len(piece.split()) <= _MOST_WORDS]
     exact = [piece for piece in short if _sort_value(piece) != "words"]
     return (exact or short or [""])[-1] if len(short) > 1 else (short or [""])[0]
+
+
+def _is_clause(value: str) -> bool:
+    """True for a clause of its own: its statement meets the earlier ones like any other."""
+    words = value.lower().replace("’", "'").split()
+    return len(words) > _MOST_OTHER_WORDS or not _CLAUSE_WORDS.isdisjoint(words)
 
 
 def _sort_value(value: str) -> ValueSort:

@@ -100,7 +100,10 @@ def settle_given(
         # The digest made each anew, under its own id: only its end is taken over.
         remade = changes.created.pop(record.id, None)
         changes.originals[record.id] = record
-        if remade is None and (known_id := _find_known(derived_by_source.get(record.id, ()))):
+        known_id = _find_known(derived_by_source.get(record.id, ()))
+        # A record with its sender's id (an import, an item of a framework, an observation of a
+        # graph) is asked for by that id, so it stays although a known statement says the same.
+        if remade is None and known_id and not record.external_id:
             repeated[record.id] = known_id
             changes.current[record.id] = replace(
                 record, status=Status.SUPERSEDED, superseded_by=known_id

@@ -57,7 +57,7 @@ BOUNDS = {
     "store.sqlite.dialect._MAX_NUMBERS": 200_000,
     "surfaces.http.rates._MAX_CALLERS": 10_000,
     "surfaces.http.observers.activity_chart._MAX_OWNERS": 1_000,
-    "surfaces.proxy.memory_deadlines._MAX_WARM_OWNERS": 10_000,
+    "surfaces.proxy.memory_deadlines._MAX_WAITING": 64,
     "surfaces.proxy.chat_request._MAX_RESPONSES": 10_000,
     "upkeep.usage.usage_tracker._MAX_WAITING": 1_000,
     "upkeep.usage.usage_learning._MAX_OWNERS": 10_000,
@@ -72,6 +72,7 @@ REMEMBERED = {
     "models.embed.static.WordPieceTokenizer._spell": 1 << 15,
     "models.tokens.factory._estimate_cached": 512,
     "read.cues.name_mentions._index_names": 64,
+    "read.relevance.text_traits.describe_memory": 4_096,
     "write.prompt_fingerprints._fingerprint_line": 2_048,
     "read.cues.cue_scores._find_spans": 8_192,
     "read.diversity._cached_words": 2_048,
@@ -119,6 +120,7 @@ CLOSED = {
     "write.change_detection.cue_words._load_table",
     "write.change_detection.replacement_evidence._load_general_words", "write.change_detection.boosted_trees.load_model",
     "models.http_client._load_certificates", "prompts.load",
+    "read.relevance.model.load_model", "read.relevance.text_traits._load_groups",
     "program.main._load_subcommand", "program.main.load_command",
     "store.sql.migration_files.load_migrations", "store.sql.named_queries.load_queries", "text.terms._script_patterns",
     "text.vocabulary.word_pattern",
@@ -362,5 +364,5 @@ def test_queries_and_judged_sessions_are_bounded() -> None:
     for number in range(1_200):
         embedder.embed([f"query {number}"], "query")
         judge.judge(RelevanceJudgementRequest(f"s{number}", "q", (("1", "a"),)))
-    assert len(embedder._kept) == 512
+    assert len(embedder._vectors) == 512
     assert len(judge._sessions) <= BOUNDS["models.rerank.listwise._SESSIONS"]

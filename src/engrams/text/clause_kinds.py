@@ -57,10 +57,11 @@ def may_end(clause: str) -> bool:
 def may_tell_change(clause: str) -> bool:
     """True if a clause may tell that something changed.
 
-    Not a question, thanks, a greeting, a cheer, an opinion in general, nor a memory of long ago.
+    Not a question, thanks, a greeting, a cheer, an opinion in general, nor a memory of long ago; nor
+    what has not happened yet, or what somebody else is quoted with.
     """
     folded = _read(clause)
-    if not folded or _asks(folded) or _find("long_ago", folded):
+    if not folded or _asks(folded) or _find("long_ago", folded) or _find("unreal", folded):
         return False
     return not _is_social(folded) and not _is_opinion(clause, folded)
 

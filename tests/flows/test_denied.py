@@ -36,11 +36,11 @@ def tell(memory: MemoryEngine, clock: SettableClock, *texts: str) -> None:
 
 
 def facts(memory: MemoryEngine, **fields: AsOf) -> list[Record]:
-    """What is so now, or as of another time, without denials."""
+    """What is so now, or as of another time, where it has a triple; without denials."""
     return [
-        one
-        for one in memory.list(scope=ANN, kinds=(Kind.FACT,), **fields).records
-        if one.meta.get("polarity", True)
+        fact
+        for fact in memory.list(scope=ANN, kinds=(Kind.FACT,), **fields).records
+        if fact.predicate and fact.meta.get("polarity", True)
     ]
 
 

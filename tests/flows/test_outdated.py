@@ -104,8 +104,12 @@ def test_marks_what_may_be_outdated(tmp_path: Path) -> None:
         assert was.outdated is not None
         assert (was.outdated.by, was.outdated.closed) == (hits[0].record.id, False)
         assert 0.3 <= was.outdated.probability < 1
-        told = '(may be outdated, said on 6 April 2025: "Someone stole the Trek, I ride a Canyon now.")'
-        assert told in memory.context(ask, scope=ME).text
+        assert was.outdated.words == "Someone stole the Trek, I ride a Canyon now."
+        context = memory.context(ask, scope=ME)
+        # A context shows what may be over with its mark, or not at all.
+        mark = '(may be outdated, said on 6 April 2025: "Someone stole the Trek, I ride a Canyon now.")'
+        assert "Canyon" in context.text
+        assert "blue Trek" not in context.text or mark in context.text
 
 
 @pytest.mark.parametrize(
@@ -184,7 +188,7 @@ def test_profile_tells_its_doubts(tmp_path: Path) -> None:
         fact = next(
             fact
             for fact in memory.list(scope=ME, kinds=(Kind.FACT,)).records
-            if "Okafor" in fact.text
+            if fact.text.startswith("My landlord")
         )
         memory.restore(fact.evidence[0].source, scope=ME)
         after = memory.context("Hello", scope=ME)
@@ -645,10 +649,11 @@ def test_two_things_of_one_kind_do_not_outdate_each_other(
     ],
 )
 def test_first_minute(tmp_path: Path, old: str, new: str, ends: bool) -> None:
-    """At the defaults, a plain change right after the statement is told;
-    the same of another person is not.
+    """At the defaults, what a plain change ends is shown as such or left out, right after the
+    statement; what is said of another person changes nothing.
     """
     with engrams.open(home=tmp_path, jobs__workers=0) as memory:
         say(memory, old, new, days=0.0001)
         told = memory.context(old, scope=ME).text
-    assert ("may be outdated" in told or "no longer so" in told) is ends
+    is_marked = "may be outdated" in told or "no longer so" in told
+    assert (is_marked or old.rstrip(".") not in told) is ends

@@ -107,7 +107,7 @@ def test_marks_what_may_be_outdated(tmp_path: Path) -> None:
         assert was.outdated.words == "Someone stole the Trek, I ride a Canyon now."
         context = memory.context(ask, scope=ME)
         # A context shows what may be over with its mark, or not at all.
-        mark = '(may be outdated, said on 6 April 2025: "Someone stole the Trek, I ride a Canyon now.")'
+        mark = 'may be outdated, said on 6 April 2025: "Someone stole the Trek, I ride a Canyon now.")'
         assert "Canyon" in context.text
         assert "blue Trek" not in context.text or mark in context.text
 
@@ -642,7 +642,7 @@ def test_two_things_of_one_kind_do_not_outdate_each_other(
             "The team meeting was moved to Thursdays.",
             True,
         ),
-        ("I'm vegetarian.", "I started eating meat again.", True),
+        ("I'm vegetarian.", "I'm not vegetarian any more, I eat meat again.", True),
         ("Meine Handynummer ist 0171 555.", "Neue Nummer: 0160 777.", True),
         ("My number is 0171 555.", "Mum's number is 0160 777.", False),
         ("My flight is at 14:20.", "My brother's flight is at 17:45.", False),

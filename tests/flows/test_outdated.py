@@ -107,7 +107,9 @@ def test_marks_what_may_be_outdated(tmp_path: Path) -> None:
         assert was.outdated.words == "Someone stole the Trek, I ride a Canyon now."
         context = memory.context(ask, scope=ME)
         # A context shows what may be over with its mark, or not at all.
-        mark = 'may be outdated, said on 6 April 2025: "Someone stole the Trek, I ride a Canyon now.")'
+        mark = (
+            'may be outdated, said on 6 April 2025: "Someone stole the Trek, I ride a Canyon now.")'
+        )
         assert "Canyon" in context.text
         assert "blue Trek" not in context.text or mark in context.text
 

@@ -76,9 +76,9 @@ def test_opposites_stand_side_by_side_and_are_linked() -> None:
     clock = SettableClock()
     with temp_engine(clock=clock) as engine:
         scope = ("user", "ann")
-        engine.add("I take my pills before meals.", scope=scope)
+        engine.add("I take my pills before meals.", kind=Kind.FACT, scope=scope)
         clock.forward(days=3)
-        receipt = engine.add("I take my pills after meals.", scope=scope)
+        receipt = engine.add("I take my pills after meals.", kind=Kind.FACT, scope=scope)
         (later,) = receipt.derived
         assert later.verdict == "conflict"
         statements = engine.list(scope=scope, kinds=(Kind.FACT, Kind.PREFERENCE)).records

@@ -130,7 +130,9 @@ def extract_statements(text: str, speech: UtteranceContext) -> tuple[CandidateSt
         if sentence.modality in ("asserted", "hypothetical") and not sentence.is_question:
             rule = extract_command(sentence, text, speech)
             if rule is None and sentence.modality == "asserted":
-                told = any(fact.evidence[0].quote in sentence.text for fact in facts)
+                told = any(
+                    fact.predicate and fact.evidence[0].quote in sentence.text for fact in facts
+                )
                 rule = extract_thing(
                     sentence, text, speech, request.at, told
                 ) or extract_correction(sentence, text, speech)
@@ -142,12 +144,7 @@ def extract_statements(text: str, speech: UtteranceContext) -> tuple[CandidateSt
     ]
     found = [one for one in found if is_sound(one)]
     if request.explicit:
-        found = [
-            replace(
-                one, confidence=min(1.0, one.confidence + 0.1), importance=max(one.importance, 0.8)
-            )
-            for one in found
-        ]
+        found = [_strengthen_requested(candidate, speech) for candidate in found]
         found = found or _build_verbatim(request.text, speech)
     distinct = {(one.key, one.predicate, one.object): one for one in found}
     return tuple(
@@ -159,6 +156,23 @@ def extract_statements(text: str, speech: UtteranceContext) -> tuple[CandidateSt
 def is_explicit(text: str) -> bool:
     """True if the text asks for something to be remembered."""
     return parse_remember(text).explicit
+
+
+def _strengthen_requested(
+    candidate: CandidateStatement, speech: UtteranceContext
+) -> CandidateStatement:
+    """Raise what somebody asks to be remembered, with the triple of a thing where it has none."""
+    candidate = replace(
+        candidate,
+        confidence=min(1.0, candidate.confidence + 0.1),
+        importance=max(candidate.importance, 0.8),
+    )
+    if candidate.predicate or candidate.kind is not Kind.FACT:
+        return candidate
+    subject, predicate, thing = split_thing(candidate.text, speech)
+    if not predicate:
+        return candidate
+    return replace(candidate, subject=subject, predicate=predicate, object=thing)
 
 
 def _build_verbatim(text: str, speech: UtteranceContext) -> list[CandidateStatement]:

@@ -39,12 +39,14 @@ def may_end(candidate: CandidateStatement, record: Record) -> bool:
     """True if a candidate may end or replace a record: it is not protected, or is about the same.
 
     About the same is a statement of the same subject that fills the same slot, or names what the
-    record says of it.
+    record says of it; and a statement whose subject is the object of the record.
     """
     if not is_protected(record):
         return True
     if fold(candidate.subject) != fold(record.subject) and candidate.subject and record.subject:
-        return False
+        # "Bruno has died" is about the object of "Tobias has the dog Bruno, who is diabetic".
+        subject_words = {*terms(candidate.subject)}
+        return bool(subject_words) and subject_words <= {*terms(record.object)}
     is_same_slot = bool(record.predicate) and (
         canonical_predicate(candidate.predicate) == canonical_predicate(record.predicate)
     )

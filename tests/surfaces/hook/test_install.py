@@ -160,18 +160,18 @@ def commands(file: Path) -> dict[str, str]:
 
 
 PROMPTS = {
-    "claude-code": {"hook_event_name": "UserPromptSubmit", "session_id": "s"},
-    "codex": {"hook_event_name": "UserPromptSubmit", "session_id": "s"},
-    "gemini": {"hook_event_name": "BeforeAgent", "session_id": "s"},
-    "cursor": {"hook_event_name": "beforeSubmitPrompt", "conversation_id": "s"},
-    "copilot": {"sessionId": "s"},
+    "claude-code": {"hook_event_name": "UserPromptSubmit", "session_id": ""},
+    "codex": {"hook_event_name": "UserPromptSubmit", "session_id": ""},
+    "gemini": {"hook_event_name": "BeforeAgent", "session_id": ""},
+    "cursor": {"hook_event_name": "beforeSubmitPrompt", "conversation_id": ""},
+    "copilot": {"sessionId": ""},
 }
 
 
 @pytest.mark.parametrize("agent", PROMPTS)
 def test_what_is_installed_answers(install: Install, tmp_path: Path, agent: str) -> None:
-    """A prompt in the agent's own words is kept, and a later one gets it back in the form that the
-    agent reads.
+    """A prompt in the agent's own words is kept, and one of a later session gets it back in the form
+    that the agent reads; its own session knows it already.
     """
     assert install(agent, "--yes", "--home", str(tmp_path / "memory"), "--user", "ann").code == 0
     run = commands(tmp_path / FILES[agent])
@@ -183,12 +183,14 @@ def test_what_is_installed_answers(install: Install, tmp_path: Path, agent: str)
         {"home": words[3], "user": "ann"}, event=words[7] if "--event" in words else ""
     )
 
-    def prompt(text: str) -> str:
-        parsed = parse_event(json.dumps({**PROMPTS[agent], "prompt": text}).encode(), call.event)
+    def prompt(session: str, text: str) -> str:
+        fields = {key: value or session for key, value in PROMPTS[agent].items()}
+        parsed = parse_event(json.dumps({**fields, "prompt": text}).encode(), call.event)
         return answer_event(call, parsed) if parsed else "no event"
 
-    assert prompt(REX) == ""
-    answer = json.loads(prompt("What is my dog called?"))
+    assert prompt("s1", REX) == ""
+    assert prompt("s1", "What is my dog called?") == ""
+    answer = json.loads(prompt("s2", "What is my dog called?"))
     match agent:
         case "cursor":
             context = answer["additional_context"]

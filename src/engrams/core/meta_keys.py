@@ -46,6 +46,9 @@ If an edit puts the words back, the fact becomes active again.
 UNSEARCHED = "unsearched"
 """On a memory that is stored for callers who ask for it by name: no search finds it."""
 
+UNLEARNED = "unlearned"
+"""On a message that its sender wants stored as it is: nothing is learned from it."""
+
 ENDS = "ends"
 """On a planned statement: ids of the statements that end on the day it begins."""
 

@@ -10,7 +10,7 @@ import re
 from collections.abc import Collection
 from dataclasses import replace
 
-from engrams.core import Kind, Record, StageDecision, Status
+from engrams.core import UNLEARNED, Kind, Record, StageDecision, Status
 from engrams.extract.echo_removal import remove_echoes
 from engrams.extract.memory_requests import is_control
 from engrams.settings import WriteSettings
@@ -107,6 +107,9 @@ def gate_record(
     is_message = record.kind in (Kind.TURN, Kind.EXCHANGE, Kind.NOTE)
     if not is_message or not (record.status is Status.ACTIVE or is_archived_turn):
         decisions.append(_skip(record, f"{record.status} {record.kind}"))
+        return None
+    if record.meta.get(UNLEARNED):
+        decisions.append(_skip(record, "stored as it is"))
         return None
     if record.kind is Kind.NOTE:
         return record

@@ -231,6 +231,23 @@ def test_ids_in_or_and_not(api: httpx2.Client) -> None:
     )
 
 
+def test_what_is_not_to_be_inferred_from_is_stored_alone(
+    api: httpx2.Client, engine: MemoryEngine
+) -> None:
+    """With `infer` false nothing is learned from a text, also after a change; its metadata are its
+    own.
+    """
+    one = add(api, "I live in Paris.", user_id="alone", infer=False, metadata={"a": 1})[0]["id"]
+    engine.drain()
+    assert memories(api, {"user_id": "alone"}) == ["I live in Paris."]
+    changed = api.put(f"/v1/memories/{one}/", json={"text": "I live in Rome."}).json()
+    assert changed["metadata"] == {"a": 1}
+    engine.drain()
+    assert memories(api, {"user_id": "alone"}) == ["I live in Rome."]
+    add(api, "I live in Paris.", user_id="taught")
+    assert "I live in Paris" in memories(api, {"user_id": "taught"})
+
+
 def test_expiry_feedback_and_changes(api: httpx2.Client, engine: MemoryEngine) -> None:
     """A memory is found until its day has passed;
     feedback counts; `updated_at` is the last change; the project is there.

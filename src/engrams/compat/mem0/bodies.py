@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, StrictBool, StrictFloat, StrictInt
 
-from engrams.core import HistoryEntry, Receipt, Record
+from engrams.core import UNLEARNED, HistoryEntry, Receipt, Record
 from engrams.surfaces.http.json_values import to_json
 from engrams.surfaces.http.rest.requests import Count, Measure, RequestBody
 
@@ -123,10 +123,11 @@ def to_memory(record: Record, score: float | None, changed_at: datetime) -> Mem0
         if name in _LABELS
     }
     ids: dict[str, Any] = {_LABELS[name]: value for name, value in pairs.items()}
+    metadata = {key: value for key, value in record.meta.items() if key != UNLEARNED}
     return Mem0MemoryResponse(
         id=record.id,
         memory=record.text,
-        metadata=to_json(dict(record.meta)) or None,
+        metadata=to_json(metadata) or None,
         categories=list(record.tags),
         created_at=record.recorded_at,
         updated_at=changed_at,

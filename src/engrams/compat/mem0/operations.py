@@ -10,7 +10,7 @@ from fastapi import Request
 
 from engrams.compat.mem0 import bodies
 from engrams.compat.mem0.filters import Mem0ScopeFilter, find_target
-from engrams.core import Kind, Receipt, Record, Role, Status, Turn, is_blank
+from engrams.core import UNLEARNED, Kind, Receipt, Record, Role, Status, Turn, is_blank
 from engrams.core.clock import parse_time
 from engrams.engine import MemoryEngine
 from engrams.errors import InputError, NotFoundError
@@ -38,6 +38,8 @@ def add_messages(
     said_at = _to_time(body.timestamp)
     valid_to = _to_expiry(body.expiration_date)
     meta = check_meta(body.metadata or {}, settings.limits.meta_bytes)
+    if not body.infer:
+        meta = {**meta, UNLEARNED: True}
     kind = Kind.TURN if body.infer else Kind.NOTE
     events: list[bodies.Mem0AddEventResponse] = []
     for message in body.messages:

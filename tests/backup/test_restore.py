@@ -15,7 +15,7 @@ from engrams import admin
 from engrams.errors import ConflictError
 
 ANN = ("user", "ann")
-SAID = {f"The blue boat number {n} lies in harbour {n * 7}." for n in range(20)}
+SAID = {f"The blue boat number {n} lies in harbour {n * 7}" for n in range(20)}
 KILLED = """
 import os, shutil, signal, engrams
 from pathlib import Path

@@ -110,7 +110,7 @@ def test_memory_is_read_while_no_file_can_grow(home: Path, vault: bool) -> None:
         with engrams.open(home=home, jobs__workers=0, vault__enabled=sys.argv[2] == "True") as memory:
             found = [hit.record.text for hit in memory.search("spare key", scope=OWNER).hits]
             context = memory.context("spare key", scope=OWNER).text
-            listed = len(memory.list(scope=OWNER).records)
+            listed = sorted({record.text for record in memory.list(scope=OWNER).records})
             try:
                 memory.add("There is no room for this", scope=OWNER)
             except StoreError as problem:
@@ -124,7 +124,7 @@ def test_memory_is_read_while_no_file_can_grow(home: Path, vault: bool) -> None:
     )
     assert told["found"] == ["The spare key is under the blue flowerpot"]
     assert "blue flowerpot" in str(told["context"])
-    assert told["listed"] == 1
+    assert told["listed"] == ["The spare key is under the blue flowerpot"]
     assert "is full" in str(told["error"])
     assert told["after"] == 2
     with engrams.open(home=home) as memory:

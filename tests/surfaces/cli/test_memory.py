@@ -341,7 +341,7 @@ def test_purge_about_a_person(engrams: Any, home: Path) -> None:
     for text in (
         "Ada Lovelace likes green tea.",
         "I met Ada at the pool on Sunday.",
-        "My bike is red and fast.",
+        "My bike is red and fast",
     ):
         engrams("add", text)
     listed = engrams("purge", "--about", "Ada", "--preview").out
@@ -356,7 +356,7 @@ def test_purge_about_a_person(engrams: Any, home: Path) -> None:
     )
     assert engrams("purge", "--about", "Ada", stdin=f"{number}\n").code == 0
     assert engrams("purge", "--about", "Ada", "--yes", "--json").json["proven"]
-    assert texts(engrams("list", "--json")) == ["My bike is red and fast."]
+    assert set(texts(engrams("list", "--json"))) == {"My bike is red and fast"}
     assert all(b"pool" not in path.read_bytes() for path in home.rglob("*") if path.is_file())
 
 

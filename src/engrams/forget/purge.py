@@ -16,7 +16,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from datetime import timedelta
@@ -151,16 +151,30 @@ class MemoryPurger:
     def _recall_words(self, target: PurgeTarget) -> tuple[str, ...]:
         """Return the words of memories that were purged before, for a purge of the git history.
 
-        The store has nothing but hashes of them. The history still has the words.
+        The store has nothing but hashes of them. The history still has the words. A memory that was
+        purged took those derived from it along, and no link tells which: so the words of all
+        purged memories of the owner are recalled.
         """
-        purged_ids = [record.id for record in target.records if record.status is Status.PURGED]
-        if not target.git or not purged_ids or self._deps.home is None:
+        has_purged = any(record.status is Status.PURGED for record in target.records)
+        if not target.git or not has_purged or self._deps.home is None:
             return ()
+        purged_ids = sorted(self._list_purged(target.owner))
         return self._deps.home().recall_words(
             purged_ids, lambda text: self._was_said(text, target.owner, purged_ids)
         )
 
-    def _was_said(self, text: str, owner: Scope, purged_ids: Sequence[str]) -> bool:
+    def _list_purged(self, owner: Scope) -> frozenset[str]:
+        """List the ids of all purged memories of an owner."""
+        query = RecordQuery(ScopeReach.of_owner(owner), statuses=(Status.PURGED,), limit=_PAGE)
+        purged_ids: set[str] = set()
+        while True:
+            page = self._deps.store.find(query)
+            purged_ids.update(record.id for record in page.records)
+            if not page.next:
+                return frozenset(purged_ids)
+            query = replace(query, after=page.next)
+
+    def _was_said(self, text: str, owner: Scope, purged_ids: Collection[str]) -> bool:
         """Return True if a text has the hash of one of these purged memories."""
         query = RecordQuery(
             ScopeReach.of_owner(owner),

@@ -176,7 +176,9 @@ def test_what_is_at_hand_takes_no_place_from_what_is_not() -> None:
     """A pair of the long term that was used is found without its topic;
     the topic's other rows come besides it.
     """
-    with opened(tiers__working_size=1, read__routing__per_topic=1, read__limit=6) as engine:
+    with opened(
+        tiers__working_size=1, read__routing__per_topic=1, read__limit=6, write__extract="off"
+    ) as engine:
         for index in range(3):
             say(engine, f"The spare key number{index} is under the blue pot")
             say(engine, f"Key number{index} noted", "assistant")

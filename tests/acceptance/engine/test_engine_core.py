@@ -41,7 +41,7 @@ def test_a_new_session_begins_with_what_a_dream_kept(home: Path, clock: Settable
     """What no rule understands reaches MEMORY.md by a dream, and every new session;
     nothing twice, and the same bytes while it stands.
     """
-    with opened(home, clock) as engine:
+    with opened(home, clock, write__extract="off") as engine:
         flush(
             engine,
             "Our bakery in Ulm supplies the Hotel Adler.",
@@ -164,7 +164,7 @@ def test_a_long_note_leaves_room_for_the_others(home: Path, clock: SettableClock
         f" {number * 3}."
         for number in range(120)
     )
-    with opened(home, clock, embed__provider="null") as engine:
+    with opened(home, clock, embed__provider="null", write__extract="off") as engine:
         for text in (*short[:2], f"House rules of the allotment. {plots}", short[2]):
             engine.manage(text, scope=ANN)
         for number in range(3):

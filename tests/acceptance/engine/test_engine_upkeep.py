@@ -149,7 +149,7 @@ def test_related_facts_are_merged_where_it_is_on(
         put(
             engine,
             "Kim has a boat",
-            "The boat is 12 m long",
+            "Kim has a kayak",
             *(f"Kim owns tool number {n}" for n in range(5)),
         )
         assert engine.review.plan(ANN, stale=False).is_empty

@@ -59,7 +59,9 @@ def test_only_what_was_selected_counts_as_used() -> None:
 @pytest.mark.covers("S0.48")
 def test_explaining_changes_nothing() -> None:
     """Neither does a read of the past, nor any read where counting is off."""
-    with temp_engine(jobs__workers=0, clock=SettableClock(START), usage__gaps=True) as engine:
+    with temp_engine(
+        jobs__workers=0, clock=SettableClock(START), usage__gaps=True, write__extract="off"
+    ) as engine:
         key = engine.add(KEY, scope=ANN)
         engine.explain("spare key", scope=ANN)
         engine.explain("What do Mongolian yaks cost?", scope=ANN)

@@ -27,6 +27,8 @@ def lived(desk: Desk) -> None:
     desk.engine.forget(gone_record.id, scope=ALICE, reason="sold")
     deep = desk.add("The project ships in June.", scope=(*ALICE, "project", "apollo"))
     desk.edit(deep, "June", "July")
+    desk.sync()
+    desk.engine.drain()  # the edited note is learned from anew
     from engrams.ports import WriteBatch
 
     owner = Scope(ALICE)

@@ -189,7 +189,7 @@ class ResolvedTime:
     end: datetime | None
     """First moment after it, likewise."""
     grain: str
-    """How exact it is: minute, hour, day, week, weekend, month, season, year or range."""
+    """Exactness: minute, hour, day, week, weekend, month, season, year or range."""
     sure: float
     """0..1."""
     recurs: str = ""

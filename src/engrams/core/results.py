@@ -183,7 +183,7 @@ class SearchTraceRow:
     probability: float | None = None
     """As of a ``Hit``."""
     reasons: tuple[str, ...] = ()
-    """What speaks for and against its helping."""
+    """Reasons for and against its helping."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -104,7 +104,7 @@ class CandidateStatement:
     id: str = ""
     """Id of the record that holds it already."""
     avoid: str = ""
-    """What a correction asks not to do again."""
+    """Action that a correction asks not to repeat."""
 
     @property
     def sources(self) -> tuple[str, ...]:

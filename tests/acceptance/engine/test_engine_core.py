@@ -41,22 +41,22 @@ def test_a_new_session_begins_with_what_a_dream_kept(home: Path, clock: Settable
     """What no rule understands reaches MEMORY.md by a dream, and every new session;
     nothing twice, and the same bytes while it stands.
     """
-    with opened(home, clock, write__extract="off") as engine:
+    with opened(home, clock) as engine:
         flush(
             engine,
-            "Our bakery in Ulm supplies the Hotel Adler.",
-            "The delivery van has to pass its inspection before Easter.",
+            "The gate sticks in wet weather.",
+            "The cellar floods when the snow melts.",
         )
         assert engine.format_for_injection(scope=ANN) == ""
         assert engine.dream(scope=ANN)
-        engine.manage("Our bakery in Ulm supplies the Hotel Adler.", scope=ANN)
+        engine.manage("The gate sticks in wet weather.", scope=ANN)
         text = engine.format_for_injection(scope=ANN, max_tokens=1000)
-        assert text.count("Hotel Adler") == 1
-        assert text.count("inspection before Easter") == 1
+        assert text.count("wet weather") == 1
+        assert text.count("floods when the snow melts") == 1
         assert (
             engine.context(
-                "Which hotel does the bakery supply?", scope=ANN, session="new"
-            ).text.count("Hotel Adler")
+                "Which gate sticks in wet weather?", scope=ANN, session="new"
+            ).text.count("wet weather")
             == 1
         )
         prefix = engine.context("anything", scope=ANN).prefix
@@ -164,7 +164,7 @@ def test_a_long_note_leaves_room_for_the_others(home: Path, clock: SettableClock
         f" {number * 3}."
         for number in range(120)
     )
-    with opened(home, clock, embed__provider="null", write__extract="off") as engine:
+    with opened(home, clock, embed__provider="null") as engine:
         for text in (*short[:2], f"House rules of the allotment. {plots}", short[2]):
             engine.manage(text, scope=ANN)
         for number in range(3):
@@ -172,7 +172,9 @@ def test_a_long_note_leaves_room_for_the_others(home: Path, clock: SettableClock
         engine.drain()
         for tokens in (700, 1500, 4000):
             text = engine.format_for_injection(scope=ANN, max_tokens=tokens)
-            assert all(one in text for one in (*short, "Plot 0 may burn")), tokens
+            # A learned sentence is quoted without its full stop.
+            sentences = [sentence.rstrip(".") for sentence in short]
+            assert all(words in text for words in (*sentences, "Plot 0 may burn")), tokens
             assert engine.counter.count(text) <= tokens
 
 

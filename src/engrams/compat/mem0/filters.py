@@ -55,7 +55,7 @@ class Mem0ScopeFilter:
     engine: MemoryEngine
     owner: Scope
     scope: Scope
-    """Where writes go."""
+    """Scope that writes go to."""
 
     where: Where | None
     """Conditions that limit reads; None: all of the owner's memory."""

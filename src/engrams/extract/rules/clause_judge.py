@@ -49,7 +49,7 @@ class ClauseView:
     sentences: int
     language: str
     clause: EnglishClause | None = None
-    """What the parser of English read; None for other languages and for broken clauses."""
+    """Clause as the parser of English read it; None for other languages and for broken clauses."""
     predicate: str = ""
     category: str = ""
     effect: str = ""

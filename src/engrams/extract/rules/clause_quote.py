@@ -140,9 +140,9 @@ def quote_object(words: Sequence[ClauseToken], text: str, times: Sequence[TimeSp
             position = min(end, span.at + len(span.text))
     pieces.append(text[position:end])
     joined = _DANGLING.sub("", " ".join(piece.strip() for piece in pieces if piece.strip()))
-    kept = unescape(joined).replace("’", "'").split()
-    while len(kept) > 1 and kept[-1].lower() in _LOOSE_ENDS:
-        kept.pop()
-    while len(kept) > 1 and kept[0].lower() in ("a", "an", "the", "to", "some"):
-        kept.pop(0)
-    return " ".join(kept).strip(" ,;:-")
+    object_words = unescape(joined).replace("’", "'").split()
+    while len(object_words) > 1 and object_words[-1].lower() in _LOOSE_ENDS:
+        object_words.pop()
+    while len(object_words) > 1 and object_words[0].lower() in ("a", "an", "the", "to", "some"):
+        object_words.pop(0)
+    return " ".join(object_words).strip(" ,;:-")

@@ -96,7 +96,7 @@ class _ReadText:
 
     spans: tuple[TimeSpan, ...]
     readings: tuple[_Reading, ...]
-    """Those of ``spans`` that are not vague."""
+    """Spans of ``spans`` that are not vague."""
 
 
 _NOTHING_READ = _ReadText((), ())

@@ -117,40 +117,56 @@ def extract_statements(text: str, speech: UtteranceContext) -> tuple[CandidateSt
     request = parse_remember(text)
     if not any(char.isupper() for char in text):
         speech = replace(speech, is_lowercase=True)
-    found: list[CandidateStatement] = []
-    if (steps := extract_procedure(text, speech)) is not None:
-        found.append(steps)
     facts = [
         candidate
         for clause in read_clauses(text, speech, request.at)
         if clause.is_sure or is_kept(clause.view)
         for candidate in clause.candidates
     ]
-    for sentence in split_sentences(text):
-        if sentence.modality in ("asserted", "hypothetical") and not sentence.is_question:
-            rule = extract_command(sentence, text, speech)
-            if rule is None and sentence.modality == "asserted":
-                told = any(
-                    fact.predicate and fact.evidence[0].quote in sentence.text for fact in facts
-                )
-                rule = extract_thing(
-                    sentence, text, speech, request.at, told
-                ) or extract_correction(sentence, text, speech)
-            if rule is not None:
-                found.append(rule)
-    covered = [item.quote for candidate in found for item in candidate.evidence]
-    found += [
-        fact for fact in facts if not any(fact.evidence[0].quote in quote for quote in covered)
+    steps = extract_procedure(text, speech)
+    candidates = [] if steps is None else [steps]
+    candidates += _read_sentence_rules(text, speech, request.at, facts)
+    # A rule or a correction stands for the facts that its words also make.
+    quotes = [item.quote for candidate in candidates for item in candidate.evidence]
+    candidates += [
+        fact for fact in facts if not any(fact.evidence[0].quote in quote for quote in quotes)
     ]
-    found = [one for one in found if is_sound(one)]
+    candidates = [candidate for candidate in candidates if is_sound(candidate)]
     if request.explicit:
-        found = [_strengthen_requested(candidate, speech) for candidate in found]
-        found = found or _build_verbatim(request.text, speech)
-    distinct = {(one.key, one.predicate, one.object): one for one in found}
+        candidates = [_strengthen_requested(candidate, speech) for candidate in candidates]
+        candidates = candidates or _build_verbatim(request.text, speech)
+    distinct = {
+        (candidate.key, candidate.predicate, candidate.object): candidate
+        for candidate in candidates
+    }
     return tuple(
         date_statement(candidate, text, speech.local_time)
         for candidate in [*distinct.values()][:_MOST]
     )
+
+
+def _read_sentence_rules(
+    text: str, speech: UtteranceContext, begin: int, facts: Sequence[CandidateStatement]
+) -> list[CandidateStatement]:
+    """Read commands, facts about things and corrections, at most one of each sentence.
+
+    ``begin``: position from which the text says something. ``facts``: made of its clauses.
+    """
+    candidates = []
+    for sentence in split_sentences(text):
+        if sentence.modality not in ("asserted", "hypothetical") or sentence.is_question:
+            continue
+        candidate = extract_command(sentence, text, speech)
+        if candidate is None and sentence.modality == "asserted":
+            has_triple = any(
+                fact.predicate and fact.evidence[0].quote in sentence.text for fact in facts
+            )
+            candidate = extract_thing(
+                sentence, text, speech, begin, has_triple
+            ) or extract_correction(sentence, text, speech)
+        if candidate is not None:
+            candidates.append(candidate)
+    return candidates
 
 
 def is_explicit(text: str) -> bool:

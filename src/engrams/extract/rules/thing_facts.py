@@ -68,12 +68,12 @@ _MINE = ("my", "our", "mi", "mis", "mon", "ma", "notre", "mein", "unser", "nuest
 
 
 def extract_thing(
-    sentence: TextSentence, text: str, speech: UtteranceContext, begin: int, told: bool
+    sentence: TextSentence, text: str, speech: UtteranceContext, begin: int, has_triple: bool
 ) -> CandidateStatement | None:
     """Extract a thing's numbered place, or a correction about it.
 
     "The staging DB is on port 5433"; after words that something was wrong any value: "no, that's
-    wrong: the logo is in docs/". ``begin``: where the text says something. ``told``: other rules
+    wrong: the logo is in docs/". ``begin``: where the text says something. ``has_triple``: other rules
     read the sentence, so that only numbered places count.
     """
     skipped = max(0, begin - sentence.start)
@@ -87,7 +87,7 @@ def extract_thing(
         if any(map(str.isdigit, piece))
         else None
     )
-    if found is None and opened and not told:
+    if found is None and opened and not has_triple:
         found = _WHOLE.fullmatch(piece)
     if found is None or not _is_thing(found["thing"]):
         return None

@@ -77,9 +77,9 @@ class TimePosition:
 
     text: str
     start: int
-    """Where the clause begins."""
+    """Position at which the clause begins."""
     end: int
-    """Where the clause ends."""
+    """Position after its last character."""
     time_start: int
     time_end: int
 

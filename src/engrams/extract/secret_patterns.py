@@ -310,6 +310,79 @@ PROSE: tuple[tuple[str, tuple[str, ...], str, str], ...] = (
         ),
         "spoken",
     ),
+    # Commands, as developers type them and agents run them.
+    (
+        "command-password",
+        (" login", "sshpass", "smbclient"),
+        (
+            r"\b(?:(?:docker|podman|nerdctl|buildah|skopeo|helm|oras|crane|az|oc|argocd|heroku|npm|vault)\b[^\n|;&`]{0,200}?"
+            r"\blogin\b[^\n|;&`]{0,200}?|sshpass)\s(?:-p(?:\s+|=)?|--password(?:\s+|=))(?P<v>\"[^\"\n]{4,120}\"|'[^'\n]{4,120}'"
+            r"|(?!stdin)[^\s\"'`;|&]{4,120}+)"
+        ),
+        "assigned",
+    ),
+    (
+        "command-password",
+        ("mysql", "mariadb"),
+        (
+            r"\b(?:mysql|mariadb)(?:dump|admin|import|check|show|sh)?\b[^\n|;&`]{0,200}?\s-p"
+            r"(?P<v>\"[^\"\n]{3,120}\"|'[^'\n]{3,120}'|[^\s\"'`;|&]{3,120}+)"
+        ),
+        "assigned",
+    ),
+    (
+        "command-password",
+        ("redis-cli", "redli"),
+        (
+            r"\b(?:redis-cli|redli)\b[^\n|;&`]{0,200}?\s(?:-a|--pass)\s+(?P<v>\"[^\"\n]{4,120}\"|'[^'\n]{4,120}'"
+            r"|[^\s\"'`;|&]{4,120}+)"
+        ),
+        "assigned",
+    ),
+    (
+        "command-password",
+        ("--pass", "--token", "--api-key", "--secret", "--client-secret", "--auth-token"),
+        (
+            r"(?<!\S)--(?:password|passwd|passphrase|pass|token|auth-token|api-key|secret|client-secret)(?:=|\s+)"
+            r"(?P<v>\"[^\"\n]{6,200}\"|'[^'\n]{6,200}'|(?![-<${])[^\s\"'`;|&]{6,400}+)"
+        ),
+        "mixed",
+    ),
+    (
+        "assigned-password",
+        (),
+        (
+            r"(?<![\w])[a-z]{2,20}(?:password|passwd|passphrase)=(?P<v>\"[^\"\n]{4,120}\"|'[^'\n]{4,120}'"
+            r"|[^\s\"',;)`]{4,120}+)"
+        ),
+        "assigned",
+    ),
+    (
+        "spoken-secret",
+        ("key", "token", "secret"),
+        (
+            rf"\b(?:{_NAMES}[_\- ]?)+(?:key|token|secret)\s+(?:\"|'|`)?"
+            r"(?P<v>(?=[\w+/.~=-]{0,200}?\d[\w+/.~=-]{0,200}?[a-z][\w+/.~=-]{0,200}?\d)[\w+/.~=-]{16,400}+)"
+        ),
+        "random",
+    ),
+    (
+        "spoken-secret",
+        ("key", "token", "secret"),
+        (
+            r"\b(?:key|token|secret)s?\s+(?:for|of|to|on)\s+[\w' .-]{1,60}?\s(?:is|was|=)\s+(?:now\s+)?(?:\"|'|`)?"
+            r"(?P<v>[\w+/.~=-]{12,400}+)"
+        ),
+        "random",
+    ),
+    (
+        "spoken-password",
+        ("passw", "passphrase", "passcode"),
+        (
+            r"\b(?:pass(?:word|phrase|code))\s+(?P<v>\"[^\"\n]{6,80}\"|'[^'\n]{6,80}'|`[^`\n]{6,80}`|[^\s\"'`,;)]{6,80}+)"
+        ),
+        "mixed",
+    ),
     (
         "pin",
         ("pin", "cvv", "cvc"),

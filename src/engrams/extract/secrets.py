@@ -141,6 +141,20 @@ def _is_spoken_secret(value: str) -> bool:
     return True
 
 
+def _is_mixed_secret(value: str) -> bool:
+    """True for letters with digits that no plain word or path is: ``Blue-Horse-77``."""
+    bare = value.strip("\"'`“”.,!?")
+    has_both = any(char.isdigit() for char in bare) and any(char.isalpha() for char in bare)
+    is_name = bare.isidentifier() and bare.islower()
+    return (
+        len(bare) >= _SHORTEST
+        and has_both
+        and not is_name
+        and not _PLACEHOLDER.match(bare)
+        and not bare.startswith(("/", "./", "~"))
+    )
+
+
 def _is_numeric(value: str) -> bool:
     return len(set(value)) > 1 or len(value) == 4
 
@@ -149,6 +163,7 @@ _CHECKS: dict[str, Callable[[str], bool]] = {
     "random": _is_random,
     "assigned": _is_assigned_secret,
     "spoken": _is_spoken_secret,
+    "mixed": _is_mixed_secret,
     "numeric": _is_numeric,
 }
 _RULES: tuple[_SecretRule, ...] = (

@@ -17,8 +17,9 @@ import pytest
 
 import engrams
 from engrams.core import Kind, Status, Turn
-from engrams.surfaces.hook.events import AgentHookEvent, format_reply, parse_event, read_entries
+from engrams.surfaces.hook.events import AgentHookEvent, format_reply, parse_event
 from engrams.surfaces.hook.run import HookCallOptions, answer_event, parse_arguments
+from engrams.surfaces.hook.transcripts import read_entries
 
 START = [sys.executable, "-m", "engrams.program.entry", "hook"]
 REX = "My dog is called Rex and he is a greyhound."

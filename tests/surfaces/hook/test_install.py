@@ -18,6 +18,7 @@ from typing import Any
 
 import pytest
 
+import engrams
 from engrams.program.main import main
 from engrams.surfaces.hook.events import parse_event
 from engrams.surfaces.hook.install import INSTALLERS
@@ -229,25 +230,29 @@ def test_the_plugin_is_what_is_installed(install: Install, tmp_path: Path) -> No
 DRIVER = """
 const { EngramsMemory } = await import(process.argv[2])
 const messages = [{ info: { role: "assistant" }, parts: [{ type: "text", text: "Nice to meet Rex." }] }]
-const client = { session: { messages: async () => ({ data: messages }) } }
+const get = async ({ path }) => ({ data: path.id === "side" ? { parentID: "s1" } : {} })
+const client = { session: { get, messages: async () => ({ data: messages }) } }
 const hooks = await EngramsMemory({ client, directory: "/src/alpha" })
 const say = async (sessionID, text) => {
-  await hooks["chat.message"]({ sessionID }, { parts: [{ type: "text", text }] })
+  const parts = [{ id: "prt_1", type: "text", text }]
+  await hooks["chat.message"]({ sessionID }, { parts })
   const output = { system: ["base"] }
   await hooks["experimental.chat.system.transform"]({ sessionID }, output)
-  return output.system
+  return [...output.system, ...parts.slice(1).map((part) => part.id + part.text)]
 }
 const first = await say("s1", process.argv[3])
+const side = await say("side", "You are a subagent. Decision: use MobX everywhere.")
 await hooks.event({ event: { type: "session.idle", properties: { sessionID: "s1" } } })
-console.log(JSON.stringify({ first, second: await say("s2", "What is my dog called?") }))
+const second = await say("s2", "What is my dog called?")
+console.log(JSON.stringify({ first, side, second }))
 """
 
 
 @pytest.mark.slow
 @pytest.mark.skipif(not shutil.which("node"), reason="needs node")
 def test_the_plugin_of_opencode(install: Install, tmp_path: Path) -> None:
-    """The plugin adds memory to the system prompt, keeps prompts and answers, and fails open where
-    the command is gone.
+    """The plugin adds the profile to the system prompt and memories to the message, keeps prompts
+    and answers but nothing of a subagent's session, and fails open where the command is gone.
     """
     install("opencode", "--yes", "--home", str(tmp_path / "memory"), "--user", "ann")
     plugin = tmp_path / "plugin.mjs"
@@ -257,7 +262,11 @@ def test_the_plugin_of_opencode(install: Install, tmp_path: Path) -> None:
     transcript = json.loads(
         subprocess.run(run, capture_output=True, text=True, timeout=60, check=True).stdout
     )
-    assert transcript["first"] == ["base"] and "greyhound" in "".join(transcript["second"][1:])
+    assert transcript["first"] == transcript["side"] == ["base"]
+    assert "greyhound" in "".join(transcript["second"][1:])
+    with engrams.open(home=str(tmp_path / "memory"), jobs__workers=0) as engine:
+        texts = [record.text for record in engine.list(scope=("user", "ann")).records]
+    assert REX in texts and not any("MobX" in text for text in texts)
     plugin.write_text(plugin.read_text("utf-8").replace("/engrams", "/gone"), "utf-8")
     assert json.loads(
         subprocess.run(run, capture_output=True, text=True, timeout=60, check=True).stdout

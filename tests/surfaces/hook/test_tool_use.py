@@ -5,6 +5,7 @@ files changed, errors solved and decisions taken are kept in the project's memor
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -159,3 +160,140 @@ def test_events_of_single_tools(home: Path, body: dict[str, Any]) -> None:
 def test_what_tells_nothing(use: AgentToolUse) -> None:
     """Failed edits, single commands and shapes that nobody knows make no memory."""
     assert describe_work([use], "/src") == []
+
+
+def bash(
+    command: str, result: Any = "ok", *, failed: bool = False, remark: str = ""
+) -> AgentToolUse:
+    return AgentToolUse("Bash", {"command": command}, result, failed, remark=remark)
+
+
+@pytest.mark.parametrize(
+    ("uses", "expected"),
+    [
+        (
+            [
+                bash(
+                    "docker push reg/app",
+                    {"stderr": "denied: access forbidden\nexit status 1"},
+                    failed=True,
+                ),
+                bash("cat ~/.docker/config.json"),
+                bash("docker login reg -u ci"),
+                bash("docker push reg/app"),
+            ],
+            "`docker push reg/app` failed (denied: access forbidden) and worked again after"
+            " `docker login reg -u ci`.",
+        ),
+        (
+            [
+                bash(
+                    "alembic upgrade head",
+                    "FAILED: Multiple head revisions are present\n(exit 1)",
+                    failed=True,
+                ),
+                bash("alembic merge heads -m merge"),
+                bash("alembic upgrade head"),
+            ],
+            "`alembic upgrade head` failed (FAILED: Multiple head revisions are present) and worked"
+            " again after `alembic merge heads -m merge`.",
+        ),
+        (
+            [
+                bash("pnpm install --frozen-lockfile", "ERR_PNPM_OUTDATED_LOCKFILE x", failed=True),
+                bash("pnpm install --no-frozen-lockfile"),
+            ],
+            "`pnpm install --frozen-lockfile` failed (ERR_PNPM_OUTDATED_LOCKFILE x);"
+            " `pnpm install --no-frozen-lockfile` worked.",
+        ),
+        (
+            [
+                bash(
+                    "vitest run",
+                    " FAIL  src/cart/store.test.ts\nTypeError: create is not a function\n"
+                    " ❯ src/cart/store.ts:2:24\n Tests  1 failed | 3 passed (4)",
+                    failed=True,
+                ),
+                bash(
+                    "pnpm add zustand@5",
+                    remark="The root cause is zustand 3: it has no named create.",
+                ),
+                bash("vitest run"),
+            ],
+            "`vitest run` failed (TypeError: create is not a function) and worked again after"
+            " `pnpm add zustand@5`. The agent observed: The root cause is zustand 3: it has no named"
+            " create.",
+        ),
+        (
+            [
+                bash(
+                    "pytest tests/db",
+                    "E   psycopg.errors.DuplicatePreparedStatement: prepared statement exists\n"
+                    "(1 failed, 3 passed)",
+                    failed=True,
+                ),
+                bash("pytest tests/db"),
+            ],
+            "`pytest tests/db` failed (E psycopg.errors.DuplicatePreparedStatement: prepared"
+            " statement exists) and worked again.",
+        ),
+    ],
+)
+def test_a_failure_keeps_its_error_and_what_mended_it(
+    uses: list[AgentToolUse], expected: str
+) -> None:
+    """The line that names the error, the commands between, another form that worked, and the cause
+    that the agent found: told as observed by it.
+    """
+    assert describe_work(uses, "/src") == [("tool", expected)]
+
+
+def test_files_that_commands_move_and_edit_are_changes() -> None:
+    """git mv, git rm and sed -i are seen, and thanks are no reason for them."""
+    uses = [
+        bash("git mv src/dates.ts src/time.ts && sed -i 's/a/b/' src/app.ts"),
+        bash("git rm -r old/"),
+    ]
+    assert describe_work([replace(use, prompt="yes please") for use in uses], "/src") == [
+        ("tool", "The agent changed src/app.ts"),
+        ("tool", "The agent moved src/dates.ts to src/time.ts"),
+        ("tool", "The agent removed old/"),
+    ]
+
+
+SECRET_COMMANDS = (
+    ("docker login registry.acme.io -u ci -p {}", "hunter2hunter2"),
+    ("PGPASSWORD={} psql -h db-stg", "Pa55w0rdXyz9"),
+    ("mysql -uroot -p{} ledger", "S3cretMy5ql"),
+    ("redis-cli -h cache -a {} ping", "s3cr3tpw77"),
+    ("deployctl push --token {}", "dk-9a8b7c6d5e4f"),
+)
+SECRET_PROMPTS = (
+    ("use API key {} for the weather service", "7f3c9b1e2a4d5f6078c6d7e8"),
+    ("the api token for the status page is {}", "statuspage-9f2b7c1d4e5a"),
+    ("I used the password {} for the admin user", "Blue-Horse-77"),
+)
+
+
+def test_no_secret_of_a_command_or_a_prompt_is_stored(home: Path, tmp_path: Path) -> None:
+    """Passwords of failed commands and keys in passing are taken out of notes and messages."""
+    lines: list[str] = []
+    for form, secret in SECRET_COMMANDS:
+        run = {"command": form.format(secret)}
+        lines += [*tool("Bash", run, "denied", failed=True), *tool("Bash", {**run, "x": 1})]
+    file = tmp_path / "t.jsonl"
+    file.write_text("\n".join(lines), "utf-8")
+    call = HookCallOptions({"home": str(home), "user": "ann"})
+    for form, secret in SECRET_PROMPTS:
+        prompt = form.format(secret)
+        answer_event(call, AgentHookEvent("UserPromptSubmit", "s1", prompt=prompt))
+    answer_event(call, AgentHookEvent("Stop", "s1", transcript=str(file), folder="/src/alpha"))
+    with engrams.open(home=str(home), jobs__workers=0) as engine:
+        texts = [
+            record.text
+            for scope in (("user", "ann"), ("user", "ann", "project", "alpha"))
+            for record in engine.list(scope=scope, statuses=tuple(Status), limit=100).records
+        ]
+    assert len(texts) >= len(SECRET_COMMANDS) + len(SECRET_PROMPTS)
+    secrets = [secret for _, secret in (*SECRET_COMMANDS, *SECRET_PROMPTS)]
+    assert not [secret for secret in secrets if any(secret in text for text in texts)]

@@ -4,25 +4,20 @@ from __future__ import annotations
 
 import hashlib
 import json
-import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import field
-from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
 from engrams.frozen_data import dataclass
+from engrams.surfaces.hook.agent_texts import is_passing, own_words
 from engrams.surfaces.hook.event_names import NAMES, RECALL_EVENTS, SECONDS, TOOL_EVENT
-from engrams.surfaces.hook.tool_use import AgentToolUse, describe_work, read_tool_uses
-from engrams.text.system_texts import remove_system_texts
+from engrams.surfaces.hook.tool_use import AgentToolUse, describe_work
+from engrams.surfaces.hook.transcripts import read_transcript
 
 AnswerStyle: TypeAlias = Literal["nested", "snake", "camel"]
 """Form of an answer: ``hookSpecificOutput`` (Claude Code, Codex, Gemini), ``additional_context``
 (Cursor), camel case (Copilot).
 """
-
-_COMMAND = re.compile(r"/[\w:-]+(?:\s|$)")
-_MAX_BYTES = 20_000_000
-"""Bytes read at the end of the file."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,15 +68,15 @@ def parse_event(raw: bytes, default_name: str = "") -> AgentHookEvent | None:
     if not isinstance(body, dict):
         return None
     agent_name = _text_field(body, "hook_event_name") or default_name
-    prompt = remove_system_texts(_text_field(body, "prompt"))
+    prompt = own_words(_text_field(body, "prompt"))
     roots = body.get("workspace_roots")
     first_root = roots[0] if isinstance(roots, list) and roots and isinstance(roots[0], str) else ""
     return AgentHookEvent(
         name=NAMES.get(agent_name, agent_name),
         session=_text_field(body, "session_id", "conversation_id", "sessionId"),
-        prompt="" if _COMMAND.match(prompt) else prompt,
-        answer=remove_system_texts(
-            _text_field(body, "last_assistant_message", "prompt_response", "text")
+        prompt=prompt,
+        answer=own_words(
+            _text_field(body, "last_assistant_message", "prompt_response", "text"), "assistant"
         ),
         transcript=_text_field(body, "transcript_path", "transcriptPath"),
         folder=_text_field(body, "cwd") or first_root,
@@ -108,6 +103,11 @@ class HookEventMessage:
     of_project: bool = False
     """True: it is about the project's files, and so belongs to the project."""
 
+    @property
+    def is_passing(self) -> bool:
+        """True for an order or an announcement, which is stored but never recalled."""
+        return is_passing(self.text, self.role)
+
 
 def new_messages(event: AgentHookEvent) -> list[HookEventMessage]:
     """List the new messages of an event; stable keys prevent duplicates."""
@@ -117,9 +117,9 @@ def new_messages(event: AgentHookEvent) -> list[HookEventMessage]:
         case "UserPromptSubmit":
             messages_said = [("user", event.prompt)]
         case "Stop" | "PreCompact" | "SessionEnd":
-            entries = read_entries(event.transcript)
-            messages_said = [*list_messages(entries), ("assistant", event.answer)]
-            work_done = describe_work(read_tool_uses(entries), event.folder)
+            transcript = read_transcript(event.transcript)
+            messages_said = [*transcript.messages, ("assistant", event.answer)]
+            work_done = describe_work(transcript.tool_uses, event.folder)
         case "PostToolUse" if event.tool:
             work_done = describe_work([event.tool], event.folder)
     labelled = [(role, text, False) for role, text in messages_said] + [
@@ -170,60 +170,3 @@ def format_reply(event: AgentHookEvent, text: str) -> str:
 def _text_field(body: Mapping[str, Any], *names: str) -> str:
     values = (body.get(name) for name in names)
     return next((value for value in values if isinstance(value, str) and value), "")
-
-
-def read_entries(path: str) -> list[dict[str, Any]]:
-    """Read the entries of a transcript's main conversation.
-
-    An unreadable file is empty: the agent may not have written it yet.
-    """
-    try:
-        file = Path(path).expanduser()
-        with file.open("rb") as opened:
-            opened.seek(max(0, file.stat().st_size - _MAX_BYTES))
-            lines = opened.read().splitlines()
-    except (OSError, ValueError):
-        return []
-    entries = (_parse_entry(line) for line in lines)
-    return [entry for entry in entries if entry is not None]
-
-
-def _parse_entry(line: bytes) -> dict[str, Any] | None:
-    try:
-        entry = json.loads(line)
-    except (ValueError, RecursionError):
-        return None
-    return (
-        None
-        if not isinstance(entry, dict) or entry.get("isSidechain") or entry.get("isMeta")
-        else entry
-    )
-
-
-def list_messages(entries: Sequence[Mapping[str, Any]]) -> list[tuple[str, str]]:
-    """List (role, text) of user and agent messages, in order.
-
-    Tool output is skipped.
-    """
-    messages = (_read_message(entry) for entry in entries)
-    return [message for message in messages if message is not None]
-
-
-def _read_message(entry: Mapping[str, Any]) -> tuple[str, str] | None:
-    # Claude Code says "user" and "message", Copilot "user.message" and "data".
-    role = str(entry.get("type", "")).removesuffix(".message")
-    message = entry.get("message", entry.get("data"))
-    if role not in ("user", "assistant") or not isinstance(message, dict):
-        return None
-    text = remove_system_texts(_content_text(message.get("content")))
-    return (role, text) if text else None
-
-
-def _content_text(content: Any) -> str:
-    if isinstance(content, str):
-        return content
-    parts = content if isinstance(content, list) else ()
-    texts = (
-        part.get("text") for part in parts if isinstance(part, dict) and part.get("type") == "text"
-    )
-    return "\n".join(text for text in texts if isinstance(text, str))

@@ -218,7 +218,7 @@ def _read_last_turns(engine: MemoryEngine, session: str, scope: Scope) -> list[d
 
 
 def _to_turn(session: str, message: HookEventMessage) -> Turn:
-    from engrams.core import Turn
+    from engrams.core import NO_META, UNSEARCHED, Turn
 
     role: Role
     if message.role == "assistant":
@@ -227,7 +227,8 @@ def _to_turn(session: str, message: HookEventMessage) -> Turn:
         role = "tool"
     else:
         role = "user"
-    return Turn(message.text, role, session=session, external_id=message.key)
+    meta = {UNSEARCHED: True} if message.is_passing else NO_META
+    return Turn(message.text, role, session=session, external_id=message.key, meta=meta)
 
 
 def parse_arguments(arguments: Sequence[str]) -> HookCallOptions:

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import json
 import re
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -478,3 +479,27 @@ def test_what_a_hand_corrects_is_what_the_model_is_told(door: Door) -> None:
         door.chat("What are the barn and the mill like?", memory_id=name)
         assert told in door.sent()
         assert not re.search(r"\bred\b", door.sent())
+
+
+def test_the_first_hour_with_a_slow_embedder(tmp_path: Path) -> None:
+    """The document's own command line, its client of one message a request, and an embedder as far
+    away as most are: whatever was said is there at the next question.
+    """
+    options = ("--embedding-model", "embeddinggemma:300m")
+    with (
+        ScriptedModel(models=("qwen3:4b", "embeddinggemma:300m"), dimension=768) as model,
+        served(
+            "proxy", tmp_path / "home", model, "--openai-base-url", f"{model.url}/v1", *options
+        ) as door,
+    ):
+        model.fail("hang", times=9999, seconds=0.4, only="embeddings")
+        started = time.monotonic()
+        door.chat("My name is Alice and I love hiking", model="qwen3:4b")
+        answers = [
+            door.chat(question, model="qwen3:4b")
+            for question in ("What's my name?", "What do I love?", "Which name do I have?")
+        ]
+        notes = [answer.headers["x-engrams-memory"] for answer in answers]
+        assert all(note.startswith("used:") and note != "used:0" for note in notes), notes
+        assert "Alice" in door.sent()
+        assert time.monotonic() - started < len(answers) * 1.5 + 1.5

@@ -8,7 +8,7 @@ import json
 import re
 import time
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import pytest
@@ -17,6 +17,7 @@ from tests.acceptance.process import served
 import engrams
 from engrams import MemoryEngine, Turn
 from engrams.core import Kind, Record, Status
+from engrams.errors import ModelError
 from engrams.program.main import main
 from engrams.testing import ScriptedModel
 
@@ -37,6 +38,8 @@ SAID = (
 )
 SECONDS = 300.0
 """Time of one answer; the model is quick, the machine may be busy."""
+DREAM_SECONDS = 90.0
+"""Time of one answer of a dream, which is longer than that of any other errand."""
 _NAME = re.compile(r"\b(?:[A-Z][a-z]{2,}|\d+)\b")
 _OWN_WORDS = frozenset(("The", "User", "Ann", "Said"))
 _STATEMENTS = tuple(kind for kind in Kind if kind not in (Kind.TURN, Kind.EPISODE))
@@ -54,7 +57,7 @@ def model_settings(gemma: str) -> dict[str, object]:
 
 @contextmanager
 def open_memory(home: Path, gemma: str, **settings: object) -> Iterator[MemoryEngine]:
-    with engrams.open(home=home, **model_settings(gemma), **settings) as memory:  # type: ignore[arg-type]
+    with engrams.open(home=home, **{**model_settings(gemma), **settings}) as memory:  # type: ignore[arg-type]
         yield memory
 
 
@@ -157,6 +160,48 @@ def test_a_conversation_is_summarised(gemma: str, tmp_path: Path) -> None:
         window = memory.summaries.fit(messages, scope=ANN, session="a", max_tokens=300)
         assert window.messages[-1]["content"] == messages[-1]["content"]
         assert memory.status()["dead"] == []
+
+
+def test_a_dream_invents_nothing(gemma: str, tmp_path: Path) -> None:
+    """A dream ends, with the model's answers or without; what it writes into MEMORY.md was said."""
+    settings = {"vault__enabled": True, "vault__git": False, "chat__timeout_seconds": DREAM_SECONDS}
+    with open_memory(tmp_path, gemma, **settings) as memory:
+        memory.observe([Turn(text, session="b") for text in SAID[:3]], scope=ANN)
+        work_off(memory)
+        start = time.monotonic()
+        with suppress(ModelError):
+            memory.dream(scope=ANN, force=True)
+        assert time.monotonic() - start < 2 * DREAM_SECONDS
+        said = " ".join(SAID)
+        for path in tmp_path.rglob("MEMORY.md"):
+            for line in path.read_text("utf-8").splitlines():
+                if line.startswith("- "):
+                    invented = {name for name in _NAME.findall(line) if name not in said}
+                    assert invented <= _OWN_WORDS, line
+        status = memory.status()
+        assert status["dead"] == []
+        turns = memory.list(scope=ANN, kinds=(Kind.TURN,), statuses=tuple(Status)).records
+        assert sorted(record.text for record in turns) == sorted(SAID[:3])
+
+
+def test_a_server_without_decisions_is_no_judge(gemma: str, tmp_path: Path) -> None:
+    """Where the server has no decisions, the chat model and rules judge: nothing is lost."""
+    settings = {
+        "judge__provider": "decisions",
+        "judge__url": gemma,
+        "judge__seconds": 20,
+        "rerank__provider": "judge",
+        "rerank__seconds": 60,
+    }
+    with open_memory(tmp_path, gemma, **settings) as memory:
+        for text in ("I live in Paris.", "I moved to Rome.", *SAID[:2]):
+            memory.observe([Turn(text, session="j")], scope=ANN)
+        work_off(memory)
+        assert memory.status()["dead"] == []
+        result = memory.search("Where do I live?", scope=ANN, limit=4)
+        assert any("Rome" in hit.record.text for hit in result.hits), result.notes
+        assert any("reranked" in note for note in result.notes), result.notes
+        assert_believed(list_statements(memory), ("I live in Paris.", "I moved to Rome.", *SAID))
 
 
 def test_reranked_by_list(gemma: str, tmp_path: Path) -> None:

@@ -95,7 +95,11 @@ def _drop_ended(hits: Sequence[Hit]) -> list[Hit]:
 
 
 def _has_ended(hit: Hit) -> bool:
-    return hit.status is Status.SUPERSEDED or bool(hit.outdated and hit.outdated.closed)
+    """True for what is over, and for an assistant's words about what may be."""
+    mark = hit.outdated
+    if hit.status is Status.SUPERSEDED or (mark is not None and mark.closed):
+        return True
+    return mark is not None and mark.is_told and hit.record.role == "assistant"
 
 
 def _drop_echoes(hits: Sequence[Hit]) -> list[Hit]:

@@ -29,6 +29,7 @@ from engrams.read.fact_joining import (
     group_hits,
 )
 from engrams.read.floors import count_before_gap, passes_floors, shares_enough_words
+from engrams.read.later_values import mark_replaced
 from engrams.read.link_expansion import LinkBonus, LinkCache, link_bonuses
 from engrams.read.note_lines import find_note_echoes
 from engrams.read.query_preparation import prepare_query
@@ -368,6 +369,8 @@ def mark_outdated(search: Search) -> None:
     search.hits = mark_ended_clauses(
         hits, search.request, rules, lambda ids: search.deps.records.get(owner, ids)
     )
+    if search.deps.settings.least_need:
+        search.hits = mark_replaced(search.hits)
 
 
 def rerank(search: Search) -> None:

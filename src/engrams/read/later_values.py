@@ -1,0 +1,283 @@
+"""Hits that a later hit of the same search makes outdated, though no change was seen when it came.
+
+``mark_replaced`` is the way in. Two messages that answer the same prompt are mostly about the same
+matter; a later one that says that a thing is gone, or names another day, time or amount for it,
+puts the earlier one in doubt.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from datetime import timedelta
+
+from engrams.core import Hit, Kind, OutdatedMark, Record
+from engrams.frozen_data import dataclass
+from engrams.read.excerpts import cut_sentences
+from engrams.read.relevance.text_traits import describe_memory
+from engrams.text.normalize import fold
+from engrams.text.stopwords import STOP
+from engrams.text.terms import terms, tokens
+from engrams.text.text_caches import text_cache
+
+_COMPARED = 12
+"""Hits, best first, that are compared with each other."""
+_ENDED_PROBABILITY = 0.7
+"""Doubt where the later message says that what the earlier one names is gone."""
+_VALUE_PROBABILITY = 0.55
+"""Doubt where it only names another value for what seems to be the same."""
+_FEWEST_COMMON = 2
+"""Words that two messages about another value of one thing share at least."""
+_REPLY_WITHIN = timedelta(minutes=30)
+_WORDS_BEFORE = 4
+_WORDS_AFTER = 2
+_WORDS_CHARACTERS = 200
+_LONGEST = 1200
+_SPOKEN_KINDS = (Kind.TURN, Kind.NOTE)
+
+_GONE = re.compile(
+    r"\b(?:(?:is|are|was|were|has|have|been|'s|hat|ist|sind|wird|wurde|wurden|est|sont|esta|fue|ha sido|se ha)\s+)"
+    r"(?:\w+\s+){0,2}?(?:gone|removed|cancelled|canceled|retired|dropped|deprecated|deleted|dead|out of"
+    r"|abgesagt|entfernt|abgeschafft|raus|weg|gekundigt|abgeloest|ersetzt|supprime\w*|annule\w*|termine\w*"
+    r"|cancelad\w|eliminad\w|quitad\w|anulad\w)\b"
+    r"|\bfliegt raus\b|\bfliegen raus\b|\bfallt weg\b|\bkilling me\b|\bgibt es nicht mehr\b|\bn'existe plus\b|\bya no existe\b"
+)
+"""What stands before it is over."""
+_AWAY = re.compile(
+    r"\b(?:stopped|stopping|dropped|dropping|ditch(?:ed|ing)?|removed|replac(?:e|ed|es|ing)|instead of|rid of"
+    r"|rather than|mov(?:e|ed|ing) (?:away |over )?from|switch(?:ed|ing)? (?:away )?from|no longer (?:use|on|with|at)"
+    r"|quit|cancelled|canceled|anstatt|anstelle|statt|ersetz(?:t|en)|abgesetzt|weg von|en vez de|en lugar de"
+    r"|au lieu d[eu']|a la place d[eu']|remplac\w+|sustitu\w+|reemplaz\w+|dej(?:o|e|ado) de|arrete\w*)\s+"
+)
+"""What stands after it is over."""
+_CHANGED = re.compile(
+    r"\b(?:now|nowadays|from now on|as of|chang(?:e|ed|es)|mov(?:e|ed|es|ing)|switch(?:ed|es|ing)?|instead|any ?more|no longer"
+    r"|new|from \w+ \w+ on|since|rang|put (?:up|down)|went (?:up|down)|jetzt|ab sofort|neu\w*|verlegt\w*|verschoben\w*|geandert\w*|andert"
+    r"|umgestellt|gewechselt|nunmehr|abgeschlossen|desormais|maintenant|deplac\w+|change\w*|pass(?:e|ee|es|ons) (?:a|au|en)|nouve\w+"
+    r"|ahora|ya no|cambi\w+|nuev\w+|pas(?:a|o|amos|ado) a|traslad\w+)\b"
+)
+_CLAUSE = re.compile(r"[.!?;:,\n]+\s+|\s[–—-]\s")
+_SENTENCE = re.compile(r"[.!?;\n]+\s+")
+_WEEKDAYS: Mapping[str, str] = {
+    word: day
+    for day, words in {
+        "mon": "monday mondays montag montags lundi lundis lunes",
+        "tue": "tuesday tuesdays dienstag dienstags mardi mardis martes",
+        "wed": "wednesday wednesdays mittwoch mittwochs mercredi mercredis miercoles",
+        "thu": "thursday thursdays donnerstag donnerstags jeudi jeudis jueves",
+        "fri": "friday fridays freitag freitags vendredi vendredis viernes",
+        "sat": "saturday saturdays samstag samstags sonnabend samedi samedis sabado sabados",
+        "sun": "sunday sundays sonntag sonntags dimanche dimanches domingo domingos",
+    }.items()
+    for word in words.split()
+}
+_NUMBERS: Mapping[str, str] = {
+    word: str(number)
+    for number, words in enumerate(
+        (
+            "one eins ein une un uno una",
+            "two zwei deux dos",
+            "three drei trois tres",
+            "four vier quatre cuatro",
+            "five funf cinq cinco",
+            "six sechs seis",
+            "seven sieben sept siete",
+            "eight acht huit ocho",
+            "nine neun neuf nueve",
+            "ten zehn dix diez",
+        ),
+        1,
+    )
+    for word in words.split()
+}
+_CLOCK = re.compile(r"\b(\d{1,2})\s?(?:[:.h]\s?\d{2}|am\b|pm\b|uhr\b|h\b|o'clock)")
+_AMOUNT = re.compile(
+    r"([£$€])\s?(\d[\d.,]*)|\b(\d[\d.,]*|[a-z]{2,8})\s+(?!am\b|pm\b|uhr\b)([a-z€£$%]{1,12})\b"
+)
+_COMMON_CLASSES = frozenset(
+    "day clock £ $ € eur euro euros pounds quid dollars cent cents ct percent prozent km kg g m cm mm l ml mb gb minute minutes"
+    " min hour hours day days week weeks month months year years people times minuten stunde stunden tag tage tagen woche wochen"
+    " monat monate jahr jahre jahren personen heure heures jour jours semaine semaines mois an ans annee annees personnes fois"
+    " hora horas dia dias semana semanas mes meses ano anos personas veces minuto minutos".split()
+)
+"""Classes of values of many different things: they say nothing of what two messages are about."""
+_EVERYDAY = frozenset(
+    terms(
+        "system library key package file folder thing way time people place day week month year work works half does need"
+        " want still take make get one good new old ding sache zeit leute ort chose temps gens lieu cosa tiempo gente lugar"
+    )
+)
+"""Words that two messages may share without being about the same."""
+_MONTHS = frozenset(
+    "january february march april may june july august september october november december januar februar marz mai juni"
+    " juli oktober dezember janvier fevrier mars avril juin juillet aout septembre octobre novembre decembre enero febrero"
+    " marzo abril mayo junio julio agosto septiembre octubre noviembre diciembre".split()
+)
+
+
+@dataclass(frozen=True, slots=True)
+class _ChangeTraits:
+    """What a message says of an end or a change, and the values that it names."""
+
+    terms: frozenset[str]
+    """Terms that tell what it is about: no numbers, no everyday words."""
+    ended: frozenset[str]
+    """Terms of what it says is over."""
+    values: Mapping[str, frozenset[str]]
+    """By class: ``day``, ``clock``, or the unit of amounts."""
+    changed: Mapping[str, frozenset[str]]
+    """Values of the sentences that tell of a change."""
+
+
+def mark_replaced(hits: Sequence[Hit]) -> list[Hit]:
+    """Mark hits that a later hit seems to end; those that have a mark keep it.
+
+    A reply of the assistant to a message that is over, or may be, is in as much doubt.
+    """
+    best = [hit for hit in hits[:_COMPARED] if hit.record.kind in _SPOKEN_KINDS]
+    traits = {hit.record.id: _describe(hit.record.search_text[:_LONGEST]) for hit in best}
+    if any(found.ended or found.changed for found in traits.values()):
+        marks = dict(_find_marks(best, traits))
+        hits = [
+            replace(hit, outdated=marks[hit.record.id]) if hit.record.id in marks else hit
+            for hit in hits
+        ]
+    return _mark_replies(hits)
+
+
+def _find_marks(
+    hits: Sequence[Hit], traits: Mapping[str, _ChangeTraits]
+) -> Iterator[tuple[str, OutdatedMark]]:
+    changes = [hit for hit in hits if traits[hit.record.id].ended or traits[hit.record.id].changed]
+    for hit in hits:
+        if hit.outdated is not None and hit.outdated.is_told:
+            continue
+        for later in sorted(changes, key=lambda change: change.record.recorded_at, reverse=True):
+            if not _may_end(later.record, hit.record):
+                continue
+            probability = _rate(traits[hit.record.id], traits[later.record.id])
+            if probability:
+                yield hit.record.id, _make_mark(hit.record, later.record, probability)
+                break
+
+
+def _may_end(later: Record, earlier: Record) -> bool:
+    """True for a later message of another moment, where both stand in one scope."""
+    return later.recorded_at - earlier.recorded_at > _REPLY_WITHIN and later.scope == earlier.scope
+
+
+def _rate(earlier: _ChangeTraits, later: _ChangeTraits) -> float:
+    """Rate how probably a later message ends an earlier one; 0: nothing says so."""
+    if later.ended & earlier.terms - earlier.ended:
+        return _ENDED_PROBABILITY
+    if not later.changed:
+        return 0.0
+    is_near = len(earlier.terms & later.terms) >= _FEWEST_COMMON
+    for name, values in earlier.values.items():
+        others = later.changed.get(name)
+        if others and others.isdisjoint(values) and (is_near or name not in _COMMON_CLASSES):
+            return _VALUE_PROBABILITY
+    return 0.0
+
+
+def _make_mark(earlier: Record, later: Record, probability: float) -> OutdatedMark:
+    words = cut_sentences(later.search_text, frozenset(terms(earlier.text)), _WORDS_CHARACTERS)
+    return OutdatedMark(
+        by=later.id,
+        said_at=later.recorded_at,
+        probability=probability,
+        closed=False,
+        words=" ".join(words.split()),
+    )
+
+
+def _mark_replies(hits: Sequence[Hit]) -> list[Hit]:
+    """Mark the assistant's replies to messages that are over, or may be."""
+    told = [
+        hit
+        for hit in hits
+        if hit.outdated is not None
+        and hit.outdated.is_told
+        and not hit.ended_clauses
+        and hit.record.role != "assistant"
+        and hit.record.session
+    ]
+    if not told:
+        return list(hits)
+    return [_mark_reply(hit, told) for hit in hits]
+
+
+def _mark_reply(hit: Hit, told: Sequence[Hit]) -> Hit:
+    record = hit.record
+    if record.role != "assistant" or hit.outdated is not None:
+        return hit
+    # A doubt about what somebody may not eat is graver than an old line.
+    if describe_memory(record.search_text).text.has("diet"):
+        return hit
+    words = set(terms(record.search_text[:_LONGEST]))
+    for asked in told:
+        delay = record.recorded_at - asked.record.recorded_at
+        if (
+            asked.record.session == record.session
+            and timedelta(0) <= delay <= _REPLY_WITHIN
+            and asked.outdated is not None
+            and asked.outdated.said_at > record.recorded_at
+            and words.intersection(terms(asked.record.search_text))
+        ):
+            probability = min(asked.outdated.probability, _ENDED_PROBABILITY)
+            mark = replace(asked.outdated, probability=probability, closed=False, clause="")
+            return replace(hit, outdated=mark)
+    return hit
+
+
+@text_cache(4096)
+def _describe(text: str) -> _ChangeTraits:
+    folded = fold(text)
+    ended: set[str] = set()
+    for clause in _CLAUSE.split(folded):
+        ended.update(_find_ended(clause))
+    changing = [sentence for sentence in _SENTENCE.split(folded) if _CHANGED.search(sentence)]
+    return _ChangeTraits(
+        terms=_list_subjects(folded),
+        ended=frozenset(ended),
+        values=_find_values(folded),
+        changed=_find_values(". ".join(changing)) if changing else {},
+    )
+
+
+def _list_subjects(folded: str) -> frozenset[str]:
+    """List the terms of what a text is about."""
+    return frozenset(
+        term
+        for term in terms(folded)
+        if len(term) > 2 and term.isalpha() and term not in _WEEKDAYS and term not in _EVERYDAY
+    )
+
+
+def _find_ended(clause: str) -> frozenset[str]:
+    """Find the terms of what a clause says is over."""
+    words: list[str] = []
+    gone = _GONE.search(clause)
+    if gone:
+        words += tokens(clause[: gone.start()])[-_WORDS_BEFORE:]
+    for match in _AWAY.finditer(clause):
+        words += tokens(clause[match.end() :])[:_WORDS_AFTER]
+    return _list_subjects(" ".join(words)) if words else frozenset()
+
+
+def _find_values(folded: str) -> dict[str, frozenset[str]]:
+    days = frozenset(_WEEKDAYS[word] for word in tokens(folded) if word in _WEEKDAYS)
+    values = {"day": days, "clock": frozenset(_CLOCK.findall(folded)), **_find_amounts(folded)}
+    return {name: found for name, found in values.items() if found}
+
+
+def _find_amounts(folded: str) -> dict[str, frozenset[str]]:
+    """Find numbers by their units: ``3 km`` and ``£27``."""
+    amounts: dict[str, set[str]] = {}
+    for sign, amount, number, unit in _AMOUNT.findall(folded):
+        value = amount or _NUMBERS.get(number, number)
+        if not value[0].isdigit() or unit in STOP or unit in _MONTHS:
+            continue
+        amounts.setdefault(sign or unit, set()).add(value.strip(".,"))
+    return {unit: frozenset(values) for unit, values in amounts.items()}

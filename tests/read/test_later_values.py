@@ -1,0 +1,107 @@
+"""What a later message ends is told as such in a context, though the change was not seen when it came."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from datetime import UTC, datetime
+
+import pytest
+
+from engrams.core import Context, Turn
+from engrams.engine import MemoryEngine
+from engrams.testing import SettableClock, temp_engine
+
+ANN = ("user", "ann")
+START = datetime(2026, 1, 5, 9, tzinfo=UTC)
+
+
+@contextmanager
+def open_memory(said: Sequence[tuple[str, ...]]) -> Iterator[MemoryEngine]:
+    """Tell a memory, in which changes are not looked for, one exchange a week."""
+    clock = SettableClock(START)
+    with temp_engine(jobs__workers=0, clock=clock, write__changes__enabled=False) as engine:
+        for index, texts in enumerate(said):
+            roles = ("user", "assistant")
+            turns = [
+                Turn(text, role, session=f"s{index}")
+                for text, role in zip(texts, roles, strict=False)
+            ]
+            engine.observe(turns, scope=ANN)
+            clock.forward(days=7)
+        engine.drain(60)
+        yield engine
+
+
+def find_line(context: Context, words: str) -> str:
+    return next((line for line in context.tail.splitlines() if words in line), "")
+
+
+@pytest.mark.parametrize(
+    ("earlier", "later", "question", "words"),
+    [
+        (
+            "caching is redis with a ttl of ten minutes for the depot list",
+            "redis is gone, ops won't run it, the depot cache is ristretto",
+            "what do we cache the depot list with?",
+            "ttl of ten minutes",
+        ),
+        (
+            "the surgery has put me on ramipril for the blood pressure",
+            "Doctor Pryce has stopped the ramipril and I'm on amlodipine for the pressure",
+            "which tablet do I take for the blood pressure?",
+            "put me on ramipril",
+        ),
+        (
+            "Die Chorprobe im Gemeindehaus ist dienstags um acht",
+            "Die Chorprobe im Gemeindehaus ist jetzt donnerstags um acht",
+            "Wann ist die Chorprobe im Gemeindehaus?",
+            "dienstags",
+        ),
+    ],
+)
+def test_an_earlier_message_is_marked_by_what_ends_it(
+    earlier: str, later: str, question: str, words: str
+) -> None:
+    with open_memory([(earlier,), (later,)]) as engine:
+        line = find_line(engine.context(question, scope=ANN), words)
+        hits = engine.search(question, scope=ANN).hits
+    assert "may be outdated" in line
+    assert hits[0].record.text == later
+
+
+def test_the_reply_to_what_is_over_is_marked_too() -> None:
+    """What the assistant said of it would stand there as if it held."""
+    said = [
+        ("pdf rendering is done with weasyprint", "Invoices render through WeasyPrint."),
+        ("weasyprint is gone, pdf rendering of invoices is done with typst",),
+    ]
+    with open_memory(said) as engine:
+        context = engine.context("what does the pdf rendering of invoices?", scope=ANN)
+    assert "typst" in context.tail
+    assert "may be outdated" in find_line(context, "Invoices render through")
+
+
+@pytest.mark.parametrize(
+    ("earlier", "later", "question"),
+    [
+        (
+            "Emil is allergic to hazelnuts, every nut at the party is trouble",
+            "The new caterer for the party is Ferro, 12 pounds a head now",
+            "What do I tell the caterer of the party about nuts?",
+        ),
+        (
+            "The dentist sees me on 8 April at 8:20 in Unthank Road",
+            "The holiday has changed, we take the ferry on 9 August at 22:15",
+            "When am I at the dentist in Unthank Road?",
+        ),
+    ],
+)
+def test_what_only_stands_beside_a_change_is_not_marked(
+    earlier: str, later: str, question: str
+) -> None:
+    with open_memory([(earlier,), (later,)]) as engine:
+        context = engine.context(question, scope=ANN)
+    line = find_line(context, earlier[:20])
+    assert line
+    assert "may be outdated" not in line

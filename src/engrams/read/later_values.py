@@ -118,7 +118,7 @@ _MONTHS = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class _ChangeTraits:
-    """What a message says of an end or a change, and the values that it names."""
+    """Ends and changes that a message tells, and the values that it names."""
 
     terms: frozenset[str]
     """Terms that tell what it is about: no numbers, no everyday words."""

@@ -63,6 +63,7 @@ def find_line(context: Context, words: str) -> str:
 def test_an_earlier_message_is_marked_by_what_ends_it(
     earlier: str, later: str, question: str, words: str
 ) -> None:
+    """The line says that it may be outdated, and the later message comes first."""
     with open_memory([(earlier,), (later,)]) as engine:
         line = find_line(engine.context(question, scope=ANN), words)
         hits = engine.search(question, scope=ANN).hits
@@ -100,6 +101,7 @@ def test_the_reply_to_what_is_over_is_marked_too() -> None:
 def test_what_only_stands_beside_a_change_is_not_marked(
     earlier: str, later: str, question: str
 ) -> None:
+    """Another thing's new date or price puts nothing in doubt."""
     with open_memory([(earlier,), (later,)]) as engine:
         context = engine.context(question, scope=ANN)
     line = find_line(context, earlier[:20])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
@@ -30,3 +31,15 @@ def word_pattern(module_file: str, table: str) -> re.Pattern[str]:
     spaced = "|".join(line for line in lines if not _UNSPACED.search(line))
     pieces = [line for line in lines if _UNSPACED.search(line)]
     return re.compile("|".join((rf"\b(?:{spaced})(?!\w)", *pieces)))
+
+
+def read_rows(module_file: str, table: str) -> Iterator[str]:
+    """Yield the lines of a table without comments; an indented line goes on the one before it."""
+    text = read_vocabulary(module_file, table).replace("\n  ", " ")
+    yield from (line for line in text.splitlines() if line and not line.startswith("#"))
+
+
+def read_classes(module_file: str, table: str) -> dict[str, frozenset[str]]:
+    """Read a table of named word lists: each line is a name, a colon and words."""
+    rows = (row.partition(":") for row in read_rows(module_file, table))
+    return {name: frozenset(words.split()) for name, _, words in rows}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from engrams.extract.rules.clause_meaning import UtteranceContext
 from engrams.extract.rules.rule_extraction import extract_statements, is_explicit
+from engrams.extract.rules.utterance import UtteranceContext
 
 __all__ = ["UtteranceContext", "extract_statements", "is_explicit"]

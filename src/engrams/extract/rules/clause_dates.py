@@ -1,4 +1,4 @@
-"""Times in a clause, resolved and written out."""
+"""Times of a clause: which counts, when a state began, when a change was over."""
 
 from __future__ import annotations
 
@@ -10,40 +10,13 @@ from datetime import datetime, timedelta
 from engrams.extract.rules.time_names import names_thing
 from engrams.text.times import EARLIEST, LATEST, TimeSpan, find_times
 
-_MONTHS = [
-    "January",
-    "February",
-    "March",
-    "April",
-    "May",
-    "June",
-    "July",
-    "August",
-    "September",
-    "October",
-    "November",
-    "December",
-]
-_SEASON = re.compile(r"spring|summer|autumn|fall|winter", re.IGNORECASE)
-_SINCE_MONTH = re.compile(rf"since (?:{'|'.join(_MONTHS)})", re.IGNORECASE)
-_AT = re.compile(r"^at\b|\bat\s+$", re.IGNORECASE)
-_YEAR = re.compile(r"\b(?:1[89]|20)\d\d\b")
-_PREPOSITION = re.compile(
-    r"\b(on|in|at|since|until|till|by|from|during|for|of|before|after|around|the|to)\s+(?:the\s+)?$",
-    re.IGNORECASE,
+_MONTHS = (
+    "January February March April May June July August September October November December".split()
 )
+_YEAR = re.compile(r"\b(?:1[89]|20)\d\d\b")
 _VAGUE = frozenset(
-    (
-        "recently",
-        "lately",
-        "the other day",
-        "these days",
-        "nowadays",
-        "currently",
-        "soon",
-        "later",
-        "earlier",
-        "just now",
+    "recently|lately|the other day|these days|nowadays|currently|soon|later|earlier|just now".split(
+        "|"
     )
 )
 _DURATION = re.compile(
@@ -55,26 +28,14 @@ _DURATION = re.compile(
     re.IGNORECASE,
 )
 _FROM_TO = re.compile(r"from\b.*\b(?:to|til|till|until)\b", re.IGNORECASE)
-_NUMBERS = {
-    "half a": 0.5,
-    "a": 1,
-    "an": 1,
-    "two": 2,
-    "three": 3,
-    "four": 4,
-    "five": 5,
-    "six": 6,
-    "seven": 7,
-    "eight": 8,
-    "nine": 9,
-    "ten": 10,
-    "twelve": 12,
-    "fifteen": 15,
-    "twenty": 20,
-}
-_TAKES = re.compile(r"in (?:\w+ ){1,2}(?:second|minute|hour)s?", re.IGNORECASE)
-_THIS = re.compile(r"\bthis (month|year)\b", re.IGNORECASE)
-_MONTHLY = timedelta(days=62)
+_NUMBERS = dict(
+    zip(
+        "half a|a|an|two|three|four|five|six|seven|eight|nine|ten|twelve|fifteen|twenty".split("|"),
+        (0.5, 1, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 15, 20),
+        strict=True,
+    )
+)
+_RECENT = timedelta(days=62)
 _DAYS = {"day": 1, "week": 7}
 _CALENDAR = {"month": 1, "year": 12, "decade": 120}
 
@@ -147,7 +108,7 @@ def pick_most_exact(found: Sequence[TimeSpan]) -> TimeSpan | None:
     return min(usable, key=lambda span: order.index(span.grain)) if usable else None
 
 
-def duration_start(text: str, said: datetime) -> datetime | None:
+def find_duration_start(text: str, said: datetime) -> datetime | None:
     """Return the start of a state that lasts ``for four years``."""
     match = _DURATION.search(text)
     return _shift(said, match, -1) if match else None
@@ -186,76 +147,31 @@ def _shift(moment: datetime, match: re.Match[str], sign: int) -> datetime | None
     )
 
 
-def spell_out(span: TimeSpan, before: str) -> str:
-    """Write a span as an absolute date: ``on 7 May 2023``.
+def resolve_validity(
+    spans: Sequence[TimeSpan],
+    quote: str,
+    said: datetime,
+    tense: str,
+    *,
+    effect: str,
+    is_event: bool,
+) -> tuple[datetime | None, datetime | None]:
+    """Return from when a statement is true, and the time by which it is compared with others.
 
-    Its own words stay where they name a year or mean no date. ``before``: the text before it; a
-    preposition there is not repeated.
+    ``spans``: the times of its clause, whose words are ``quote``.
     """
-    words = span.text
-    if _TAKES.fullmatch(words):
-        return words
-    if span.grain == "range" and (part := _THIS.search(words)):
-        last = span.end - timedelta(seconds=1)
-        unit = (
-            f"{_MONTHS[last.month - 1]} {last.year}"
-            if part[1].lower() == "month"
-            else str(last.year)
-        )
-        return (
-            f"{words[: part.start()]}{'' if words[: part.start()].endswith('of ') else 'in '}{unit}"
-        )
-    if (
-        _YEAR.search(words)
-        or words.lower() in _VAGUE
-        or span.start.year < 2
-        or (span.grain == "range" and "ago" not in words.lower())
-    ):
-        return (
-            f"{words} {span.start.year}"
-            if _SINCE_MONTH.fullmatch(words) and span.start.year > 1
-            else words
-        )
-    own = re.match(r"(?:on|in|at|by|since|until|during)\s+", words, re.IGNORECASE)
-    given = _PREPOSITION.search(before)
-    date = span.start
-    last = span.end - timedelta(seconds=1)
-    match span.grain:
-        case "minute" | "hour":
-            clock = re.search(r"\d{1,2}(?::\d\d)?\s*(?:[ap]\.?m\b)?", words, re.IGNORECASE)
-            lead = (
-                f"at {clock[0].strip()} on "
-                if clock
-                and (
-                    "m" in clock[0].lower()
-                    or ":" in clock[0]
-                    or _AT.search(words)
-                    or _AT.search(before)
-                )
-                else "on "
-            )
-            text = f"{lead}{date.day} {_MONTHS[date.month - 1]} {date.year}"
-        case "day":
-            text = f"on {date.day} {_MONTHS[date.month - 1]} {date.year}"
-        case "weekend":
-            text = f"on the weekend of {date.day} {_MONTHS[date.month - 1]} {date.year}"
-        case "week":
-            text = f"in the week of {date.day} {_MONTHS[date.month - 1]} {date.year}"
-        case "month":
-            text = f"in {_MONTHS[date.month - 1]} {date.year}"
-        case "range":
-            middle = span.start + (span.end - span.start) / 2
-            month = f"{_MONTHS[middle.month - 1]} " if span.end - span.start <= _MONTHLY else ""
-            text = f"around {month}{middle.year}"
-        case "season":
-            name = _SEASON.search(words)
-            text = (
-                f"in {name[0].lower()} {date.year}"
-                if name
-                else f"in {_MONTHS[date.month - 1]} to {_MONTHS[last.month - 1]} {last.year}"
-            )
-        case _:
-            text = f"in {date.year}"
-    if own:
-        return own[0] + text.partition(" ")[2]
-    return text.partition(" ")[2] if given else text
+    since = next((one for one in spans if one.text.lower().startswith("since")), None)
+    if since is not None and since.start <= said:
+        return since.start, said
+    if not is_event and effect not in ("changes", "ends"):
+        is_over = tense in ("past", "was", "used")
+        return None if is_over else find_duration_start(quote, said), said
+    when = pick_most_exact(spans)
+    if when is not None and when.start <= said:
+        # A move of last month holds now, whatever else was said in that month.
+        is_recent = when.grain in ("week", "weekend", "month") and said - when.end < _RECENT
+        return when.start, said if is_recent else min(when.end, said)
+    is_dateless = tense == "used" or effect not in ("changes", "ends")
+    if is_dateless or (effect == "ends" and is_event):
+        return None, said
+    return said, said

@@ -14,7 +14,7 @@ from pathlib import Path
 from zlib import crc32
 
 from engrams.extract.rules.clause_parser import EnglishClause
-from engrams.extract.rules.predicate_table import CHATTER, RELATIONS
+from engrams.extract.rules.word_classes import CHATTER, RELATIONS
 from engrams.frozen_data import dataclass
 from engrams.text.stopwords import STOP
 from engrams.text.vocabulary import read_vocabulary

@@ -6,10 +6,10 @@ import re
 
 from engrams.core import Kind
 from engrams.extract.candidate import CandidateStatement
-from engrams.extract.rules.clause_meaning import UtteranceContext
 from engrams.extract.rules.clause_quote import collapse_space, trim_quote
-from engrams.extract.rules.predicate_table import JOBS
 from engrams.extract.rules.sentence_segmenter import TextSentence
+from engrams.extract.rules.utterance import UtteranceContext
+from engrams.extract.rules.word_classes import JOBS
 
 _OPENING = (
     r"^\W*(?:(?:oh|oops|sorry|wait|hmm|ah|my bad|my mistake|correction|no|nope|nah|actually|i"

@@ -19,26 +19,13 @@ _EMPHASIS = (
     ("actually",),
     ("lol",),
 )
-_TAKEN_BACK = frozenset(("joking", "kidding", "lied", "lying"))
-_SPEAKER = frozenset(("i", "we"))
-_FILLERS = frozenset(
-    (
-        "actually",
-        "mind",
-        "never",
-        "no",
-        "nope",
-        "nvm",
-        "ok",
-        "okay",
-        "oops",
-        "so",
-        "sorry",
-        "well",
-        ",",
-    )
+_TAKEN_BACK = re.compile(
+    r"(?:\b(?:I|we)\b(?:(?!\bnot\b|n't\b|\bnever\b)[^.])*\b(?:joking|kidding|lied|lying) about"
+    r"|(?:^|\bI |\bwe )ended up not"
+    r"|^\W*(?:(?:actually|mind|never|no|nope|nvm|ok|okay|oops|so|sorry|well)\b\W*)*not"
+    r"(?=.*\bafter all\W*$)) (?P<verb>\w+ing)\b",
+    re.IGNORECASE,
 )
-_NOT = frozenset(("not", "n't", "never"))
 _PARTLY = frozenset(
     ("also", "even", "just", "necessarily", "only", "quite", "really", "simply", "solely")
 )
@@ -69,41 +56,23 @@ def drop_emphasis(words: tuple[ClauseToken, ...], clause: EnglishClause) -> tupl
     return words
 
 
-def reword_denial(words: list[ClauseToken]) -> list[ClauseToken]:
+def reword_denial(text: str, words: list[ClauseToken]) -> list[ClauseToken]:
     """Reword "I lied about moving" as "I did not move".
 
-    Also "we ended up not moving" and "not moving after all"; other words stay.
+    Also "we ended up not moving" and "not moving after all"; other words stay. ``words``: the
+    tokens of ``text``.
     """
-    said = [word.lower for word in words]
-    at = next(
-        (
-            i
-            for i, word in enumerate(said)
-            if word.endswith("ing") and i and _is_taken_back(said, i)
-        ),
-        0,
-    )
-    known = find_lemma(said[at]) if at else None
-    if known is None or "ing" not in known[1]:
+    match = _TAKEN_BACK.search(text) if "ing" in text else None
+    lemma = find_lemma(match["verb"].lower()) if match else None
+    if match is None or lemma is None or "ing" not in lemma[1]:
         return words
-    verb = words[at]
-    begun = [
-        ClauseToken(word, word.lower(), verb.start, verb.start) for word in ("I", "did", "not")
-    ]
-    return [*begun, ClauseToken(known[0], known[0], verb.start, verb.end), *words[at + 1 :]]
-
-
-def _is_taken_back(said: list[str], at: int) -> bool:
-    before = tuple(said[max(0, at - 3) : at])
-    if before[-1:] == ("about",) and not _TAKEN_BACK.isdisjoint(before):
-        return not _SPEAKER.isdisjoint(said[:at]) and _NOT.isdisjoint(said[:at])
-    if before == ("ended", "up", "not") and said[max(0, at - 4) : at - 3] in (["i"], ["we"], []):
-        return True
-    return (
-        before[-1:] == ("not",)
-        and said[-2:] == ["after", "all"]
-        and _FILLERS.issuperset(said[: at - 1])
-    )
+    start = words[0].start - text.find(words[0].text) + match.start("verb")
+    index = next((i for i, word in enumerate(words) if word.start == start), -1)
+    if index < 0:
+        return words
+    denied = [ClauseToken(word, word.lower(), start, start) for word in ("I", "did", "not")]
+    verb = ClauseToken(lemma[0], lemma[0], start, words[index].end)
+    return [*denied, verb, *words[index + 1 :]]
 
 
 def is_plain_denial(clause: EnglishClause, text: str, times: Sequence[TimeSpan]) -> bool:

@@ -7,11 +7,11 @@ from dataclasses import replace
 
 from engrams.core import Kind
 from engrams.extract.candidate import CandidateStatement
-from engrams.extract.rules.clause_meaning import UtteranceContext
 from engrams.extract.rules.clause_quote import collapse_space, trim_quote
 from engrams.extract.rules.conventions import find_convention
 from engrams.extract.rules.english_lexicon import find_lemma
 from engrams.extract.rules.sentence_segmenter import TextSentence
+from engrams.extract.rules.utterance import UtteranceContext
 from engrams.frozen_data import dataclass
 from engrams.text.late_patterns import holds_any
 from engrams.text.terms import terms

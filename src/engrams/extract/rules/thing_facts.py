@@ -8,10 +8,10 @@ from dataclasses import replace
 from engrams.core import Kind
 from engrams.extract.candidate import CandidateStatement
 from engrams.extract.predicate_slots import canonical_predicate
-from engrams.extract.rules.clause_meaning import UtteranceContext
 from engrams.extract.rules.clause_quote import collapse_space, trim_quote
 from engrams.extract.rules.fact_gate import is_sound
 from engrams.extract.rules.sentence_segmenter import TextSentence
+from engrams.extract.rules.utterance import UtteranceContext
 from engrams.text.word_list import word_set
 
 _LONGEST = 200

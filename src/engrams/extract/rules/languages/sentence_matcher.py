@@ -11,7 +11,6 @@ from engrams.core import Kind
 from engrams.extract.candidate import CandidateStatement, Effect
 from engrams.extract.predicate_slots import is_single
 from engrams.extract.rules import clause_dates
-from engrams.extract.rules.clause_meaning import UtteranceContext
 from engrams.extract.rules.clause_quote import collapse_space
 from engrams.extract.rules.clause_times import find_clause_spans
 from engrams.extract.rules.languages.chinese import CHINESE
@@ -23,6 +22,7 @@ from engrams.extract.rules.languages.other_words import find_others
 from engrams.extract.rules.languages.spanish import SPANISH
 from engrams.extract.rules.languages.unsettled import find_clause, is_unsettled
 from engrams.extract.rules.sentence_segmenter import split_sentences
+from engrams.extract.rules.utterance import UtteranceContext
 from engrams.frozen_data import dataclass
 from engrams.text.word_list import word_set
 

@@ -1,0 +1,451 @@
+"""Statements of the clauses of an English text.
+
+Enter at ``read_english``. The parser finds clauses, ``meaning_table`` and ``attribute_facts`` what
+they say; a clause that neither knows stands as a quotation without a triple.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+
+from engrams.core import Kind
+from engrams.extract.candidate import CandidateStatement
+from engrams.extract.predicate_slots import canonical_predicate, is_single
+from engrams.extract.rules import clause_dates
+from engrams.extract.rules.announcements import blank_announcements
+from engrams.extract.rules.attribute_facts import read_attribute
+from engrams.extract.rules.clause_judge import ClauseView
+from engrams.extract.rules.clause_parser import EnglishClause, drop_addressee, parse_clauses
+from engrams.extract.rules.clause_quote import (
+    collapse_space,
+    quote_clause,
+    quote_object,
+    trim_quote,
+)
+from engrams.extract.rules.clause_times import find_clause_spans, find_text_spans
+from engrams.extract.rules.denied_events import (
+    drop_emphasis,
+    is_joke_over,
+    is_plain_denial,
+    reword_denial,
+)
+from engrams.extract.rules.english_lexicon import DETERMINERS, PREPOSITIONS
+from engrams.extract.rules.meaning_table import ClauseMeaning, read_meanings, says_nothing
+from engrams.extract.rules.read_clause import ReadClause
+from engrams.extract.rules.sentence_segmenter import ClauseToken, Tense, TextSentence, tokens
+from engrams.extract.rules.utterance import UtteranceContext
+from engrams.extract.rules.word_classes import RELATIONS
+from engrams.frozen_data import dataclass
+from engrams.text.times import TimeSpan
+from engrams.text.word_list import word_set
+
+_PRAISE = ("that's", "that is", "it's", "sounds", "what a", "is ")
+_LASTING = word_set("present future progressive")
+_DONE = word_set("past perfect was")
+_AS_IF: tuple[Tense, ...] = ("past", "present")
+_STATES_TO_COME = word_set("lives_in works_at studies_at")
+_AFTER_ALL = re.compile(r",? after all\b", re.IGNORECASE)
+_GUESSED = re.compile(
+    r"\b(?:I (?:assume|bet|guess|suppose|suspect|think)|it"
+    r" seems|may|maybe|might|perhaps|probably)\b[^.]{0,60}\bbecause\s*$",
+    re.IGNORECASE,
+)
+_COMING = re.compile(r"\b(?:as soon as|before|by the time|once|until)\s+$", re.IGNORECASE)
+_PURPOSE = re.compile(r"\S\s+so(?:\s+that)?\s+$", re.IGNORECASE)
+_EXAGGERATIONS = word_set("apparently basically practically")
+_NO_VALUE = word_set("bad because even happy just only really so sure that too yet")
+"""Words behind ", not" that reject no value: "I got an offer, not sure yet"."""
+_MOST_REJECTED = 4
+"""Words of the longest value that ", not" rejects."""
+
+
+@dataclass(frozen=True, slots=True)
+class ClauseSubject:
+    """Subject of a clause: speaker, named person, relation or thing."""
+
+    key: str
+    """Canonical."""
+    is_hearsay: bool = False
+    """Another speaker of the conversation."""
+    relation: tuple[str, str] = ("", "")
+    """Relation and name that the subject tells too: "my sister Anna"."""
+
+
+def read_english(
+    text: str, speech: UtteranceContext, sentences: Sequence[TextSentence]
+) -> list[ReadClause]:
+    """Read the clauses of an English text in order."""
+    return _EnglishReader(text, speech, sentences).read()
+
+
+class _EnglishReader:
+    """Reads clauses in order; "she" is the person of the clause before."""
+
+    def __init__(
+        self, text: str, speech: UtteranceContext, sentences: Sequence[TextSentence]
+    ) -> None:
+        self._text = text
+        self._speech = speech
+        self._sentences = sentences
+        self._has_times = bool(find_text_spans(text, speech.local_time))
+        self._last: ClauseSubject | None = None
+        self._clauses: list[ReadClause] = []
+
+    def read(self) -> list[ReadClause]:
+        for index, sentence in enumerate(self._sentences):
+            if sentence.modality == "asserted":
+                self._read_sentence(index, sentence)
+            elif is_joke_over(sentence):
+                self._read_clauses(index, sentence, is_joke=True)
+        return self._clauses
+
+    def _read_sentence(self, index: int, sentence: TextSentence) -> None:
+        end = sentence.start + len(sentence.text)
+        planned = self._read_planned(sentence)
+        if planned:
+            self._add_sure(index, planned, sentence.start, end)
+            return
+        given_up = self._read_given_up(sentence)
+        if given_up:
+            self._add_sure(index, given_up, sentence.start, sentence.start)
+        self._read_clauses(index, sentence, is_joke=False)
+
+    def _read_clauses(self, index: int, sentence: TextSentence, *, is_joke: bool) -> None:
+        following = self._sentences[index + 1] if index + 1 < len(self._sentences) else None
+        names = self._speech.names
+        said = blank_announcements(sentence.text)
+        words = reword_denial(said, tokens(said, sentence.start))
+        may_elide = _may_elide(sentence, following, self._speech)
+        for clause in parse_clauses(words, names, elide=may_elide):
+            if _is_not_stated(clause, self._text[sentence.start : clause.start]):
+                self._add_sure(index, [], clause.start, clause.end)
+                continue
+            rest = drop_emphasis(drop_addressee(clause.rest, names), clause)
+            self._read_clause(index, replace(clause, rest=rest), words, is_joke=is_joke)
+
+    def _read_clause(
+        self, index: int, clause: EnglishClause, words: Sequence[ClauseToken], *, is_joke: bool
+    ) -> None:
+        subject = self._resolve_subject(clause)
+        if subject is None:
+            return
+        if clause.person == "other":
+            self._last = subject
+        quote = quote_clause(clause, words, self._text, self._speech.names)
+        made = self._read_meaning(clause, subject, quote)
+        denials = [
+            _reject_value(one, clause, words, self._text) for one in made if one.denies_event
+        ]
+        if denials:
+            is_past = clause.tense in ("past", "perfect")
+            times = self._list_times(clause)
+            is_sure = not is_past or is_plain_denial(clause, self._text, times)
+            self._add_sure(index, denials if is_sure else [], clause.start, clause.end)
+            return
+        is_bare = not made
+        starts_sentence = clause.start == self._sentences[index].start
+        is_thing = bool(clause.owner) and clause.owner[0].lower == "the"
+        is_given_up = clause.negated and _AFTER_ALL.search(self._sentences[index].text)
+        # "I love rye bread, the crust is so dark"
+        is_aside = is_thing and not starts_sentence
+        if is_joke or (is_bare and (is_given_up or is_aside)):
+            self._add_sure(index, [], clause.start, clause.end)
+            return
+        candidates = made or [self._quote_clause(clause, subject, quote)]
+        is_own_attribute = candidates[0].reason.startswith("rule attribute") and not is_thing
+        self._clauses.append(
+            ReadClause(
+                self._view(index, clause, candidates[0], quote),
+                tuple(_reject_value(one, clause, words, self._text) for one in candidates),
+                clause.start,
+                clause.start + len(quote),
+                is_sure=is_own_attribute and clause.owner[0].lower in ("my", "our"),
+            )
+        )
+
+    def _read_meaning(
+        self, clause: EnglishClause, subject: ClauseSubject, quote: str, *, is_dated: bool = True
+    ) -> list[CandidateStatement]:
+        """Read what a clause says, as statements of the words ``quote``."""
+        times = self._list_times(clause) if is_dated else ()
+        attribute = None
+        if clause.person == "other":
+            attribute = read_attribute(clause, self._text, self._speech, times)
+        if attribute is not None:
+            found = [attribute]
+        elif clause.person == "other" and clause.owner[0].lower == "the":
+            found = []
+        else:
+            found = self._read_table(clause, subject, times)
+        evidence = (self._speech.evidence(quote),)
+        return [replace(one, text=collapse_space(quote), evidence=evidence) for one in found]
+
+    def _read_table(
+        self, clause: EnglishClause, subject: ClauseSubject, times: Sequence[TimeSpan]
+    ) -> list[CandidateStatement]:
+        is_lasting = any(word.lower in ("since", "for") for word in clause.rest)
+        bare = replace(clause, rest=_drop_times(clause.rest, times), lasting=is_lasting)
+        within = clause_dates.filter_within(times, clause.start, clause.end)
+        is_coming = any(span.start > self._speech.said_at for span in within)
+        made = []
+        for meaning in read_meanings(bare, is_lowercase=self._speech.is_lowercase):
+            turns = meaning.predicate == "age" and is_coming
+            told = replace(meaning, predicate="turns", effect="states") if turns else meaning
+            made.append(self._make_statement(told, clause, subject, times))
+        relation, name = subject.relation
+        if made and relation:
+            made.append(
+                self._speech.make_statement(
+                    self._text[clause.start : clause.end],
+                    predicate=relation,
+                    object=name,
+                    category="family",
+                    confidence=0.8,
+                    effective_at=None,
+                    reason="rule relation",
+                )
+            )
+        return made
+
+    def _make_statement(
+        self,
+        meaning: ClauseMeaning,
+        clause: EnglishClause,
+        subject: ClauseSubject,
+        times: Sequence[TimeSpan],
+    ) -> CandidateStatement:
+        said_at = self._speech.said_at
+        spans = clause_dates.filter_within(times, _find_lead(clause), clause.end)
+        if meaning.kind is Kind.PREFERENCE:  # "I love the sea in June" is of every June
+            spans = tuple(span for span in spans if clause_dates.names_year(span))
+        quote = self._text[clause.start : clause.end]
+        when = clause_dates.pick_most_exact(spans)
+        begun, settled = clause_dates.resolve_validity(
+            spans, quote, said_at, clause.tense, effect=meaning.effect, is_event=meaning.is_event
+        )
+        is_change = meaning.effect == "changes"
+        predicate = canonical_predicate(meaning.predicate)
+        return self._speech.make_statement(
+            quote,
+            kind=meaning.kind,
+            subject=subject.key,
+            predicate=predicate,
+            object=meaning.value or quote_object(meaning.object, self._text, spans),
+            category=meaning.category,
+            polarity=meaning.polarity,
+            modality="wish" if meaning.is_wish else "asserted",
+            effect=meaning.effect,
+            single=is_single(predicate, subject.key),
+            hearsay=subject.is_hearsay,
+            confidence=meaning.confidence,
+            importance=meaning.importance,
+            valid_from=begun,
+            valid_to=clause_dates.find_end(quote, when, said_at) if is_change else None,
+            effective_at=settled,
+            reason=f"rule {clause.verb}",
+        )
+
+    def _quote_clause(
+        self, clause: EnglishClause, subject: ClauseSubject, quote: str
+    ) -> CandidateStatement:
+        """Make a statement without a triple: only the clause and its times are certain."""
+        is_event = clause.tense in _DONE
+        meaning = ClauseMeaning("", is_event=is_event)
+        bare = self._make_statement(meaning, clause, subject, self._list_times(clause))
+        return replace(
+            bare,
+            text=collapse_space(quote),
+            category="event" if is_event else "knowledge",
+            confidence=0.7,
+            evidence=(self._speech.evidence(quote),),
+        )
+
+    def _list_times(self, clause: EnglishClause) -> tuple[TimeSpan, ...]:
+        if not self._has_times:
+            return ()
+        bounds = (_find_lead(clause), clause.end)
+        return find_clause_spans(
+            self._text, bounds, self._speech.local_time, clause.tense, clause.verb
+        )
+
+    def _resolve_subject(self, clause: EnglishClause) -> ClauseSubject | None:
+        """Resolve a clause's subject; None where only the talk tells it."""
+        speech = self._speech
+        if clause.person != "other":
+            return ClauseSubject(speech.subject)
+        first = clause.owner[0].lower
+        if first in ("he", "she"):
+            return self._last and replace(self._last, relation=("", ""))
+        shown = collapse_space(self._text[clause.owner[0].start : clause.owner[-1].end])
+        if first == "the":
+            return ClauseSubject(shown.partition(" ")[2])
+        if first not in ("my", "our"):
+            is_speaker = shown.lower() in speech.names and shown.lower() != speech.speaker.lower()
+            return ClauseSubject(shown, is_hearsay=is_speaker)
+        words = clause.owner[1:]
+        at = next((i for i, word in enumerate(words) if word.lower in RELATIONS), len(words))
+        names = [word.text for word in words[at + 1 : at + 3] if word.text[0].isupper()]
+        if names and words[at + 1].text.isalpha() and words[at + 1].text[0].isupper():
+            name = " ".join(names)
+            return ClauseSubject(name, relation=(words[at].lower, name))
+        return ClauseSubject(f"{speech.subject}'s {' '.join(word.lower for word in words)}")
+
+    def _read_planned(self, sentence: TextSentence) -> list[CandidateStatement]:
+        """Read a planned state, which begins on its day: ``from March I work at Globex``."""
+        planned = clause_dates.find_planned_start(sentence.text, self._speech.said_at)
+        if planned is None:
+            return []
+        when, begin, end = planned
+        bare = f"{sentence.text[:begin]}{' ' * (end - begin)}{sentence.text[end:]}"
+        quote = _quote_sentence(sentence, self._text)
+        found: list[CandidateStatement] = []
+        for clause in parse_clauses(tokens(bare, sentence.start), self._speech.names):
+            if clause.hedged or clause.tense not in _LASTING:
+                continue
+            subject = self._resolve_subject(clause)
+            if subject is not None:
+                state = replace(clause, tense="present")
+                found += self._read_meaning(state, subject, quote, is_dated=False)
+        is_state = all(
+            one.single and one.effect == "states" and one.modality == "asserted" for one in found
+        )
+        if not is_state:
+            return []
+        return [replace(one, valid_from=when.start, effective_at=when.start) for one in found]
+
+    def _read_given_up(self, sentence: TextSentence) -> list[CandidateStatement]:
+        """Read denials of a plan, and of the state it would have brought.
+
+        ``I won't move to Rome after all``.
+        """
+        given_up = _AFTER_ALL.search(sentence.text)
+        if given_up is None:
+            return []
+        quote = _quote_sentence(sentence, self._text)
+        words = tokens(sentence.text[: given_up.start()], sentence.start)
+        found: list[CandidateStatement] = []
+        for clause in parse_clauses(words, self._speech.names):
+            is_plan = clause.negated and not clause.hedged
+            if not is_plan or clause.tense not in ("future", "progressive"):
+                continue
+            subject = self._resolve_subject(clause)
+            if subject is None:
+                continue
+            if clause.tense == "future":
+                plans = self._read_meaning(clause, subject, quote, is_dated=False)
+                found += [one for one in plans if one.predicate == "plans_to"]
+            states = [
+                one
+                for tense in _AS_IF
+                for one in self._read_meaning(
+                    replace(clause, tense=tense, negated=False), subject, quote, is_dated=False
+                )
+                if one.predicate in _STATES_TO_COME
+            ]
+            found += [
+                replace(
+                    one,
+                    category="plan",
+                    polarity=False,
+                    effect="states",
+                    valid_from=None,
+                    effective_at=self._speech.said_at,
+                )
+                for one in states[:1]
+            ]
+        return found
+
+    def _view(
+        self, index: int, clause: EnglishClause, candidate: CandidateStatement, quote: str
+    ) -> ClauseView:
+        sentence = self._sentences[index]
+        return ClauseView(
+            quote=candidate.text,
+            before=self._text[sentence.start : clause.start],
+            mark=self._text[clause.start + len(quote) :][:1].strip(),
+            index=index,
+            sentences=len(self._sentences),
+            language="en",
+            clause=clause,
+            predicate=candidate.predicate,
+            category=candidate.category,
+            effect=candidate.effect,
+            is_single=candidate.single,
+        )
+
+    def _add_sure(
+        self, index: int, candidates: Sequence[CandidateStatement], start: int, end: int
+    ) -> None:
+        view = ClauseView("", "", "", index, len(self._sentences), "en")
+        self._clauses.append(ReadClause(view, tuple(candidates), start, end, True))
+
+
+def _quote_sentence(sentence: TextSentence, text: str) -> str:
+    return trim_quote(text[sentence.start : sentence.start + len(sentence.text)])
+
+
+def _is_not_stated(clause: EnglishClause, before: str) -> bool:
+    """True for a guess, a wish, and what is only supposed."""
+    is_wish = clause.tense == "would" and clause.verb not in ("like", "love", "prefer")
+    is_exaggerated = any(word.lower in _EXAGGERATIONS for word in clause.rest)
+    is_unreal = clause.hedged or is_exaggerated or is_wish or clause.verb == "wish"
+    return is_unreal or says_nothing(clause) or _is_supposed(before, clause)
+
+
+def _find_lead(clause: EnglishClause) -> int:
+    """Find where a clause begins with its time: "last Tuesday, I"."""
+    return min([clause.start, *(word.start for word in clause.lead)])
+
+
+def _is_supposed(before: str, clause: EnglishClause) -> bool:
+    """True for a guess, purpose or later time: ``so I can draw``."""
+    if clause.tense in _LASTING | {"perfect"} and _COMING.search(before):
+        return True
+    is_purpose = clause.tense == "can" and _PURPOSE.search(before) is not None
+    return is_purpose or _GUESSED.search(before) is not None
+
+
+def _may_elide(
+    sentence: TextSentence, following: TextSentence | None, speech: UtteranceContext
+) -> bool:
+    if sentence.text[:1].islower() and sentence.start > 0 and not speech.is_lowercase:
+        return False
+    return following is None or not following.text.lower().startswith(_PRAISE)
+
+
+def _drop_times(
+    words: tuple[ClauseToken, ...], times: Sequence[TimeSpan]
+) -> tuple[ClauseToken, ...]:
+    return tuple(
+        word
+        for word in words
+        if not any(span.at <= word.start < span.at + len(span.text) for span in times)
+    )
+
+
+def _reject_value(
+    candidate: CandidateStatement, clause: EnglishClause, words: Sequence[ClauseToken], text: str
+) -> CandidateStatement:
+    """Read the rejected value of ``I live in Berlin, not Paris``."""
+    after = [word for word in words if word.start >= clause.end]
+    if candidate.denies_event or not candidate.object or len(after) <= 2:
+        return candidate
+    body = after[2:]
+    if [word.lower for word in after[:2]] != [",", "not"] or body[0].lower in _NO_VALUE:
+        return candidate
+    if body[0].lower in PREPOSITIONS | DETERMINERS:
+        body = body[1:]
+    end = next((i for i, word in enumerate(body) if not word.text[0].isalnum()), len(body))
+    if not 0 < end <= _MOST_REJECTED:
+        return candidate
+    quote_start = text.rfind(candidate.evidence[0].quote, 0, body[0].start)
+    quote = text[quote_start : body[end - 1].end] if quote_start >= 0 else candidate.text
+    return replace(
+        candidate,
+        text=collapse_space(quote),
+        effect="corrects",
+        wrong_value=text[body[0].start : body[end - 1].end],
+        kind=Kind.CORRECTION if candidate.kind is Kind.FACT else candidate.kind,
+    )

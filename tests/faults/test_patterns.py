@@ -46,7 +46,7 @@ BOUNDED = {
     "text/times/grammar.py:to": 60,
     "write/change_detection/features.py": 2000,
     "extract/rules/": 1000,
-    "extract/rules/rule_extraction.py": 140,
+    "extract/rules/english_reader.py": 140,
     "extract/rules/instructions.py:_STEPS": 6000,
     "extract/rules/languages/other_words.py": 6000,
     "extract/rules/languages/other_words.py:_LAST_TASK": 200,

@@ -20,7 +20,7 @@ _EMPHASIS = (
     ("lol",),
 )
 _TAKEN_BACK = re.compile(
-    r"(?:\b(?:I|we)\b(?:(?!\bnot\b|n't\b|\bnever\b)[^.])*\b(?:joking|kidding|lied|lying) about"
+    r"(?:\b(?:I|we)\b(?:(?!\bnot\b|n't\b|\bnever\b)[^.]){0,30}\b(?:joking|kidding|lied|lying) about"
     r"|(?:^|\bI |\bwe )ended up not"
     r"|^\W*(?:(?:actually|mind|never|no|nope|nvm|ok|okay|oops|so|sorry|well)\b\W*)*not"
     r"(?=.*\bafter all\W*$)) (?P<verb>\w+ing)\b",

@@ -54,6 +54,8 @@ class ClauseView:
     category: str = ""
     effect: str = ""
     is_single: bool = False
+    is_grave: bool = False
+    """It tells a loss or an illness."""
 
 
 def judge_clause(view: ClauseView) -> float:

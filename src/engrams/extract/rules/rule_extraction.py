@@ -11,16 +11,19 @@ from dataclasses import replace
 
 from engrams.core import Kind
 from engrams.extract.candidate import CandidateStatement
+from engrams.extract.predicate_slots import canonical_predicate, is_single
 from engrams.extract.rules.clause_judge import ClauseView, is_kept
-from engrams.extract.rules.clause_quote import collapse_space
+from engrams.extract.rules.clause_quote import collapse_space, trim_quote
 from engrams.extract.rules.clause_times import date_statement
 from engrams.extract.rules.corrections import extract_correction
 from engrams.extract.rules.english_reader import read_english
 from engrams.extract.rules.fact_gate import is_sound
+from engrams.extract.rules.grave_news import find_grave_news, is_medical_report
 from engrams.extract.rules.instructions import extract_command, extract_procedure, parse_remember
 from engrams.extract.rules.languages.other_words import find_others
 from engrams.extract.rules.languages.sentence_matcher import extract_foreign, is_imagined
 from engrams.extract.rules.loose_clauses import quote_loosely, split_loosely
+from engrams.extract.rules.named_people import list_people
 from engrams.extract.rules.read_clause import ReadClause
 from engrams.extract.rules.sentence_segmenter import TextSentence, split_sentences
 from engrams.extract.rules.thing_facts import extract_thing, split_thing
@@ -44,12 +47,13 @@ def extract_statements(text: str, speech: UtteranceContext) -> tuple[CandidateSt
     request = parse_remember(text)
     if not any(char.isupper() for char in text):
         speech = replace(speech, is_lowercase=True)
-    facts = [
-        candidate
-        for clause in read_clauses(text, speech, request.at)
-        if clause.is_sure or is_kept(clause.view)
-        for candidate in clause.candidates
-    ]
+    kept: list[ReadClause] = []
+    for clause in read_clauses(text, speech, request.at):
+        is_told = any(clause.start < one.end and one.start < clause.end for one in kept)
+        is_doubled = clause.view.is_grave and is_told
+        if not is_doubled and (clause.is_sure or is_kept(clause.view)) and clause.candidates:
+            kept.append(clause)
+    facts = [candidate for clause in kept for candidate in _name_people(clause.candidates, speech)]
     steps = extract_procedure(text, speech)
     candidates = [] if steps is None else [steps]
     candidates += _read_sentence_rules(text, speech, request.at, facts)
@@ -86,7 +90,8 @@ def read_clauses(text: str, speech: UtteranceContext, begin: int = 0) -> list[Re
         start = text.find(candidate.evidence[0].quote)
         view = ClauseView(candidate.text, "", "", 0, 1, language)
         clauses.append(ReadClause(view, (candidate,), start, start + len(candidate.text), True))
-    return clauses + _read_loose(text, speech, sentences, clauses, language)
+    clauses += _read_loose(text, speech, sentences, clauses, language)
+    return clauses + _read_grave(text, speech, sentences, language)
 
 
 def _read_sentence_rules(
@@ -111,6 +116,63 @@ def _read_sentence_rules(
         if candidate is not None:
             candidates.append(candidate)
     return candidates
+
+
+def _read_grave(
+    text: str, speech: UtteranceContext, sentences: Sequence[TextSentence], language: str
+) -> list[ReadClause]:
+    """Read losses and illness, which need no judge."""
+    others = find_others(text)
+    read = []
+    for index, start, end in find_grave_news(sentences, language):
+        quote = trim_quote(text[start:end])
+        is_other = any(begin < end and start < stop for begin, stop in others)
+        if (is_other or is_imagined(quote, language)) and not is_medical_report(quote):
+            continue
+        view = ClauseView(
+            collapse_space(quote), "", "", index, len(sentences), language, is_grave=True
+        )
+        statement = speech.make_statement(quote, category="health", reason="loss or illness")
+        read.append(ReadClause(view, (statement,), start, end, is_sure=True))
+    return read
+
+
+def _name_people(
+    candidates: Sequence[CandidateStatement], speech: UtteranceContext
+) -> list[CandidateStatement]:
+    """Add a statement for each of the people whom a clause names, with their age."""
+    people = list_people(candidates[0].text) if candidates else []
+    is_told = bool(candidates) and candidates[0].predicate not in ("", "has")
+    if not people or (is_told and len(people) == 1 and not people[0].age):
+        return list(candidates)
+    names = {person.name for person in people}
+    relations = {person.relation for person in people}
+    told = [
+        candidate
+        for candidate in candidates
+        if candidate.predicate not in ("", "has")
+        and candidate.object not in names
+        and candidate.predicate not in relations
+    ]
+    for person in people:
+        quote = candidates[0].evidence[0].quote
+        relation = canonical_predicate(person.relation)
+        triples = [(speech.subject, relation, person.name, "family")]
+        if person.age:
+            triples.append((person.name, "age", person.age, "identity"))
+        told += [
+            replace(
+                speech.make_statement(quote, reason="named"),
+                text=candidates[0].text,
+                subject=subject,
+                predicate=predicate,
+                object=value,
+                category=category,
+                single=is_single(predicate),
+            )
+            for subject, predicate, value, category in triples
+        ]
+    return told
 
 
 def _strengthen_requested(

@@ -65,7 +65,10 @@ _FREQUENT_WORDS = {
     "es": (
         """
         el los las la y es era yo tu mi mis que en con no un una por para se lo como cuando donde quien esta este fui fue del al ha he muy
-        desde pero hay le su sus cual ayer vi hasta entre hace tengo estoy soy tiene estaba anos
+        desde pero hay le su sus cual ayer vi hasta entre hace tengo estoy soy tiene estaba anos nuestro nuestra nuestros nuestras
+        de nos ya tambien porque sin sobre toda todos ahora uso estudio bebo corro compro prefiero odio naci dejo hoy siempre nunca somos eres son tenemos tuve tuvo tuvimos
+        hemos han habia vivo vive trabajo trabaja gusta llamo llama hijo hija hijos madre padre hermano hermana mujer perro gato
+        voy vamos tienes quiero puedo algo mas otra otro cada perdimos lunes martes miercoles jueves viernes sabado domingo
         """
     ),
     "fr": read_vocabulary(__file__, "frequent_words_fr"),
@@ -94,6 +97,18 @@ _FREQUENT_WORDS = {
     ),
 }
 _VOTES: dict[str, list[str]] = {}
+
+_LETTERS = {
+    "de": "äöüß",
+    "es": "áéíóúüñ¿¡",
+    "fr": "àâçéèêëîïôùûüœ",
+    "pt": "áàâãçéêíóôõú",
+    "it": "àèéìòù",
+    "nl": "éëïó",
+    "en": "",
+}
+"""Letters that a language writes besides a to z; each other one of a text speaks against it."""
+_MARKED = late_pattern("[ßäöüáéíóúñ¿¡àâçèêëîïôùûœãõìò]")
 
 # Compiled on first use: large ranges take milliseconds.
 _KANA = "[\u3041-\u309f\u30a1-\u30fa\u30fc]"
@@ -173,5 +188,15 @@ def detect_language(text: str) -> str:
     counts = count_votes(words)
     for name, sure in trigger_languages(words & TRIGGERS).items():
         counts[name] += sure
+    if not text.isascii():
+        _weigh_letters(text, counts)
     best = max(counts, key=lambda name: counts[name])
     return best if counts[best] > counts["en"] else "en"
+
+
+def _weigh_letters(text: str, counts: dict[str, int]) -> None:
+    """Count the marked letters of a text for the languages that write them, and against others."""
+    marked = set(_MARKED.findall(text.lower()))
+    for name, letters in _LETTERS.items():
+        own = marked.intersection(letters)
+        counts[name] += bool(own) - len(marked - own) * (name != "en")

@@ -253,5 +253,6 @@ def _read_loose(
                 importance=0.5,
                 reason="clause",
             )
-            loose.append(ReadClause(view, (statement,), start, end))
+            is_sure = bool(list_people(quote))
+            loose.append(ReadClause(view, (statement,), start, end, is_sure))
     return loose

@@ -58,17 +58,18 @@ _FREQUENT_WORDS = {
     "en": (
         """
         the and is was i you my we to of in it that with what did does do when who how are have has he she for on at this be they her
-        his
+        his your not just so if but our need know let no yeah really great good
         """
     ),
     "de": read_vocabulary(__file__, "frequent_words_de"),
     "es": (
         """
-        el los las la y es era yo tu mi mis que en con no un una por para se lo como cuando donde quien esta este fui fue del al ha he muy
-        desde pero hay le su sus cual ayer vi hasta entre hace tengo estoy soy tiene estaba anos nuestro nuestra nuestros nuestras
-        de nos ya tambien porque sin sobre toda todos ahora uso estudio bebo corro compro prefiero odio naci dejo hoy siempre nunca somos eres son tenemos tuve tuvo tuvimos
-        hemos han habia vivo vive trabajo trabaja gusta llamo llama hijo hija hijos madre padre hermano hermana mujer perro gato
-        voy vamos tienes quiero puedo algo mas otra otro cada perdimos lunes martes miercoles jueves viernes sabado domingo
+        el los las la y es era yo tu mi mis que en con no un una por para se lo como cuando donde quien esta este fui fue del al
+        ha he muy desde pero hay le su sus cual ayer vi hasta entre hace tengo estoy soy tiene estaba anos nuestro nuestra
+        nuestros nuestras de nos ya tambien porque sin sobre toda todos ahora uso estudio bebo corro compro prefiero odio naci
+        dejo hoy siempre nunca somos eres son tenemos tuve tuvo tuvimos hemos han habia vivo vive trabajo trabaja gusta llamo
+        llama hijo hija hijos madre padre hermano hermana mujer perro gato voy vamos tienes quiero puedo algo mas otra otro cada
+        perdimos lunes martes miercoles jueves viernes sabado domingo me pasado pasada mude mudado mudamos
         """
     ),
     "fr": read_vocabulary(__file__, "frequent_words_fr"),

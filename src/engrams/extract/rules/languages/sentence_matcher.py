@@ -45,6 +45,10 @@ _AND_SO_ON = re.compile(
     r"(?:;|,? (?:und|aber|weil|denn|y|pero|porque|et|mais|parce)\s).*$", re.IGNORECASE | re.DOTALL
 )
 _PERSON = re.compile(r"[我俺你您他她它咱这那谁]")
+_OF_RELATIVE = re.compile(
+    rf"[我俺]们?(?:的|家的?)?.?(?:{'|'.join(CHINESE.relatives)}|侄|叔|姨|舅|姑|孙|孩子|小孩)"
+)
+"""Sentence about somebody else: 我妈妈今年71岁，住在苏州."""
 _ARTICLE = re.compile(
     r"^(?:(?:der|die|das|den|ein|eine|einen|el|la|los|las|un|una|le|les|une|du|des|de"
     r" la)\s+|l['’]|的)",
@@ -174,7 +178,7 @@ def _may_speak(text: str) -> bool:
 
 
 def _split_pieces(text: str) -> Iterator[tuple[str, int, bool]]:
-    """Yield pieces of asserted sentences: text, start, sentence begins with 我."""
+    """Yield pieces of asserted sentences: text, start, whether 我 is its subject."""
     for sentence in split_sentences(text):
         if (
             sentence.modality != "asserted"
@@ -182,6 +186,7 @@ def _split_pieces(text: str) -> Iterator[tuple[str, int, bool]]:
             or sentence.text.rstrip().endswith(("吗", "嗎", "呢", "か"))
         ):
             continue
+        is_mine = sentence.text[0] in "我俺" and not _OF_RELATIVE.match(sentence.text)
         at = 0
         for cut in [*_AND.finditer(sentence.text), None]:
             end = cut.start() if cut else len(sentence.text)
@@ -189,7 +194,7 @@ def _split_pieces(text: str) -> Iterator[tuple[str, int, bool]]:
                 yield (
                     sentence.text[at:end],
                     sentence.start + at,
-                    at > 0 and sentence.text[0] in "我俺",
+                    at > 0 and is_mine,
                 )
             at = cut.end() if cut else end
 

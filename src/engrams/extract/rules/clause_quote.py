@@ -15,6 +15,7 @@ from engrams.extract.rules.clause_parser import EnglishClause
 from engrams.extract.rules.clause_subject import PRONOUN
 from engrams.extract.rules.english_lexicon import DETERMINERS, PREPOSITIONS
 from engrams.extract.rules.sentence_segmenter import ClauseToken
+from engrams.extract.rules.word_classes import RELATIONS
 from engrams.text.times import TimeSpan
 from engrams.text.word_list import word_set
 
@@ -26,6 +27,7 @@ _JOINTS = frozenset((",", "and", "or", "but", "so", ";", ":", "(", ")", "...", "
 _LONGEST_PARENTHESIS = 9
 """Tokens of the longest bracket that belongs to a clause: "Emil (9)"."""
 _DATED = word_set("on in at since until by during around after before from for")
+_OWNERS = word_set("my our best close old romantic dear good former")
 _OPENING_MARKS = " \t\r\n,;:-–—.!…"
 _CLOSING_MARKS = " \t\r\n,，;:-–—(.!?。！？、"
 _DANGLING = re.compile(
@@ -86,7 +88,26 @@ def _find_start(clause: EnglishClause, words: Sequence[ClauseToken]) -> int:
     before = [word for word in words if word.end <= start]
     if start < clause.start and before and before[-1].lower in _DATED:
         start = before[-1].start
-    return start
+    return _find_companion(before, start)
+
+
+def _find_companion(before: Sequence[ClauseToken], start: int) -> int:
+    """Find where the subject begins that is joined to "I": "my partner Stephen and I"."""
+    if len(before) < 2 or before[-1].lower != "and":
+        return start
+    index = len(before) - 1
+    while index and (before[index - 1].text[0].isupper() or before[index - 1].lower in RELATIONS):
+        index -= 1
+    has_name = index < len(before) - 1 and before[index].text not in (
+        "I",
+        "The",
+        "And",
+        "But",
+        "So",
+    )
+    while index and has_name and before[index - 1].lower in _OWNERS:
+        index -= 1
+    return before[index].start if has_name else start
 
 
 def _extend(words: Sequence[ClauseToken], index: int, names: frozenset[str]) -> int:

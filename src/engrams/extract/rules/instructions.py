@@ -106,6 +106,8 @@ _WISH = re.compile(
 )
 _UNSURE = 0.4
 """Confidence of a wish that is only implied."""
+_ASKED = re.compile(r"\b(?:when|whenever|if) (?:i|we|you|asked)\b", re.IGNORECASE)
+"""Occasion of a rule, beside which any verb is an instruction: "always tailor … when I ask"."""
 _IMPERATIVE = word_set(read_vocabulary(__file__, "imperative"))
 _STEPS = re.compile(
     (
@@ -403,6 +405,8 @@ def _is_imperative(body: str, *, negative: bool = False) -> bool:
     known = find_lemma(first)
     if first in _IMPERATIVE:
         return True
+    if _ASKED.search(body):
+        return first.isalpha() and (known is None or first == known[0])
     return (
         negative
         and known is not None

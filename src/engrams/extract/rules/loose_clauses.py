@@ -30,7 +30,7 @@ _JOINT = re.compile(
 )
 _ENGLISH_JOINT = re.compile(r"[,;]\s*|\s+(?:-|–)\s+|\b(?:but|so)\b\s*", re.IGNORECASE)
 _OPENS_QUESTION = re.compile(
-    r"\W*(?:how|what|why|where|which|who|when|can|could|would|should|do|does|did|is|are|let's|please|since|if)\b",
+    r"\W*(?:how|what|why|where|which|who|when|can|could|would|should|do|does|did|is|are|let's|please|since|if|like)\b",
     re.IGNORECASE,
 )
 _FEWEST_WORDS = 3

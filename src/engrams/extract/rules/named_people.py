@@ -38,6 +38,8 @@ _NO_LINKS = word_set("sind ist 是 は")
 """What follows them is a name only beside an age: German nouns are capitalised, 是 and は tell jobs."""
 _LISTING = word_set("： : ，")
 _TRAITS = CLASSES["nation"] | CLASSES["faith"]
+_CJK_OWNER = r"(?<=我)|(?<=我的)|(?<=我们的)|(?<=家的)|(?<=[个個])|(?<=うちの)|(?<=私の)|(?<=僕の)|(?<=[、，。,：])|^"
+"""What stands before a relative in Chinese and Japanese: 舅妈 is no 妈."""
 _MOST = 8
 """People of one clause."""
 
@@ -99,7 +101,7 @@ def _compile_lists(is_unspaced: bool) -> re.Pattern[str]:
         joint = "(?:、|和|与|跟|と|・)"
         end = r"(?=です|でした|だ|$|[。，,！!])"
         return re.compile(
-            rf"{relation}(?:们|たち)?(?P<link>分别叫|名叫|叫|是|の名前は|は|が\w{{1,4}}います[：:、]|[：:，])"
+            rf"(?<![舅姑姨伯婶叔岳干继后表堂外伯])(?:{_CJK_OWNER}){relation}(?:们|たち)?(?P<link>分别叫|名叫|叫|是|の名前は|は|が\w{{1,4}}います[：:、]|[：:，])"
             rf"(?P<names>{name}(?:{joint}{name}){{0,6}}){end}"
         )
     name = rf"(?!{_NO_NAME}){_NAME}{_AGE}"

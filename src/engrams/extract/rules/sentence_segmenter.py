@@ -72,15 +72,17 @@ _IMAGINED = re.compile(
 _INVENTED = re.compile(
     r"\bin (?:my|the|a|this|our)"
     r" (?:dream|story|novel|game|movie|film|book|play|scenario|role-?play|example|hypothetical)\b"
-    r"|\b(?:my|the) character\b",
+    r"|\b(?:my|the|our)(?: [\w&']+){0,2} (?:character|protagonist|avatar)\b|^\W*in (?:act|chapter|scene) \w+\b",
     re.IGNORECASE,
 )
 _FICTION = re.compile(
     (
-        r"^\W*(?:let's (?:pretend|role-?play)|pretend|imagine|role-?play|write (?:me )?(?:a|an|the)"
-        r" (?:story|poem|scene|script"
-        r"|dialog(?:ue)?|letter|e-?mail|speech|song))\b|\b(?:translate|proofread|rewrite|paraphrase|summarize"
-        r"|summarise)\b[^.\n]{0,60}:"
+        r"^\W*(?:please |can you |could you )?(?:draft|write|compose)(?: me| up)? (?:an?|the|my|this)"
+        r" (?:\w+ ){0,3}(?:e-?mail|message|letter|text|reply|post|note|tweet|dm|bio|resignation)\b"
+        r"[^.\n]{0,60}:"
+        r"|^\W*(?:let's (?:pretend|role-?play)|pretend|imagine|role-?play|write (?:me )?(?:a|an|the)"
+        r" (?:story|poem|scene|script|dialog(?:ue)?|letter|e-?mail|speech|song))\b"
+        r"|\b(?:translate|proofread|rewrite|paraphrase|summarize|summarise)\b[^.\n]{0,60}:"
     ),
     re.IGNORECASE,
 )
@@ -101,6 +103,8 @@ _FICTION_WORDS = (
     "role",
     "imagine",
     "write",
+    "draft",
+    "compose",
     "translate",
     "proofread",
     "paraphrase",
@@ -123,6 +127,7 @@ _JOKE_WORDS = (
 )
 _INVENTED_WORDS = (
     "dream", "story", "novel", "game", "movie", "film", "book", "play", "scenario", "example", "hypothetical", "character",
+    "protagonist", "avatar",
 )  # fmt: skip
 
 

@@ -14,7 +14,7 @@ _QUOTED = re.compile(r"[\"“”„«»‚「『《]([^\"“”„«»‘「」�
 _OWN = r"(?<!\bich )(?<!\bje )(?<!\byo )(?<!\bte )(?<!\bautrement )"
 _KEPT = r"(?![^:：\n]{0,40}(?:\bauf|\bgedächtnis|\bmémoire|\bmemoria|记忆)\s?[:：])"
 _TASKS = (
-    r"übersetz(?:e|t|en)?|korrigier(?:e|t|en)?|verbesser(?:e|t|n)?|schreib(?:e|en)?|formulier(?:e|t|en)?|lies|lest|sprich|sag"
+    r"entwirf|entwerft|verfass(?:e|t|en)?|redacta|redacte|rédige[rz]?|übersetz(?:e|t|en)?|korrigier(?:e|t|en)?|verbesser(?:e|t|n)?|schreib(?:e|en)?|formulier(?:e|t|en)?|lies|lest|sprich|sag"
     r"|wiederhol(?:e|en)?|zitier(?:e|t|en)?|buchstabier(?:e|en)?"
     r"|tradui(?:s|sez|re)|corrige[rz]?|écri(?:s|vez|re)|dis|dites|lis|lisez|répète|répétez|cite[rz]?|reformule[rz]?"
     r"|traduce|traduzca|traducir|tradúceme|corregir|corrígeme|escrib[ae]|escribir|di|diga|lee|lea|repite|reformula|deletrea"
@@ -33,7 +33,7 @@ _TASK = re.compile(
     re.IGNORECASE,
 )
 _HAN_TASK = re.compile(
-    r"(?:翻译|改写|改正|纠正|润色|造句|朗读|复述|重复|引用|例句|写(?!下|进|在|作)|说一|读一|念一|跟我[读念说])"
+    r"(?:翻译|訳して|書いて|直して|添削|作って|改写|改正|纠正|润色|造句|朗读|复述|重复|引用|例句|写(?!下|进|在|作)|说一|读一|念一|跟我[读念说])"
     rf"{_KEPT}[^。！？\n：:]{{0,30}}[：:\n]"
 )
 _FICTION = re.compile(
@@ -43,6 +43,11 @@ _FICTION = re.compile(
     r"|exercice|conte|blague|novela|capítulo|sueño|canción|letra|poema|escena|juego de"
     r" rol|ejemplo|cita|dictado|ejercicio|cuento|chiste)"
     r"(?: \w{1,20}){0,2} ?[:.–—]"
+    r"|(?:mein\w*|unser\w*|mis?|mon|ma) (?:\w+ ){0,2}(?:rollenspielfigur|spielfigur|figur|charakter|romanfigur|avatar"
+    r"|personaje|protagonista|personnage|héros|héroïne)\b|我的?(?:游戏|小说|跑团)?(?:角色|主角|人物)|(?:私|僕|俺)の(?:ゲームの|小説の)?(?:キャラ|主人公|登場人物)"
+    r"|tu(?:t)? (?:mal )?so,? als\b|fais(?:ons)? (?:comme si|semblant)\b|finge\b|fingid\b|haz como si\b|のふりをして|と仮定して"
+    r"|(?:schreib|dichte|escribe|compón|écris|compose)\w* (?:mir |me |moi |-moi )?(?:ein|eine|einen|una?|un|une)"
+    r" (?:lied|gedicht|song|geschichte|canción|poema|cuento|chanson|poème|histoire|conte)\b|写(?:一)?(?:首|个|篇)?(?:歌|诗|故事|小说)"
     r"|stell(?:t|en sie)? (?:dir|euch|sich)[^.!?\n]{0,20} vor\b|spielen wir\b|lass(?:t)?"
     r" uns\b[^.!?\n:]{0,40}\bspielen\b"
     r"|tun wir (?:mal )?so\b|angenommen\b"
@@ -81,6 +86,10 @@ _LAST_TASK = re.compile(
     r"\b[^.!?\n:]{0,60}[.!]?\Z|翻译(?:成|为|一下)[^。！？\n：:]{0,12}[。！]?\Z",
     re.IGNORECASE,
 )
+# A whole request or condition, which its end tells: "私が医者だと想像して".
+_HAN_WHOLE = re.compile(
+    r"[^。！？\n]*(?:(?:と|って)(?:想像|仮定)して|(?:歌|詩|話|物語|小説|メール|手紙)を(?:書|作)いて)|(?:如果|要是|假如|假设|万一)[^。！？\n]*"
+)
 _SENTENCE_END = re.compile(r"[.!?。！？\n]")
 
 
@@ -106,6 +115,7 @@ def find_others(text: str) -> tuple[Span, ...]:
         for pattern in (_TOLD, _HAN_TOLD)
         for match in pattern.finditer(text)
     ]
+    found += [match.span() for match in _HAN_WHOLE.finditer(text)]
     for match in _HEARD.finditer(text):
         stop = _SENTENCE_END.search(text, match.end())
         found.append((match.start(), stop.start() if stop else end))

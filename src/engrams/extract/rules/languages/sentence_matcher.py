@@ -9,7 +9,7 @@ from functools import cache
 
 from engrams.core import Kind
 from engrams.extract.candidate import CandidateStatement, Effect
-from engrams.extract.predicate_slots import is_single
+from engrams.extract.predicate_slots import PEOPLE, is_single
 from engrams.extract.rules import clause_dates
 from engrams.extract.rules.clause_quote import collapse_space
 from engrams.extract.rules.clause_times import find_clause_spans
@@ -49,6 +49,9 @@ _OF_RELATIVE = re.compile(
     rf"[我俺]们?(?:的|家的?)?.?(?:{'|'.join(CHINESE.relatives)}|侄|叔|姨|舅|姑|孙|孩子|小孩)"
 )
 """Sentence about somebody else: 我妈妈今年71岁，住在苏州."""
+_HAN = re.compile("[\u4e00-\u9fff]")
+_LONGEST_NAME = 4
+"""Characters of the longest Chinese name."""
 _ARTICLE = re.compile(
     r"^(?:(?:der|die|das|den|ein|eine|einen|el|la|los|las|un|una|le|les|une|du|des|de"
     r" la)\s+|l['’]|的)",
@@ -232,7 +235,18 @@ def _read_match(
     value = _clean_value(_AND_SO_ON.sub("", raw) if whole else _STOP.sub("", raw))
     if not value and form.effect != "ends" and "o" in groups:
         return None
+    if form.predicate == "attribute" and not _names_person(groups, value):
+        return None
     return _to_candidate(form, groups, value, place, language, speech)
+
+
+def _names_person(groups: dict[str, str | None], value: str) -> bool:
+    """False for what a person is and not what they are called: 我的上司是院长."""
+    if _PROPERTIES[(groups.get("f") or "").lower()] not in PEOPLE:
+        return True
+    if _HAN.match(value):
+        return len(value) <= _LONGEST_NAME and value[-1] not in "长师员生家理工总警的"
+    return value[:1].isupper()
 
 
 def _clean_value(raw: str) -> str:

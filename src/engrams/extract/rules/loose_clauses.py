@@ -10,20 +10,12 @@ import re
 from collections.abc import Iterator
 
 from engrams.extract.rules.clause_quote import trim_quote
+from engrams.extract.rules.languages.language_table import load_language
 from engrams.extract.rules.sentence_segmenter import TextSentence
 
-_CUES = {
-    "en": r"\b(?:i|i'm|im|i've|ive|i'll|my|we|we're|our|mine|ours)\b",
-    "de": r"\b(?:ich|mein\w*|wir|uns|unser\w*|mir|mich)\b",
-    "es": (
-        r"\b(?:yo|me|mi|mis|nos|nuestr\w+|soy|estoy|tengo|vivo|trabajo|somos|estamos|tenemos|voy|vamos|hablo"
-        r"|odio|prefiero|uso|usamos|fui|he|hemos|llevo|\w{2,}(?:é|í)|\w{2,}(?:amos|imos|emos))\b"
-    ),
-    "fr": r"\b(?:je|mon|ma|mes|nous|notre|nos|on)\b|\bj['’]",
-    "zh": r"[我俺咱]",
-    "ja": r"(?:す|た|る|だ|い)(?:よ|ね|けど|が)?\Z|私|僕|俺|うちの|わたし",
-}
-_CUE_PATTERNS = {code: re.compile(cue, re.IGNORECASE) for code, cue in _CUES.items()}
+_ENGLISH_CUE = re.compile(
+    r"\b(?:i|i'm|im|i've|ive|i'll|my|we|we're|our|mine|ours)\b", re.IGNORECASE
+)
 _JOINT = re.compile(
     r"[,;，；]\s*|\s+(?:-|–)\s+|\b(?:and|but|so|because|und|aber|denn|weil|y|pero|porque|et|mais|car|parce que)\b\s*",
     re.IGNORECASE,
@@ -42,8 +34,9 @@ def split_loosely(sentence: TextSentence, language: str) -> Iterator[tuple[int, 
 
     Pieces without a first person belong to the piece before them.
     """
-    cue = _CUE_PATTERNS.get(language)
-    if cue is None or sentence.is_question or _ASKS.search(sentence.text):
+    table = load_language(language)
+    cue = table.first_person if table else _ENGLISH_CUE
+    if (table is None and language != "en") or sentence.is_question or _ASKS.search(sentence.text):
         return
     text = sentence.text
     if language == "ja":

@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from engrams.extract.rules.languages.language_table import load_language
 from engrams.text.late_patterns import late_pattern
 
 _DAY = r"(?:mon|tues|wednes|thurs|fri|satur|sun)day"
@@ -54,40 +55,6 @@ _YEARLY = late_pattern(
     r"\b(?:annually|yearly|quarterly|every\s+(?:year|quarter)|each\s+(?:year|quarter))\b"
 )
 
-_DE_DAY = r"(?:montag|dienstag|mittwoch|donnerstag|freitag|samstag|sonnabend|sonntag)"
-_ES_DAY = r"(?:lunes|martes|mi[eé]rcoles|jueves|viernes|s[aá]bados?|domingos?)"
-_FR_DAY = r"(?:lundi|mardi|mercredi|jeudi|vendredi|samedi|dimanche)"
-_OTHERS = {
-    "de": late_pattern(
-        rf"\b{_DE_DAY}(?:vormittags|nachmittags|abends|morgens|mittags|s)(?:\s*(?:,|und|oder)\s*{_DE_DAY}(?:abends|s))*\b"
-        rf"|\b(?:immer\s+)?(?:jede[nmrs]?)\s+(?:zweite[nr]?\s+|dritte[nr]?\s+|ersten\s+|letzten\s+)?(?:{_DE_DAY}\w*|tag|woche|monat|jahr|morgen|abend|nacht|wochenende|sommer|winter)\b"
-        rf"|\bimmer\s+(?:am\s+)?{_DE_DAY}\b|\balle\s+(?:zwei|drei|vier|\d+|paar)\s+(?:tage|wochen|monate|jahre)\b"
-        r"|\b(?:täglich|wöchentlich|monatlich|jährlich|vierteljährlich|werktags|wochentags)\b"
-        r"|\b(?:einmal|zweimal|dreimal|\d+\s*mal|mehrmals)\s+(?:pro|die|am|im|in\s+der)\s+(?:tag|woche|monat|jahr)\b|\ban\s+wochenenden\b"
-    ),
-    "es": late_pattern(
-        rf"\b(?:todos\s+)?los\s+{_ES_DAY}(?:\s*(?:,|y|o)\s*(?:los\s+)?{_ES_DAY})*\b(?!\s+(?:pasad|próxim))"
-        rf"|\bcada\s+(?:dos\s+|tres\s+|\d+\s+|primer\s+)?(?:{_ES_DAY}|días?|semanas?|mes(?:es)?|años?|mañana|tarde|noche|fin\s+de\s+semana|verano|invierno)\b"
-        r"|\btod[oa]s\s+l[oa]s\s+(?:días|semanas|meses|años|mañanas|tardes|noches|fines\s+de\s+semana|veranos)\b|\b(?:los\s+fines\s+de\s+semana|entre\s+semana|a\s+diario)\b"
-        r"|\b(?:diariamente|semanalmente|mensualmente|anualmente)\b|\b(?:una|dos|tres|\w+)\s+ve(?:z|ces)\s+(?:a\s+la|al|por)\s+(?:día|semana|mes|año)\b"
-        rf"|\b(?:un\s+)?{_ES_DAY}\s+sí\s+y\s+otro\s+no\b"
-    ),
-    "fr": late_pattern(
-        rf"\b(?:tous\s+les|les)\s+{_FR_DAY}s(?:\s*(?:,|et|ou)\s*(?:les\s+)?{_FR_DAY}s?)*\b|\bchaque\s+(?:{_FR_DAY}|jour|semaine|mois|année|an|matin|soir|été|hiver|week-?end)\b"
-        r"|\btou(?:s|tes)\s+les\s+(?:deux\s+|trois\s+|\d+\s+)?(?:jours|semaines|mois|ans|années|matins|soirs|week-?ends|étés|quinze\s+jours)\b"
-        rf"|\bun\s+{_FR_DAY}\s+sur\s+(?:deux|trois|quatre)\b|\ble\s+{_FR_DAY}(?:\s+(?:matin|soir|après-midi))?\b(?!\s+(?:\d|dernier|prochain|suivant))"
-        r"|\b(?:quotidiennement|hebdomadaire|mensuellement|annuellement)\b|\b(?:une|deux|trois|\w+)\s+fois\s+par\s+(?:jour|semaine|mois|an)\b|\ble\s+week-end\b(?!\s+(?:dernier|prochain|du))"
-    ),
-    "zh": late_pattern(
-        r"(?:每(?:隔|逢|个|個)?(?:两|兩|二|三|\d+)?(?:周|週|星期|礼拜|禮拜)(?:[一二三四五六日天末](?:[、和,，到至](?:周|週|星期)?[一二三四五六日天])*)?"
-        r"|每(?:隔)?(?:两|兩|三|\d+)?(?:天|日|个月|個月|月|年|季度|早|晚)(?:上)?|隔周|隔週|天天|(?:周|週|星期)[一二三四五六日天](?:[到至\-~](?:周|週|星期)?[一二三四五六日天]|[、和](?:周|週|星期)[一二三四五六日天])"
-        r"|一(?:周|週|星期|天|年|个月)[一二两兩三四五六\d]次)"
-    ),
-    "ja": late_pattern(
-        r"(?:毎(?:週|月|年|日|朝|晩|夜)(?:の?[月火水木金土日]曜日?(?:[とや、・][月火水木金土日]曜日?)*|末)?|隔週(?:の?[月火水木金土日]曜日?)?|平日|週末はいつも"
-        r"|[月火水木金土日]曜日?[とや・][月火水木金土日]曜日?|[月火水木金土日]曜日?から[月火水木金土日]曜日?まで|(?:(?<!\d)[週月年]に?[一二三四\d]+[回度]|週[一二三四\d]日))"
-    ),
-}
 _ANY = late_pattern(
     r"day|week|month|year|quarter|morning|evening|night|daily|annual|mon|tue|wed|thu|fri|sat|sun|(?:every|each)\s|montag|mittwoch|tag|täglich|wöchentlich|monat|jahr"
     r"|jed|alle|lunes|martes|jueves|viernes|sábado|sabado|domingo|mi[eé]rcoles|cada|todo|semana|mente|ve(?:z|ces)|lundi|mardi|mercredi|jeudi|vendredi|samedi|dimanche"
@@ -135,11 +102,13 @@ def names_yearly(text: str) -> bool:
 
 
 def _iterate(low: str, text: str, language: str) -> Iterator[re.Match[str]]:
-    pattern = _ENGLISH if language == "en" else _OTHERS.get(language)
-    if pattern is not None:
-        yield from pattern.finditer(low)
     if language == "en":
+        yield from _ENGLISH.finditer(low)
         yield from _SHORT_LIST.finditer(text)
+        return
+    table = load_language(language)
+    if table is not None:
+        yield from table.outlook["habit"].finditer(low)
 
 
 def _merge(recurrences: list[Recurrence]) -> list[Recurrence]:

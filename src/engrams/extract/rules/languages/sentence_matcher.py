@@ -5,25 +5,24 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from datetime import datetime
-from functools import cache
 
 from engrams.core import Kind
-from engrams.extract.candidate import CandidateStatement, Effect
+from engrams.extract.candidate import CandidateStatement
 from engrams.extract.predicate_slots import PEOPLE, is_single
 from engrams.extract.rules import clause_dates
 from engrams.extract.rules.clause_quote import collapse_space
 from engrams.extract.rules.clause_times import find_clause_spans
-from engrams.extract.rules.languages.chinese import CHINESE
-from engrams.extract.rules.languages.french import FRENCH
-from engrams.extract.rules.languages.german import GERMAN
-from engrams.extract.rules.languages.japanese import JAPANESE
-from engrams.extract.rules.languages.language_table import LanguageTable
+from engrams.extract.rules.languages.language_table import (
+    CODES,
+    LanguageTable,
+    SentencePattern,
+    load_language,
+)
 from engrams.extract.rules.languages.other_words import find_others
-from engrams.extract.rules.languages.spanish import SPANISH
 from engrams.extract.rules.languages.unsettled import find_clause, is_unsettled
+from engrams.extract.rules.named_people import RELATIVES
 from engrams.extract.rules.sentence_segmenter import split_sentences
 from engrams.extract.rules.utterance import UtteranceContext
-from engrams.frozen_data import dataclass
 from engrams.text.word_list import word_set
 
 _STOP = re.compile(
@@ -46,7 +45,7 @@ _AND_SO_ON = re.compile(
 )
 _PERSON = re.compile(r"[我俺你您他她它咱这那谁]")
 _OF_RELATIVE = re.compile(
-    rf"[我俺]们?(?:的|家的?)?.?(?:{'|'.join(CHINESE.relatives)}|侄|叔|姨|舅|姑|孙|孩子|小孩)"
+    rf"[我俺]们?(?:的|家的?)?.?(?:{'|'.join(word for word in RELATIVES if not word.isascii())}|[侄叔姨舅姑孙婶])"
 )
 """Sentence about somebody else: 我妈妈今年71岁，住在苏州."""
 _HAN = re.compile("[\u4e00-\u9fff]")
@@ -59,14 +58,9 @@ _ARTICLE = re.compile(
 )
 
 
-_LANGUAGES = (GERMAN, SPANISH, FRENCH, CHINESE, JAPANESE)
-_FAVORITES = {
-    word: english for language in _LANGUAGES for word, english in language.favorites.items()
-}
-_PROPERTIES = {
-    word: english for language in _LANGUAGES for word, english in language.properties.items()
-}
-_CUES = {language.code: re.compile(language.cue, re.IGNORECASE) for language in _LANGUAGES}
+_UNSPACED = re.compile("[\u3040-\u30ff\u4e00-\u9fff]")
+_MOST_OPENING = 2000
+"""Characters of a text among which a first person is looked for."""
 _WORD = re.compile(r"\w+")
 # Every cue begins with one of these words, or with "me" before one of those: looking for them is
 # cheaper than matching.
@@ -79,52 +73,6 @@ _ENGLISH_HYPOTHETICAL = re.compile(
     r"\b(?:maybe|perhaps|probably|might|could|should|if|unless|wish|would|hope|imagine|suppose|almost|nearly)\b",
     re.IGNORECASE,
 )
-_HYPOTHETICAL = {
-    language.code: re.compile(language.hypothetical, re.IGNORECASE) for language in _LANGUAGES
-}
-
-
-@dataclass(frozen=True, slots=True)
-class SentencePattern:
-    """One sentence form of a language.
-
-    ``find`` has the groups ``o`` or ``n`` (object), ``r`` (a relative) and ``f`` (a favorite or
-    property).
-    """
-
-    find: re.Pattern[str]
-    predicate: str
-    category: str
-    effect: Effect = "states"
-    polarity: bool = True
-
-
-@cache
-def _compile_forms(code: str) -> tuple[SentencePattern, ...]:
-    """Compile the sentence forms of one language on first use."""
-    language = next(one for one in _LANGUAGES if one.code == code)
-    forms = []
-    for predicate, category, pattern, *more in language.forms:
-        effect: Effect
-        if "changes" in more:
-            effect = "changes"
-        elif "ends" in more:
-            effect = "ends"
-        else:
-            effect = "states"
-        filled = pattern.replace("<rel>", f"(?P<r>{'|'.join(language.relatives)})").replace(
-            "<prop>", f"(?P<f>{'|'.join(_PROPERTIES)})"
-        )
-        forms.append(
-            SentencePattern(
-                find=re.compile(filled, re.IGNORECASE),
-                predicate=predicate,
-                category=category,
-                effect=effect,
-                polarity="no" not in more,
-            )
-        )
-    return tuple(forms)
 
 
 def extract_foreign(text: str, speech: UtteranceContext) -> list[CandidateStatement]:
@@ -132,23 +80,24 @@ def extract_foreign(text: str, speech: UtteranceContext) -> list[CandidateStatem
 
     None where the first 2,000 characters hold no first person of these languages.
     """
-    if not _may_speak(text[:2000]):
+    opening = text[:_MOST_OPENING]
+    if not _may_speak(opening):
         return []
-    languages = [language for language in _LANGUAGES if _CUES[language.code].search(text[:2000])]
-    if not languages:
+    tables = [table for table in map(load_language, CODES) if table and table.cue.search(opening)]
+    if not tables:
         return []
     found: list[CandidateStatement] = []
     others = find_others(text)
     for piece, start, mine in _split_pieces(text):
-        for language in languages:
+        for language in tables:
             # Chinese names its subject once: 我叫李明，今年30岁，住在上海.
             # "我养了一只猫，叫南瓜" names the cat.
             whole = (
                 f"我{piece}"
-                if language is CHINESE and mine and not _PERSON.search(piece) and piece[0] != "叫"
+                if language.code == "zh" and mine and not _PERSON.search(piece) and piece[0] != "叫"
                 else piece
             )
-            if _HYPOTHETICAL[language.code].search(piece):
+            if language.hypothetical.search(piece):
                 continue
             match = _find_form(whole, language)
             if match is None:
@@ -166,13 +115,14 @@ def extract_foreign(text: str, speech: UtteranceContext) -> list[CandidateStatem
 
 def is_imagined(text: str, language: str) -> bool:
     """True for words of a wish, a condition or hearsay in a language of the tables."""
-    pattern = _HYPOTHETICAL.get(language, _ENGLISH_HYPOTHETICAL)
+    table = load_language(language)
+    pattern = table.hypothetical if table else _ENGLISH_HYPOTHETICAL
     return pattern.search(text) is not None
 
 
 def _may_speak(text: str) -> bool:
     """False for a text without any word that cues begin with."""
-    if not text.isascii() and (_CUES["zh"].search(text) or _CUES["ja"].search(text)):
+    if not text.isascii() and _UNSPACED.search(text):
         return True
     words = set(_WORD.findall(text.lower()))
     return not words.isdisjoint(_LEADS) or (
@@ -204,11 +154,7 @@ def _split_pieces(text: str) -> Iterator[tuple[str, int, bool]]:
 
 def _find_form(piece: str, language: LanguageTable) -> tuple[SentencePattern, re.Match[str]] | None:
     return next(
-        (
-            (form, match)
-            for form in _compile_forms(language.code)
-            if (match := form.find.search(piece))
-        ),
+        ((form, match) for form in language.forms if (match := form.find.search(piece))),
         None,
     )
 
@@ -216,8 +162,8 @@ def _find_form(piece: str, language: LanguageTable) -> tuple[SentencePattern, re
 def _is_unsettled(
     form: SentencePattern, text: str, at: int, language: LanguageTable, said: datetime
 ) -> bool:
-    clause = find_clause(text, at, _CUES[language.code])
-    return form.polarity and is_unsettled(language.code, form.predicate, form.effect, clause, said)
+    clause = find_clause(text, at, language.cue)
+    return form.polarity and is_unsettled(language, form, clause, said)
 
 
 def _read_match(
@@ -230,19 +176,20 @@ def _read_match(
     groups = match.groupdict()
     raw = groups.get("o") or groups.get("n") or ""
     whole = (
-        form.predicate == "attribute" and _PROPERTIES[(groups.get("f") or "").lower()] == "address"
+        form.predicate == "attribute"
+        and language.properties[(groups.get("f") or "").lower()] == "address"
     )
     value = _clean_value(_AND_SO_ON.sub("", raw) if whole else _STOP.sub("", raw))
     if not value and form.effect != "ends" and "o" in groups:
         return None
-    if form.predicate == "attribute" and not _names_person(groups, value):
+    if form.predicate == "attribute" and not _names_person(groups, value, language):
         return None
     return _to_candidate(form, groups, value, place, language, speech)
 
 
-def _names_person(groups: dict[str, str | None], value: str) -> bool:
+def _names_person(groups: dict[str, str | None], value: str, language: LanguageTable) -> bool:
     """False for what a person is and not what they are called: 我的上司是院长."""
-    if _PROPERTIES[(groups.get("f") or "").lower()] not in PEOPLE:
+    if language.properties[(groups.get("f") or "").lower()] not in PEOPLE:
         return True
     if _HAN.match(value):
         return len(value) <= _LONGEST_NAME and value[-1] not in "长师员生家理工总警的"
@@ -265,13 +212,13 @@ def _to_candidate(
     subject = speech.subject
     relative = groups.get("r")
     if relative:
-        subject = f"{speech.subject}'s {language.relatives[relative.lower()]}"
+        subject = f"{speech.subject}'s {RELATIVES[relative.lower()]}"
     predicate = form.predicate
     thing = (groups.get("f") or "").lower()
     if predicate == "favorite":
-        predicate = f"favorite_{_FAVORITES.get(thing, thing)}".replace(" ", "_")
+        predicate = f"favorite_{language.favorites.get(thing, thing)}".replace(" ", "_")
     elif predicate == "attribute":
-        predicate = _PROPERTIES[thing]
+        predicate = language.properties[thing]
     quote = text[start : start + length].strip(" ,，.。!！")
     times = find_clause_spans(quote, (0, len(quote)), speech.local_time, "", "")
     when = clause_dates.pick_most_exact(times)
@@ -280,13 +227,12 @@ def _to_candidate(
     )
     for span in times if form.predicate != "attribute" else ():
         value = " ".join(value.replace(span.text, " ").split())
-    return CandidateStatement(
+    is_liking = predicate == "likes" or predicate.startswith("favorite_")
+    settled = min(when.end, speech.said_at) if when and begun == when.start else speech.said_at
+    return speech.make_statement(
+        quote,
         text=collapse_space(quote),
-        kind=(
-            Kind.PREFERENCE
-            if predicate == "likes" or predicate.startswith("favorite_")
-            else Kind.FACT
-        ),
+        kind=Kind.PREFERENCE if is_liking else Kind.FACT,
         subject=subject,
         predicate=predicate,
         object=_ARTICLE.sub("", value).strip(),
@@ -294,15 +240,8 @@ def _to_candidate(
         polarity=form.polarity,
         effect=form.effect,
         single=is_single(predicate),
-        evidence=(speech.evidence(quote),),
-        confidence=0.85,
-        importance=0.7,
-        trust=speech.trust,
-        said_at=speech.said_at,
         valid_from=begun,
-        effective_at=(
-            min(when.end, speech.said_at) if when and begun == when.start else speech.said_at
-        ),
+        effective_at=settled,
         reason=f"rule {language.code}",
     )
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 from datetime import datetime
 
 from engrams.extract.rules import clause_dates
+from engrams.extract.rules.languages.language_table import LanguageTable, SentencePattern
 from engrams.frozen_data import dataclass
 
 _CUT = re.compile(r"[,;:，；、]|\b(?:und|aber|sondern|y|pero|sino|et|mais)\b", re.IGNORECASE)
@@ -14,49 +14,6 @@ _SENTENCE = re.compile(r"[.!?。！？\n]")
 _LEAD = 60
 _AROUND = 400
 _NO_MORE = re.compile(r"\b(?:nicht|kein\w*)\b[^,.]*\bmehr\b|\bya no\b", re.IGNORECASE)
-_DENIED: Mapping[str, re.Pattern[str]] = {
-    "de": re.compile(
-        r"\b(?:nicht(?! nur\b| weit\b)|nie|niemals|kein(?:e[nmrs]?)?|fast|beinahe|weder)\b",
-        re.IGNORECASE,
-    ),
-    "es": re.compile(r"\b(?:no|nunca|jamás|casi|tampoco|ni)\b", re.IGNORECASE),
-    "fr": re.compile(r"\b(?:pas|jamais|presque|failli|aucune?)\b", re.IGNORECASE),
-    "ja": re.compile(r"ない|ません|なかった"),
-    "zh": re.compile(r"没(?!事)|并不|不是|不过敏|未|差点|几乎|不(?:住|在|搬|叫|喜欢)"),
-}
-_OVER: Mapping[str, re.Pattern[str]] = {
-    "de": re.compile(r"\b(?:damals|früher|einst|als kind|als ich)\b", re.IGNORECASE),
-    "es": re.compile(
-        r"\b(?:antes(?! de\b)|de niñ[oa]|de joven|en aquel\w*|cuando era)\b", re.IGNORECASE
-    ),
-    "fr": re.compile(r"\b(?:autrefois|jadis|à l['’]époque|quand j['’]étais)\b", re.IGNORECASE),
-    "ja": re.compile(r"昔|以前|子供の頃|当時|かつて"),
-    "zh": re.compile(r"以前|曾经|过去|小时候|当年|当时|那时|那会儿"),
-}
-_COMING: Mapping[str, re.Pattern[str]] = {
-    "de": re.compile(
-        r"\bab (?!sofort\b|jetzt\b|heute\b|und\b)(?=\w)|(?<!\bbis"
-        r" )\b(?:über)?(?:nächste|kommende)[nrsm]?\b"
-        r"|\b(?:demnächst|bald|übermorgen)\b",
-        re.IGNORECASE,
-    ),
-    "es": re.compile(
-        r"\ba partir del? (?!ahora\b|hoy\b)|(?<!\bhasta el )(?<!\bhasta la"
-        r" )\bpróxim[oa]s?\b|\b(?:pronto|(?:año|mes|semana) que viene)\b"
-        r"|(?<!\bla )\bmañana\b",
-        re.IGNORECASE,
-    ),
-    "fr": re.compile(
-        r"\b(?:à partir d[eu]s?|à compter d[eu]|dès) (?!maintenant\b|aujourd|ce"
-        r" jour)|\b(?:prochaine?s?|bientôt|demain)\b",
-        re.IGNORECASE,
-    ),
-    "ja": re.compile(r"来(?:年|月|週)|明日|再来|今度|これから|予定|まもなく"),
-    "zh": re.compile(
-        r"(?<!到)(?:明年|后年|明天|后天|下(?:个月|周|星期|学期|半年))|即将|快要|马上要|将[要会在]|从(?!今|现在|小|\d{4}年|去年|上)[^，"
-        r"。]{1,10}(?:起|开始)"
-    ),
-}
 # Of a whole sentence: "我2015年搬到北京，住了一年".
 _LEFT = re.compile(
     r"住了(?:半|[一二两三四五六七八九十几\d]{1,3})个?(?:多)?(?:年|月|天|周|星期)多?(?!了)"
@@ -85,24 +42,24 @@ class ForeignClause:
 
 
 def is_unsettled(
-    code: str, predicate: str, effect: str, clause: ForeignClause, said: datetime
+    language: LanguageTable, form: SentencePattern, clause: ForeignClause, said: datetime
 ) -> bool:
     """Test if a clause of a language tells no present fact.
 
     "Ich bin nicht nach Wien gezogen", "à partir de janvier, j'habite à Lyon", "以前我住在北京".
     """
-    if _DENIED[code].search(_NO_MORE.sub(" ", clause.text) if effect == "ends" else clause.text):
+    is_ending = form.effect == "ends"
+    if language.denied.search(_NO_MORE.sub(" ", clause.text) if is_ending else clause.text):
         return True
-    if predicate not in _CHANGING:
+    if form.predicate not in _CHANGING:
         return False
     whole = clause.lead + clause.text
-    if effect != "ends" and (
-        _OVER[code].search(whole) or (predicate == "lives_in" and _LEFT.search(clause.sentence))
-    ):
+    has_left = form.predicate == "lives_in" and _LEFT.search(clause.sentence)
+    if not is_ending and (language.over.search(whole) or has_left):
         return True
-    if _COMING[code].search(whole):
+    if language.coming.search(whole):
         return True
-    spans = clause_dates.find_spans(whole, said) if effect != "changes" else ()
+    spans = clause_dates.find_spans(whole, said) if form.effect != "changes" else ()
     return any(span.start > said and not _UNTIL.search(whole[: span.at]) for span in spans)
 
 

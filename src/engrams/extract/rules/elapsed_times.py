@@ -36,7 +36,6 @@ _WORDS = {
     for word in words.split()
 }
 _NUMBER = rf"(?P<n>\d{{1,3}}|{'|'.join(sorted(_WORDS, key=len, reverse=True))})"
-_UNIT_MONTHS = {"y": 12, "m": 1, "d": 120}
 _UNIT = (
     r"(?P<u>years?|yrs?|months?|weeks?|days?|decades?|jahren?|monaten?|wochen?|tagen?|tage|años?|meses|mes|semanas?|días?"
     r"|ans?|années?|mois|semaines?|jours?|年|个月|個月|か月|ヶ月|カ月|周|週間|天|日)"

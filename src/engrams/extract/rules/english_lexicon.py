@@ -84,11 +84,8 @@ def third_person(verb: str) -> str:
     return f"{verb}es" if verb.endswith(("s", "x", "z", "ch", "sh")) else f"{verb}s"
 
 
-def _build_tables() -> tuple[
-    dict[str, tuple[str, frozenset[VerbForm]]], dict[str, tuple[str, str, str]]
-]:
+def _build_tables() -> tuple[dict[str, tuple[str, frozenset[VerbForm]]], frozenset[str]]:
     forms: dict[str, dict[str, set[VerbForm]]] = {}
-    parts: dict[str, tuple[str, str, str]] = {}
 
     def learn(word: str, base: str, form: VerbForm) -> None:
         forms.setdefault(word, {}).setdefault(base, set()).add(form)
@@ -99,7 +96,6 @@ def _build_tables() -> tuple[
         base = row[0]
         past = row[1]
         part = row[2] if len(row) > 2 else past
-        parts.setdefault(base, (past, part, _make_gerund(base)))
         shapes: tuple[tuple[str, VerbForm], ...] = (
             (base, "base"),
             (third_person(base), "s"),
@@ -120,7 +116,8 @@ def _build_tables() -> tuple[
         learn(word, base, "past")
         learn(word, base, "part")
     learn("travelling", "travel", "ing")
-    return {word: _pick_base(word, bases) for word, bases in forms.items()}, parts
+    verbs = frozenset(row[0] for row in rows)
+    return {word: _pick_base(word, bases) for word, bases in forms.items()}, verbs
 
 
 def _pick_base(word: str, bases: dict[str, set[VerbForm]]) -> tuple[str, frozenset[VerbForm]]:
@@ -132,7 +129,7 @@ def _pick_base(word: str, bases: dict[str, set[VerbForm]]) -> tuple[str, frozens
     return base, frozenset(bases[base])
 
 
-FORMS, _PARTS = _build_tables()
+FORMS, _VERBS = _build_tables()
 
 
 def find_lemma(word: str) -> tuple[str, frozenset[VerbForm]] | None:
@@ -153,9 +150,9 @@ def find_lemma(word: str) -> tuple[str, frozenset[VerbForm]] | None:
 
 
 def _guess_base(word: str) -> str:
-    if word in _PARTS:
+    if word in _VERBS:
         return word
-    if f"{word}e" in _PARTS:
+    if f"{word}e" in _VERBS:
         return f"{word}e"
     if len(word) > 2 and word[-1] == word[-2] and word[-1] not in "lsz":
         return word[:-1]
@@ -164,15 +161,3 @@ def _guess_base(word: str) -> str:
         if word.endswith(("at", "iz", "is", "us", "v", "c", "rg", "dg", "s", "u"))
         else word
     )
-
-
-def past_tense(verb: str) -> str:
-    return _PARTS[verb][0] if verb in _PARTS else _make_past(verb)
-
-
-def participle(verb: str) -> str:
-    return _PARTS[verb][1] if verb in _PARTS else _make_past(verb)
-
-
-def gerund(verb: str) -> str:
-    return _PARTS[verb][2] if verb in _PARTS else _make_gerund(verb)

@@ -1,4 +1,4 @@
-"""What an English clause says of its subject, read by the table ``vocabulary/meanings.txt``.
+"""Meanings of English clauses, read by the table ``vocabulary/meanings.txt``: predicate and object.
 
 Enter at ``read_meanings``. A row names verbs, tenses and what follows the verb; the first row that
 fits tells predicate, object and effect. A clause that fits no row has no triple.

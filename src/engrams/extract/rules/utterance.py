@@ -1,4 +1,4 @@
-"""Who said a text and when: what every statement of it has in common."""
+"""Speaker, time and source of an utterance: all that its statements have in common."""
 
 from __future__ import annotations
 

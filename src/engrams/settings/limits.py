@@ -20,7 +20,9 @@ class SizeLimitSettings(SettingsSection):
     query_chars: int = Field(
         20_000,
         ge=100,
-        description="Characters of a query that are used: of a longer one, its head and tail.",
+        description=(
+            "Characters of a query that are used. The middle of a longer query is left out."
+        ),
     )
 
 
@@ -33,24 +35,24 @@ class QuotaSettings(SettingsSection):
     records: int = Field(
         0,
         ge=0,
-        description=(
-            "Memories that are kept, forgotten ones included until they are purged. 0: no limit."
-        ),
+        description=("Most memories, including forgotten ones that are not purged. 0: no limit."),
     )
     bytes: int = Field(
-        0, ge=0, description="Bytes of their texts, captions, summaries and metadata. 0: no limit."
+        0, ge=0, description="Most bytes of texts, captions, summaries and metadata. 0: no limit."
     )
     minute_requests: int = Field(
         0,
         ge=0,
-        description="Requests to the server a minute, with all keys of the owner. 0: no limit.",
+        description=(
+            "Most requests to the server in a minute, with all keys of the owner. 0: no limit."
+        ),
     )
     daily_requests: int = Field(
-        0, ge=0, description="Requests to the server a day (UTC). 0: no limit."
+        0, ge=0, description="Most requests to the server in a day (UTC). 0: no limit."
     )
     daily_calls: int = Field(
-        0, ge=0, description="Calls of the chat model a day (UTC). 0: no limit."
+        0, ge=0, description="Most calls of the chat model in a day (UTC). 0: no limit."
     )
     daily_tokens: int = Field(
-        0, ge=0, description="Tokens of the chat model a day (UTC). 0: no limit."
+        0, ge=0, description="Most tokens of the chat model in a day (UTC). 0: no limit."
     )

@@ -27,18 +27,24 @@ class EmbedSettings(SettingsSection):
     cosine_model: str = Field(
         "",
         description=(
-            "Model that the preset's cosines were set for; another's card turns them into its own."
-            " Empty: they hold as they are."
+            "Model for which the preset's cosines were chosen. engrams converts them for your"
+            " model. Empty: no conversion."
         ),
     )
     query_prefix: str | None = Field(
-        None, description="Text put before a query. None: the one of the model's card; empty: none."
+        None,
+        description=(
+            "Text before each query. None: the prefix of the model's card. Empty: no prefix."
+        ),
     )
     dimension: int = Field(
-        0, ge=0, description="Number of dimensions to ask the server for. 0: its own."
+        0, ge=0, description="Number of dimensions to request from the server. 0: the model's own."
     )
     incognito: Literal["own", "null"] = Field(
-        "own", description="In incognito. own: this model, if it keeps nothing. null: no vectors."
+        "own",
+        description=(
+            "Embedder in incognito. own: the usual one, if it stores nothing. null: no vectors."
+        ),
     )
     batch_size: int = Field(64, ge=1, description="Texts in one call.")
     timeout_seconds: float = Field(30.0, gt=0, description="Seconds a call may take.")
@@ -69,18 +75,18 @@ class ChatSettings(SettingsSection):
         300.0,
         gt=0,
         description=(
-            "Seconds an answer may take in all; more where the model was seen to need more, up to"
-            " an hour."
+            "Most seconds for a whole answer. A model that needed more before gets more, up to an"
+            " hour."
         ),
     )
     connect_seconds: float = Field(10.0, gt=0, description="Seconds to reach the server.")
     silence_seconds: float = Field(
         60.0,
         gt=0,
-        description="Seconds without a byte after which an answer that has begun is given up.",
+        description="Seconds without a byte after which a begun answer is cancelled.",
     )
     retries: int = Field(
-        3, ge=0, le=10, description="Further tries after a failure that waiting may cure."
+        3, ge=0, le=10, description="Further attempts after a failure that may be temporary."
     )
     daily_calls: int = Field(0, ge=0, description="Most calls a day. 0: no limit.")
     daily_tokens: int = Field(0, ge=0, description="Most tokens a day. 0: no limit.")
@@ -92,24 +98,22 @@ class JudgeSettings(SettingsSection):
     provider: Literal["none", "decisions"] = Field(
         "none",
         description=(
-            "decisions: a server with /v1/decisions. It says whether a new statement repeats or"
-            " changes a known one, before the chat model is asked, and reranks with"
-            " `rerank.provider = judge`."
+            "decisions: a server with /v1/decisions. It decides whether a new statement repeats"
+            " or changes a known one, before the chat model is asked. With `rerank.provider ="
+            " judge` it also reranks."
         ),
     )
     model: str = Field("", description="The model's name.")
-    url: str = Field(
-        "", description="Base URL, for example https://api.openai.com/v1, which empty means."
-    )
+    url: str = Field("", description="Base URL of the server. Empty: https://api.openai.com/v1.")
     api_key: str = Field("", description="Key for that server.", json_schema_extra={"secret": True})
-    seconds: float = Field(10.0, gt=0, description="Seconds that one decision may take.")
+    seconds: float = Field(10.0, gt=0, description="Most seconds for one decision.")
     threshold: Share = Field(
         0.8,
         gt=0.5,
         le=1,
         description=(
-            "Probability from which a decision is sure, and below one minus which it is surely"
-            " not; what lies between is left to the chat model, or to rules."
+            "Least probability of a sure yes; 1 minus this value is the largest probability of a"
+            " sure no. Between them, the chat model or rules decide."
         ),
     )
 
@@ -119,13 +123,13 @@ class RerankSettings(SettingsSection):
 
     turns_only: bool = Field(
         False,
-        description="Judge only what is delivered to a turn of a conversation, not plain searches.",
+        description="Rerank only for the turns of a conversation, not for plain searches.",
     )
     provider: Literal["none", "cross_encoder", "http", "listwise", "judge"] = Field(
         "none",
         description=(
             "cross_encoder: a model file. http: a /rerank server. listwise: the chat model orders"
-            " them. judge: the decision model of [judge]; where it fails, the chat model."
+            " the hits. judge: the decision model of [judge]; if it fails, the chat model."
         ),
     )
     model: str = Field(
@@ -133,14 +137,18 @@ class RerankSettings(SettingsSection):
     )
     url: str = Field("", description="http: base URL of the /rerank server.")
     api_key: str = Field("", description="Key for that server.", json_schema_extra={"secret": True})
-    candidates: int = Field(30, ge=1, description="Number of the best that are judged.")
+    candidates: int = Field(30, ge=1, description="Best hits that are reranked.")
     seconds: float = Field(
-        1.0, gt=0, description="Seconds there are; what is not judged by then keeps its score."
+        1.0,
+        gt=0,
+        description=(
+            "Most seconds for reranking. Hits that are not judged in time keep their score."
+        ),
     )
     threshold: Share | None = Field(
         None,
         ge=0,
         le=1,
-        description="Judgement below which a hit is dropped. None: nothing is dropped.",
+        description="Hits that are judged lower are dropped. None: nothing is dropped.",
     )
     weight: Share = Field(0.5, ge=0, le=1, description="Share of the judgement in the final score.")

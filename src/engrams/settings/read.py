@@ -21,23 +21,23 @@ class ScoreWeightSettings(SettingsSection):
     )
     dense_next: float = Field(2.3, description="Weight of the cosine with the turn after it.")
     bm25: float = Field(
-        1.0, description="Weight of BM25 over the memory, as a share of the best it could be."
+        1.0, description="Weight of BM25 over the memory, as a share of the best possible score."
     )
     bm25_window: float = Field(4.8, description="Weight of BM25 over it and the turns before it.")
     bm25_session: float = Field(3.6, description="Weight of BM25 over its whole session.")
-    speaker: float = Field(2.05, description="Weight of: the person asked about said it.")
+    speaker: float = Field(2.05, description="Weight if the person in the query said it.")
     date: float = Field(
-        4.9, description="Weight of: it was said or happened in the time asked about."
+        4.9, description="Weight if it was said, or happened, at the time in the query."
     )
-    slot: float = Field(
-        2.0, description="Weight of: a fact taken from it is of the kind asked for."
-    )
+    slot: float = Field(2.0, description="Weight if a fact from it is of the requested kind.")
     identifier: float = Field(
         6.0,
-        description="Weight of: it holds an identifier that the query names, as INC-48213 or 4711.",
+        description=(
+            "Weight if it contains an identifier of the query, such as INC-48213 or 4711."
+        ),
     )
-    question: float = Field(-0.8, description="Weight of: it is a question itself.")
-    when: float = Field(1.9, description="Weight of: the query asks when, and it names a time.")
+    question: float = Field(-0.8, description="Weight if it is a question.")
+    when: float = Field(1.9, description="Weight if the query asks when, and it contains a time.")
     length: float = Field(0.35, description="Weight of its length, capped at twenty words.")
     recency: float = Field(0.05, description="Weight of exp(-age / `read.recency_days`).")
     importance: float = Field(0.0, description="Weight of its importance.")
@@ -48,16 +48,21 @@ class LinkExpansionSettings(SettingsSection):
     """Links between memories and their part in a score."""
 
     depth: int = Field(1, ge=0, le=3, description="Steps along links from the best hits. 0: none.")
-    seeds: int = Field(10, ge=1, description="Number of the best hits to start from.")
+    seeds: int = Field(10, ge=1, description="Best hits from which links are followed.")
     decay: Share = Field(0.7, ge=0, le=1, description="Share of the score that each step keeps.")
     vouch: bool = Field(
         False,
         description=(
-            "A linked memory needs no floor of its own: it comes with the hit that leads to it."
+            "A linked memory needs no floor of its own: it comes with the hit that links to it."
         ),
     )
     bonus: Share = Field(
-        0.1, ge=0, le=1, description="Share of a linked memory's cascade score added to its own."
+        0.1,
+        ge=0,
+        le=1,
+        description=(
+            "Share of a linked memory's score along the links that is added to its own score."
+        ),
     )
 
 
@@ -68,14 +73,16 @@ class RelevanceThresholdSettings(SettingsSection):
     """
 
     dense: Share = Field(0.0, ge=0, le=1, description="Least cosine.")
-    lexical: Share = Field(0.0, ge=0, le=1, description="Least share of the words' weight.")
+    lexical: Share = Field(
+        0.0, ge=0, le=1, description="Least share of the weight of the query's words."
+    )
     recall: Share = Field(
         0.0,
         ge=0,
         le=1,
         description=(
-            "Least share of the query's words, or two words that are 0.4 of the memory's; or a fact"
-            " of the kind asked for."
+            "Least share of the query's words. Also enough: two words that are 0.4 of the"
+            " memory's words, or a fact of the requested kind."
         ),
     )
 
@@ -86,21 +93,21 @@ class TieredSearchSettings(SettingsSection):
     mode: Literal["all", "tiers"] = Field(
         "all",
         description=(
-            "all: every memory in reach. tiers: recent ones first, older ones by topic where those"
-            " are few."
+            "all: every memory in reach. tiers: recent memories first; if few of them are near,"
+            " older ones by topic."
         ),
     )
-    recent_limit: int = Field(10, ge=1, description="Number of recent memories looked at.")
+    recent_limit: int = Field(10, ge=1, description="Recent memories that a search looks at.")
     enough_hits: int = Field(
         6,
         ge=0,
-        description="Number of near recent memories that makes a search of topics needless.",
+        description="Near recent memories from which a search looks at no topics.",
     )
-    min_cosine: Share = Field(0.6, ge=0, le=1, description="Least cosine that is near.")
+    min_cosine: Share = Field(0.6, ge=0, le=1, description="Least cosine of a near memory.")
     topics: int = Field(
-        6, ge=1, description="Number of topics looked into, and of those linked with them."
+        6, ge=1, description="Most topics that a search looks at, and most topics linked to them."
     )
-    per_topic: int = Field(2, ge=1, description="Number of memories taken from each topic.")
+    per_topic: int = Field(2, ge=1, description="Memories taken from each topic.")
 
 
 class ReadSettings(SettingsSection):
@@ -111,43 +118,44 @@ class ReadSettings(SettingsSection):
         2.0,
         ge=0,
         description=(
-            "Seconds after which a search begins no further stage: links, reranking and variety are"
-            " left out. 0: none."
+            "Seconds after which a search starts no further stage: links, reranking and diversity"
+            " are left out. 0: no limit."
         ),
     )
-    candidates: int = Field(
-        400, ge=10, description="Number of candidates that a source gives in a large scope."
-    )
+    candidates: int = Field(400, ge=10, description="Candidates from each source in a large scope.")
     oversample: float = Field(
         1.5,
         ge=1,
-        description="Candidates looked at for each hit wanted, besides `read.extra_candidates`.",
+        description="Candidates for each requested hit, besides `read.extra_candidates`.",
     )
     extra_candidates: int = Field(
-        20, ge=0, description="Further candidates, to make up for hits that merge into one."
+        20, ge=0, description="Further candidates, because several may become one hit."
     )
     per_scope: bool = Field(
         False,
-        description="Take that many candidates for each scope in reach, not for all together.",
+        description=(
+            "Take this number of candidates for each scope in reach, not for all together."
+        ),
     )
     exclude_kinds: tuple[str, ...] = Field(
-        (), description="Kinds that are found only when asked for."
+        (), description="Kinds that a search returns only if it asks for them."
     )
     episodes: int = Field(0, ge=0, description="Most episodes among the hits. 0: no limit.")
     episode_days: float = Field(
-        0.0, ge=0, description="Age in days from which episodes are not found. 0: none."
+        0.0, ge=0, description="Age in days from which episodes are not returned. 0: no limit."
     )
     fusion: Literal["weighted", "sum", "rrf"] = Field(
         "weighted",
         description=(
-            "weighted: weighted features, brought to 0..1. sum: the weighted sum as it is. rrf:"
+            "weighted: weighted sum, scaled to 0..1. sum: weighted sum, not scaled. rrf:"
             " reciprocal rank fusion."
         ),
     )
     bm25_scale: Literal["share", "saturated"] = Field(
         "share",
         description=(
-            "share: of the best possible score. saturated: any shared word counts 0.3 at least."
+            "share: share of the best possible score. saturated: any shared word counts at least"
+            " 0.3."
         ),
     )
     rrf_k: float = Field(60.0, gt=0, description="Constant of reciprocal rank fusion.")
@@ -156,7 +164,7 @@ class ReadSettings(SettingsSection):
     longterm_days: float = Field(
         30.0,
         gt=0,
-        description="tau of the long-term tier, in days, where `read.routing.mode` is tiers.",
+        description="tau of the long-term tier, in days, if `read.routing.mode` is tiers.",
     )
     recency_weight: Share = Field(
         0.0, ge=0, le=1, description="Share of recency in the final score, after reranking."
@@ -168,41 +176,49 @@ class ReadSettings(SettingsSection):
         0.0,
         ge=0,
         le=1,
-        description="Added to the score of a memory used just now; fades within a day.",
+        description=("Added to the score of a memory that was just used. It fades within a day."),
     )
     routing: TieredSearchSettings = TieredSearchSettings()
     min_scores: RelevanceThresholdSettings = RelevanceThresholdSettings()
     cut_ratio: Share = Field(
-        0.0, ge=0, le=1, description="Share of the best score below which hits are cut. 0: none."
+        0.0, ge=0, le=1, description="Hits below this share of the best score are cut. 0: none."
     )
     cut_gap: Share = Field(
         0.0,
         ge=0,
         le=1,
-        description="Ratio of two neighbours' scores below which the rest is cut. 0: none.",
+        description=(
+            "If the ratio of a score to the score before it is lower, this hit and all later ones"
+            " are cut. 0: none."
+        ),
     )
     triggers: int = Field(
         3,
         ge=0,
         le=50,
-        description="Most rules that surface because the query names their trigger. 0: none.",
+        description=(
+            "Most rules that are added because the query contains their trigger. 0: none."
+        ),
     )
     seasons: tuple[str, ...] = Field(
-        (), description="Seasons it is now; memories tagged season:NAME are found only in theirs."
+        (),
+        description=(
+            "Current seasons. A memory with the tag season:NAME is found only in its season."
+        ),
     )
     min_score: Share = Field(
         0.0,
         ge=0,
         le=1,
-        description="Score below which nothing is returned; confidence does not count.",
+        description="Hits with a lower score are dropped. Confidence does not count.",
     )
     abstain: Share | None = Field(
         None,
         ge=0,
         le=1,
         description=(
-            "Nearness below which a read reports that nothing is near. None: as `engrams calibrate`"
-            " chose, else the model's own."
+            "A read with a lower nearness reports that nothing is near. None: the value that"
+            " `engrams calibrate` chose, else the model's own."
         ),
     )
     least_need: Share = Field(
@@ -210,8 +226,8 @@ class ReadSettings(SettingsSection):
         ge=0,
         le=1,
         description=(
-            "Probability that a prompt needs memory, below which nothing is put into it. 0: whatever"
-            " is near is put in, however little it helps."
+            "Least probability that a prompt needs memory. Below it, nothing is added to the"
+            " prompt. 0: every near memory is added."
         ),
     )
     helpful_share: Share = Field(
@@ -219,29 +235,33 @@ class ReadSettings(SettingsSection):
         ge=0,
         le=1,
         description=(
-            "Share of the best memory's probability of helping from which others are put into a"
-            " prompt beside it."
+            "A memory is added to a prompt if its probability of helping is at least this share"
+            " of the best one's."
         ),
     )
     mmr_lambda: Share = Field(
-        1.0, ge=0, le=1, description="Weight of relevance against variety (MMR). 1: relevance only."
+        1.0,
+        ge=0,
+        le=1,
+        description="Weight of relevance against diversity (MMR). 1: relevance only.",
     )
     dedup_overlap: Share = Field(
-        0.97, ge=0, le=1, description="Word overlap from which a later hit repeats an earlier one."
+        0.97,
+        ge=0,
+        le=1,
+        description="Word overlap from which a later hit is a repetition of an earlier one.",
     )
     context_tokens: int = Field(2000, ge=0, description="Token budget of a context.")
     confidence_decay: bool = Field(
         False,
         description=(
-            "Multiply the score of a statement by its confidence, decayed by age, use and trust:"
-            " after floors, gap and limit, so that it orders hits and hides none."
+            "Multiply the score of a statement by its confidence, decayed by age, use and trust."
+            " Floors, gap and limit come first, so this orders hits and hides none."
         ),
     )
     profile_notes: bool = Field(
         False,
-        description=(
-            "Show in the profile what was stored as it is, where no fact was taken from it."
-        ),
+        description="Add stored texts to the profile if no fact was extracted from them.",
     )
     profile_order: Literal["believed", "ambient"] = Field(
         "believed",
@@ -253,39 +273,41 @@ class ReadSettings(SettingsSection):
     profile: Literal["all", "user", "core", "rules"] = Field(
         "user",
         description=(
-            "Facts in the profile. user: lasting facts about the user only. core: all of the"
-            " owner's own, and MEMORY.md. rules: none beside a question."
+            "Facts in the profile. all: every fact in reach. user: lasting facts about the user"
+            " and the project. core: all of the owner's own scope, and MEMORY.md. rules: no facts"
+            " beside a question."
         ),
     )
     context_limit: int = Field(
         40,
         ge=0,
-        description="Most hits in a context, as far as its budget goes. 0: as `read.limit`.",
+        description="Most hits in a context, within its budget. 0: as `read.limit`.",
     )
     prefix_tokens: int = Field(
-        600, ge=0, description="Tokens of that budget that the stable profile may use."
+        600, ge=0, description="Most tokens of this budget for the stable profile."
     )
     prefix_share: Share = Field(
         0.2,
         ge=0,
         le=1,
         description=(
-            "Share of the budget that the profile may use beside a question; without one, all"
-            " of it."
+            "Share of the budget for the profile beside a question. Without a question, the"
+            " profile may use all of it."
         ),
     )
     correction_tokens: int = Field(
-        0, ge=0, description="Tokens of the profile kept for corrections."
+        0, ge=0, description="Tokens of the profile that are reserved for corrections."
     )
     overflow: Literal["skip", "stop"] = Field(
-        "skip", description="What does not fit is passed over (skip), or ends the profile (stop)."
+        "skip",
+        description=("If an entry does not fit. skip: go on with the next. stop: end the profile."),
     )
     line_format: Literal["text", "role", "triple", "sections"] = Field(
         "text",
         description=(
-            "Line of a context. text: under its day. role: [role] text, best first. triple:"
-            " [category] Subject PREDICATE object. sections: numbered under Corrections, Facts,"
-            " Preferences."
+            "Format of a memory in a context. text: under its day. role: [role] text, best first."
+            " triple: [category] Subject PREDICATE object. sections: numbered under Corrections,"
+            " Facts, Preferences."
         ),
     )
     tokenizer: str = Field(
@@ -304,20 +326,26 @@ class DeliverySettings(SettingsSection):
     mode: Literal["sync", "pending"] = Field(
         "sync",
         description=(
-            "sync: in the turn that asks. pending: found in the background, given at the next turn."
+            "sync: the context of a turn comes with the turn. pending: it is computed in the"
+            " background and comes with the next turn."
         ),
     )
     prefetch_ttl_seconds: float = Field(
-        120.0, gt=0, description="Seconds after which what is pending is dropped."
+        120.0, gt=0, description="Seconds after which a pending context is dropped."
     )
     shown_minutes: float = Field(
-        0.0, ge=0, description="Minutes for which a memory is not shown to a conversation again."
+        0.0,
+        ge=0,
+        description=("Minutes for which a memory is not shown to the same conversation again."),
     )
     topic_change_cosine: Share = Field(
-        0.3, ge=0, le=1, description="Cosine to the turn before below which the topic changed."
+        0.3, ge=0, le=1, description="Cosine to the turn before below which the topic has changed."
     )
     catch_up: bool = Field(
-        False, description="Give the first turn of a conversation the latest episode, however old."
+        False,
+        description=(
+            "Add the latest episode to the first turn of a conversation, however old it is."
+        ),
     )
 
     @property

@@ -53,13 +53,11 @@ class Settings(SettingsSection):
         "",
         description="Owner of the memory that commands without --user use. Empty: the login name.",
     )
-    enabled: bool = Field(True, description="Off: nothing is read, written or run.")
+    enabled: bool = Field(True, description="Off: engrams reads, stores and runs nothing.")
     incognito: bool = Field(
-        False, description="Keep memory in this process only, with no trace on disk."
+        False, description="Keep memory in this process only and write nothing to disk."
     )
-    test: bool = Field(
-        False, description="Keep everything in a home of its own, the folder test-mode of the home."
-    )
+    test: bool = Field(False, description="Use a separate home: the folder test-mode in the home.")
     limits: SizeLimitSettings = SizeLimitSettings()
     quota: QuotaSettings = QuotaSettings()
     store: StoreSettings = StoreSettings()

@@ -22,30 +22,30 @@ class StoreSettings(SettingsSection):
     listen_url: str = Field(
         "",
         description=(
-            "Address of Postgres itself, to hear of new jobs where `store.url` is a pooler's."
-            " Empty: `store.url`."
+            "Address of Postgres itself, for notices of new jobs, if `store.url` is that of a"
+            " connection pooler. Empty: `store.url`."
         ),
         json_schema_extra={"secret": True},
     )
     durability: Literal["full", "normal"] = Field(
         "full",
         description=(
-            "full: an acknowledged write survives power loss. normal: a crash of the process only,"
-            " but faster."
+            "full: a stored write survives a power failure. normal: it survives a crash of the"
+            " process only, but is faster."
         ),
     )
-    readers: int = Field(4, ge=1, le=64, description="Connections that read.")
+    readers: int = Field(4, ge=1, le=64, description="Number of connections that read.")
     connections: int = Field(
         10, ge=1, le=1000, description="Largest number of connections of a process to Postgres."
     )
     prepare: bool = Field(
         True,
         description=(
-            "Let Postgres know frequent statements by a name. false: for PgBouncer before 1.22."
+            "Use named prepared statements in Postgres. false: for PgBouncer older than 1.22."
         ),
     )
     busy_seconds: float = Field(
-        10.0, ge=0, description="Seconds to wait for another process's write."
+        10.0, ge=0, description="Seconds to wait for a write of another process."
     )
     cache_bytes: int = Field(
         1_000_000_000, ge=1_000_000, description="Memory for loaded search indexes, in bytes."
@@ -53,7 +53,9 @@ class StoreSettings(SettingsSection):
     exact_limit: int = Field(
         30_000,
         ge=100,
-        description="Number of records in reach up to which every one is scored exactly.",
+        description=(
+            "Number of records in reach up to which a search scores every record exactly."
+        ),
     )
 
 
@@ -63,27 +65,29 @@ class EncryptionSettings(SettingsSection):
     enabled: bool | None = Field(
         None,
         description=(
-            "true: a new home is encrypted, and a plain one refused. false: an encrypted one is"
-            " refused. None: as the home is; a new one is plain."
+            "true: encrypt a new home, and refuse a plain one. false: refuse an encrypted home."
+            " None: open both; a new home is plain."
         ),
     )
     key: Literal["keyring", "passphrase", "file"] = Field(
         "keyring",
         description=(
-            "Where the key of a newly encrypted home comes from. keyring: the system's. passphrase:"
-            " the variable ENGRAMS_PASSPHRASE, or asked on a terminal. file: `key_file`."
+            "Source of the key when a home is encrypted. keyring: the system's keyring."
+            " passphrase: the variable ENGRAMS_PASSPHRASE, or a question on a terminal. file:"
+            " `key_file`."
         ),
     )
     key_file: str = Field(
         "",
         description=(
-            "File with the key, readable by its owner alone. Empty: where it was at the encryption."
+            "File with the key, readable only by its owner. Empty: the file at the time of the"
+            " encryption."
         ),
     )
     passphrase: str = Field(
         "",
         description=(
-            "Passphrase of the home. Empty: the variable ENGRAMS_PASSPHRASE, or asked on a"
+            "Passphrase of the home. Empty: the variable ENGRAMS_PASSPHRASE, or a question on a"
             " terminal."
         ),
         json_schema_extra={"secret": True},

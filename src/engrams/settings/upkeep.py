@@ -31,22 +31,24 @@ _SPAN = r"([01]\d|2[0-3]):[0-5]\d-([01]\d|2[0-3]):[0-5]\d"
 class JobSettings(SettingsSection):
     """Settings of background jobs: workers, retries, leases."""
 
-    workers: int = Field(4, ge=0, le=64, description="Worker threads. 0: jobs run only when asked.")
+    workers: int = Field(4, ge=0, le=64, description="Worker threads. 0: jobs run only on request.")
     processes: int = Field(
         1,
         ge=0,
         le=64,
         description=(
-            "Processes that learn from a large import; one of them writes. 1: no others are"
-            " started. 0: as many as there are cores where engrams is a program of its own, 1 in a"
+            "Processes that extract facts from a large import; one of them writes. 1: only this"
+            " process. 0: one for each core if engrams runs as a program of its own, 1 in a"
             " program that uses the library."
         ),
     )
     max_attempts: int = Field(
-        5, ge=1, description="Attempts after which a job waits in the dead-letter list."
+        5,
+        ge=1,
+        description=("Attempts after which a job has failed and waits in the dead-letter list."),
     )
     max_queued: int = Field(
-        1000, ge=1, description="Updates that may wait before `updates.add` refuses more."
+        1000, ge=1, description="Most waiting updates. Beyond it, `updates.add` refuses more."
     )
     backoff_seconds: float = Field(
         2.0, ge=0, description="Seconds before the first retry; doubles each time, up to an hour."
@@ -54,19 +56,21 @@ class JobSettings(SettingsSection):
     lease_seconds: float = Field(
         60.0,
         gt=0,
-        description="Seconds after which a dead worker's job is taken over; a living one renews.",
+        description=(
+            "Seconds until a dead worker's job is taken over. A live worker renews its lease."
+        ),
     )
     poll_seconds: float = Field(
         1.0,
         gt=0,
-        description="Seconds after which idle workers look for jobs that nobody told them of.",
+        description="Seconds between two looks of an idle worker for jobs without a notice.",
     )
     owner_share: Share = Field(
         1.0,
         gt=0,
         le=1,
         description=(
-            "Largest part of a process's workers that one owner's jobs may hold; `engrams work`:"
+            "Largest share of a process's workers that one owner's jobs may use. `engrams work`:"
             " 0.5. 1: no limit."
         ),
     )
@@ -77,24 +81,29 @@ class TopicSettings(SettingsSection):
 
     enabled: bool = Field(False, description="Group memories into topics.")
     join_cosine: Share = Field(
-        0.7, ge=0, le=1, description="Cosine to a topic's centre from which a memory joins it."
+        0.7, ge=0, le=1, description="Least cosine to a topic's centre for a memory to join it."
     )
     max_members: int = Field(
-        20, ge=2, description="Members beyond which a topic is split, if it falls apart."
+        20, ge=2, description="A topic with more members is split, if it has separate parts."
     )
     split_cosine: Share = Field(
-        0.75, ge=0, le=1, description="Cosine at which its parts are told apart then."
+        0.75,
+        ge=0,
+        le=1,
+        description="Least cosine of two memories in the same part of a split topic.",
     )
     merge_cosine: Share = Field(
-        0.93, ge=0, le=1, description="Cosine of two centres from which two topics are one."
+        0.93, ge=0, le=1, description="Cosine of two centres from which the topics are merged."
     )
     concept_cosine: Share = Field(
         0.5, ge=0, le=1, description="Cosine of centres from which topics share a concept."
     )
     refresh_searches: int = Field(
-        50, ge=0, description="Searches after which topics are updated. 0: only when asked."
+        50, ge=0, description="Searches after which topics are updated. 0: only on request."
     )
-    tier: Literal["any", "longterm"] = Field("any", description="Memories that are grouped.")
+    tier: Literal["any", "longterm"] = Field(
+        "any", description="Tier of the memories that are grouped."
+    )
     names: Literal["text", "model"] = Field(
         "model",
         description=(
@@ -103,7 +112,10 @@ class TopicSettings(SettingsSection):
         ),
     )
     tags: bool = Field(
-        False, description="Tag a topic's memories with the word they share, if they share no tag."
+        False,
+        description=(
+            "Tag the memories of a topic with a word that they share, if they share no tag."
+        ),
     )
 
 
@@ -116,38 +128,38 @@ class UpkeepSettings(SettingsSection):
     jobs: tuple[UpkeepJob, ...] = Field(
         get_args(UpkeepJob),
         description=(
-            "Work that keeps to them, of: dream, garden, review (of facts), summary (rolling"
-            " summaries and short forms)."
+            "Kinds of work that keep to these hours and limits: dream, garden, review (of facts),"
+            " summary (rolling summaries and short forms)."
         ),
     )
     hours: str = Field(
         "",
         pattern=rf"^({_SPAN}(, ?{_SPAN})*)?$",
         description=(
-            "Hours of the day (UTC) in which it runs, such as 22:00-06:00, with commas between"
-            " several. Empty: any."
+            "Hours of the day (UTC) for upkeep, such as 22:00-06:00. Separate several with"
+            " commas. Empty: any."
         ),
     )
     daily_calls: int = Field(
         0,
         ge=0,
         description=(
-            "Most calls of the chat model that it makes a day (UTC). 0: no limit of its own."
+            "Most calls of the chat model for upkeep in a day (UTC). 0: no limit of its own."
         ),
     )
     daily_tokens: int = Field(
         0,
         ge=0,
         description=(
-            "Most tokens of the chat model that it uses a day (UTC). 0: no limit of its own."
+            "Most tokens of the chat model for upkeep in a day (UTC). 0: no limit of its own."
         ),
     )
     quiet_seconds: float = Field(
         5.0,
         ge=0,
         description=(
-            "Seconds that it pauses after somebody got an answer of the same model; it always does"
-            " before."
+            "Seconds that upkeep pauses after the same model has answered somebody. It always"
+            " pauses while somebody waits."
         ),
     )
 
@@ -155,20 +167,20 @@ class UpkeepSettings(SettingsSection):
 class UsageSettings(SettingsSection):
     """Learning from the use of memories, off the read path."""
 
-    enabled: bool = Field(True, description="Count the use of what a search returned.")
+    enabled: bool = Field(True, description="Count which memories searches return.")
     co_occurs_cosine: Share = Field(
         0.0,
         ge=0,
         le=1,
-        description="Cosine from which memories found together are linked. 0: none are.",
+        description="Least cosine to link memories that are found together. 0: off.",
     )
     related_weight: Share = Field(
         0.0,
         ge=0,
         le=1,
-        description="Weight of a new link between memories that helped together. 0: none.",
+        description="Weight of a new link between memories that helped together. 0: off.",
     )
-    gaps: bool = Field(False, description="Record questions for which nothing was near.")
+    gaps: bool = Field(False, description="Store questions without a near memory.")
 
 
 class ReviewSettings(SettingsSection):
@@ -178,22 +190,22 @@ class ReviewSettings(SettingsSection):
     """
 
     stale: bool = Field(
-        False, description="Let the chat model say which old facts are out of date."
+        False, description="Let the chat model decide which old facts are outdated."
     )
-    merge: bool = Field(False, description="Let it merge related facts of a large category.")
-    confirm: bool = Field(False, description="A review waits until somebody applies its plan.")
+    merge: bool = Field(
+        False, description="Let the chat model merge related facts of a large category."
+    )
+    confirm: bool = Field(False, description="Let a review wait until somebody applies its plan.")
     delay_hours: float = Field(
         24.0,
         gt=0,
-        description="Hours after something was learned until an owner's facts are reviewed.",
+        description="Hours from new facts of an owner to a review of the owner's facts.",
     )
     old_days: int = Field(90, ge=1, description="Age in days from which a fact is old.")
-    min_old: int = Field(3, ge=1, description="Fewest old facts to ask about.")
+    min_old: int = Field(3, ge=1, description="Fewest old facts for a question to the model.")
     max_removed: int = Field(10, ge=1, description="Most facts archived in one review.")
-    min_category: int = Field(
-        8, ge=2, description="Fewest facts of a category for some of them to be merged."
-    )
-    max_merges: int = Field(3, ge=1, description="Most merged facts a review makes.")
+    min_category: int = Field(8, ge=2, description="Fewest facts of a category for a merge.")
+    max_merges: int = Field(3, ge=1, description="Most merged facts that a review makes.")
     max_sources: int = Field(8, ge=2, description="Most facts that go into a merged one.")
 
 
@@ -210,54 +222,66 @@ class GardenSettings(SettingsSection):
     trigger_hours: float = Field(
         24.0,
         ge=0,
-        description="Hours after something was learned until a cycle starts. 0: never for that.",
+        description="Hours from new facts to the start of a cycle. 0: off.",
     )
     idle_minutes: float = Field(
-        0.0, ge=0, description="Minutes of quiet after which one starts. 0: never for that."
+        0.0, ge=0, description="Minutes without activity after which a cycle starts. 0: off."
     )
     trigger_memories: int = Field(
         0,
         ge=0,
-        description="Active memories of an owner beyond which one starts. 0: never for that.",
+        description="Active memories of an owner beyond which a cycle starts. 0: off.",
     )
     quiet_minutes: float = Field(
-        5.0, ge=0, description="A cycle waits while somebody spoke within this many minutes."
+        5.0, ge=0, description="A cycle waits if somebody spoke within this many minutes."
     )
     confirm: bool = Field(
-        False, description="Merges and archiving wait for `engrams garden run`; the rest is done."
+        False,
+        description=("Let merges and archiving wait for `engrams garden run`. The other jobs run."),
     )
     conflicts: Literal["ask", "auto"] = Field(
         "ask",
-        description="ask: contradictions wait for a decision. auto: the newer statement holds.",
+        description=("ask: contradictions wait for a decision. auto: the newer statement wins."),
     )
     merge_cosine: Share = Field(
-        0.95, ge=0, le=1, description="Cosine above which two statements of the same are merged."
+        0.95,
+        ge=0,
+        le=1,
+        description="Cosine above which two statements about the same thing are merged.",
     )
     prune_confidence: Share = Field(
-        0.05, ge=0, le=1, description="Confidence below which a memory said only once is archived."
+        0.05,
+        ge=0,
+        le=1,
+        description="A memory that was said once is archived if its confidence is lower.",
     )
-    prune_hours: float = Field(24.0, ge=0, description="Age in hours from which it may be.")
+    prune_hours: float = Field(24.0, ge=0, description="Least age in hours of such a memory.")
     decay: bool = Field(
         False,
         description=(
-            "Let age, use and trust lower that confidence where a memory was inferred, not where it"
-            " was stated."
+            "Let age, use and trust lower this confidence for inferred memories, not for stated"
+            " ones."
         ),
     )
     link_weight: Share = Field(
         0.6, ge=0, le=1, description="Weight of a link between memories of different sessions."
     )
     link_after_searches: int = Field(
-        3, ge=1, description="Searches that found two memories together until their link grows."
+        3,
+        ge=1,
+        description=("Searches that must return two memories together before their link grows."),
     )
     file_root: str = Field(
-        "", description="Folder of the files that facts may rest on. Empty: files are not checked."
+        "",
+        description=(
+            "Folder of the files on which facts may be based. Empty: files are not checked."
+        ),
     )
     missing_file_factor: Share = Field(
         0.5,
         ge=0,
         le=1,
-        description="Factor on a fact's confidence when its file is gone or has changed.",
+        description="Factor for a fact's confidence if its file is gone or has changed.",
     )
     max_changes: int = Field(200, ge=1, description="Most changes of one job in one cycle.")
     model_steps: int = Field(6, ge=1, description="Most answers of the chat model in one cycle.")
@@ -271,8 +295,8 @@ class GardenSettings(SettingsSection):
         5.0, gt=0, description="Shortest pause in minutes that the model may ask for."
     )
     max_pause_minutes: float = Field(
-        120.0, gt=0, description="Longest pause in minutes, and the one where no limits are known."
+        120.0, gt=0, description="Longest pause in minutes, also used if no limits are known."
     )
     pause_minutes: float = Field(
-        30.0, gt=0, description="Pause in minutes where the model named none."
+        30.0, gt=0, description="Pause in minutes if the model named none."
     )

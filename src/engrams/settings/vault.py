@@ -15,7 +15,7 @@ class VaultSettings(SettingsSection):
     enabled: bool = Field(False, description="Keep every memory as a Markdown file too.")
     path: str = Field("", description="Folder of the files. Empty: vault in the home folder.")
     source_of_truth: Literal["files", "db"] = Field(
-        "files", description="files: an edit by hand changes memory. db: files only show it."
+        "files", description="files: an edit of a file changes memory. db: files only show memory."
     )
     watch: Literal["off", "serve", "auto", "poll"] = Field(
         "serve",
@@ -24,28 +24,31 @@ class VaultSettings(SettingsSection):
             " poll: for network drives."
         ),
     )
-    poll_seconds: float = Field(2.0, gt=0, description="Seconds between two looks when polling.")
+    poll_seconds: float = Field(2.0, gt=0, description="Seconds between two checks with poll.")
     adopt_new_files: bool = Field(
         True,
         description=(
-            "A new file without an id becomes a memory; else it is reported and left alone."
+            "Make a memory of a new file without an id. Off: report the file and leave it alone."
         ),
     )
     max_missing_share: Share = Field(
         0.3,
         ge=0,
         le=1,
-        description="Share of at least ten files that may vanish at once without asking.",
+        description=(
+            "If at least ten files vanish at once, and more than this share of all, nothing is"
+            " forgotten until you confirm it."
+        ),
     )
     git: bool = Field(True, description="Keep the history of the files in git.")
-    git_seconds: float = Field(5.0, ge=0, description="Seconds of quiet before a commit.")
-    remote: str = Field("", description="URL of a git remote to keep in step with. Empty: none.")
+    git_seconds: float = Field(5.0, ge=0, description="Seconds without a change before a commit.")
+    remote: str = Field("", description="URL of a git remote to synchronise with. Empty: none.")
     daily: bool = Field(True, description="Write daily notes.")
     daily_reasons: tuple[str, ...] = Field(
         ("trim", "overflow", "session end", "daily summary", "note"),
         description=(
-            "What writes the day's note: trimmed messages, an overflow, a session's end, a day's"
-            " summary, notes."
+            "Reasons to write the daily note: trimmed messages, an overflow, the end of a"
+            " session, the summary of a day, notes."
         ),
     )
     core_days: int = Field(
@@ -53,7 +56,7 @@ class VaultSettings(SettingsSection):
         ge=1,
         le=30,
         description=(
-            "Days on whose notes a line must stand before a dream without a model keeps it."
+            "A dream without a model keeps a line that is in the notes of this many days."
         ),
     )
     dream_at: str = Field(
@@ -64,29 +67,29 @@ class VaultSettings(SettingsSection):
         0,
         ge=0,
         description=(
-            "Dream after this many new daily notes, and read all since the last dream. 0: never."
+            "New daily notes after which a dream starts; it reads all notes since the last dream."
+            " 0: off."
         ),
     )
     dream_bytes: int = Field(
         0,
         ge=0,
         description=(
-            "Dream when MEMORY.md and the notes since the last dream exceed this. 0: never."
+            "Bytes of MEMORY.md and the notes since the last dream beyond which a dream starts."
+            " 0: off."
         ),
     )
     dream_days: int = Field(
         1,
         ge=1,
         le=30,
-        description="Days that a scheduled dream looks back; one by hand looks back three.",
+        description="Days that a scheduled dream reads. A dream by hand reads three.",
     )
-    dream_confirm: bool = Field(False, description="A dream waits for `engrams dream --apply`.")
+    dream_confirm: bool = Field(False, description="Let a dream wait for `engrams dream --apply`.")
     memory_items: int = Field(50, ge=1, description="Most items in MEMORY.md.")
 
 
 class SkillSettings(SettingsSection):
     """Files of knowledge found beside memories and never stored."""
 
-    folder: str = Field(
-        "", description="Folder of skills, each in NAME/SKILL.md. Empty: there are none."
-    )
+    folder: str = Field("", description="Folder of skills, each in NAME/SKILL.md. Empty: none.")

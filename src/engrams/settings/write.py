@@ -15,8 +15,7 @@ class ChangeDetectionSettings(SettingsSection):
     enabled: bool = Field(
         True,
         description=(
-            "Close or mark what a later message of the same speaker makes outdated, however it is"
-            " said."
+            "Detect that a later message of the same speaker ends an earlier one, in any words."
         ),
     )
     close_at: Share = Field(
@@ -27,8 +26,8 @@ class ChangeDetectionSettings(SettingsSection):
         ge=0,
         le=1,
         description=(
-            "Probability from which the older statement is shown as possibly outdated, after the"
-            " newer one."
+            "Probability from which the older statement is marked as possibly outdated and comes"
+            " after the newer one."
         ),
     )
 
@@ -40,25 +39,27 @@ class WriteSettings(SettingsSection):
         True, description="Keep small talk and noise from extraction. The journal keeps every turn."
     )
     min_words: int = Field(
-        2, ge=0, description="Meaningful words below which nothing is extracted from a turn."
+        2, ge=0, description="Fewest meaningful words of a turn for an extraction."
     )
     extract: Literal["off", "rules", "llm", "auto"] = Field(
         "auto",
-        description="How facts are extracted. auto: llm where a chat model is set, else rules.",
+        description=(
+            "How facts are extracted. auto: by llm if a chat model is set, else by rules."
+        ),
     )
     roles: tuple[str, ...] = Field(("user",), description="Roles whose statements become memories.")
     reconcile: Literal["off", "rules", "llm", "auto"] = Field(
         "auto",
         description=(
-            "How a new fact is compared with the known ones. auto: llm where a chat model is set,"
-            " else rules."
+            "How a new fact is compared with the known ones. auto: by llm if a chat model is set,"
+            " else by rules."
         ),
     )
     policy: Literal["off", "rules", "llm", "auto"] = Field(
         "rules",
         description=(
-            "How it is decided whether a candidate is stored, held or dropped. auto: llm where a"
-            " chat model is set, else rules."
+            "How a candidate is stored, held or dropped. auto: decided by llm if a chat model is"
+            " set, else by rules."
         ),
     )
     secrets: Literal["redact", "refuse", "off"] = Field(
@@ -68,15 +69,18 @@ class WriteSettings(SettingsSection):
         "allow", description="Treatment of personal data such as card numbers."
     )
     dedup_jaccard: Share = Field(
-        0.85, ge=0, le=1, description="Token overlap from which two facts of one triple are one."
+        0.85,
+        ge=0,
+        le=1,
+        description="Word overlap from which two facts with one triple are duplicates.",
     )
     dedup_cosine: Share = Field(
         0.0,
         ge=0,
         le=1,
         description=(
-            "Cosine from which two statements are one, if they also say the same: no number, name,"
-            " negation or other word that decides differs. 0: words decide."
+            "Cosine from which two statements are duplicates. They must also agree in numbers,"
+            " names, negations and other deciding words. 0: words alone decide."
         ),
     )
     min_confidence: Share = Field(
@@ -87,24 +91,24 @@ class WriteSettings(SettingsSection):
         ge=0,
         le=1,
         description=(
-            "Confidence below which a rule or preference, however unsure, waits until it is"
-            " repeated in its session. 0: `write.min_confidence` alone decides."
+            "A rule or preference with a lower confidence is held until it is repeated in its"
+            " session, also below `write.min_confidence`. 0: only `write.min_confidence` decides."
         ),
     )
     questions: Literal["log", "recall"] = Field(
         "log",
         description=(
-            "Messages of a user that only ask. log: kept, no read finds them; in tiers with their"
-            " answers. recall: found."
+            "Messages of a user that only ask. log: stored, but no read finds them; with tiers,"
+            " found together with their answers. recall: found."
         ),
     )
-    batch_turns: int = Field(12, ge=1, description="Turns that a model extracts from together.")
+    batch_turns: int = Field(12, ge=1, description="Most turns in one extraction by a model.")
     context_turns: int = Field(
         16,
         ge=0,
         le=100,
         description=(
-            "Other turns of the conversation that a model is shown with them, only to understand"
+            "Other turns of the conversation that the model sees with them, only to understand"
             " them."
         ),
     )
@@ -113,21 +117,21 @@ class WriteSettings(SettingsSection):
         ge=0,
         le=300,
         description=(
-            "Seconds of quiet before a model extracts, so that talk at a person's pace is one call."
-            " 0: none."
+            "Seconds without a message before a model extracts, so that several messages need one"
+            " call. 0: at once."
         ),
     )
     extraction_passes: int = Field(
         1,
         ge=1,
         le=2,
-        description="2: a model is asked for facts and for rules apart, at the same time.",
+        description=("2: the model is asked for facts and for rules separately, at the same time."),
     )
     reconcile_fallback: Literal["rules", "hold", "coexist"] = Field(
         "rules",
         description=(
-            "When a model fails to reconcile. rules: rules decide. hold: the statement waits."
-            " coexist: both are kept."
+            "If a model fails to reconcile. rules: rules decide. hold: the statement is held."
+            " coexist: both statements stay."
         ),
     )
     contradiction_cosine: Share = Field(
@@ -135,35 +139,35 @@ class WriteSettings(SettingsSection):
         ge=0,
         le=1,
         description=(
-            "Cosine from which a model is shown the five nearest of the same category. 0: rules"
-            " choose."
+            "Cosine from which a model sees the five nearest statements of the same category. 0:"
+            " rules choose them."
         ),
     )
     categories: tuple[str, ...] = Field(
-        (), description="Categories that there are; another becomes that of its kind. Empty: any."
+        (),
+        description=("Allowed categories. Another category becomes that of its kind. Empty: any."),
     )
     max_facts: int = Field(
-        0, ge=0, description="Most statements learned from one message. 0: any number."
+        0, ge=0, description="Most statements extracted from one message. 0: no limit."
     )
     reach: Literal["owner", "conversation"] = Field(
         "owner",
         description=(
-            "What a statement of a conversation may change. owner: whatever is known of its person"
-            " or project. conversation: only what was learned in the same conversation."
+            "Statements that a conversation may change. owner: all of its person or project."
+            " conversation: only those of the same conversation."
         ),
     )
     infer_tags: bool = Field(
         False,
         description=(
-            "Tag what is stored by the files, tools and fields that it names, and with a model's"
-            " own tags."
+            "Add tags for the files, tools and fields that a text names, and the tags of a model."
         ),
     )
     ignore_root: str = Field(
         "",
         description=(
-            "Folder whose .gitignore and .secretsignore name files that are never stored. Empty:"
-            " the current folder."
+            "Folder with .gitignore and .secretsignore. Files that they name are never stored."
+            " Empty: the current folder."
         ),
     )
     changes: ChangeDetectionSettings = ChangeDetectionSettings()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import textwrap
 import shlex
 import sys
 from pathlib import Path
@@ -17,6 +18,7 @@ from engrams.program.main import _SYNONYMS, COMMANDS, app, main
 
 ROOT = Path(__file__).parents[3]
 _OPTION = re.compile(r"--[a-z][a-z-]+")
+_FENCE = re.compile(r"^ *```([^\n]*)\n(.*?)^ *```$", re.MULTILINE | re.DOTALL)
 
 
 def mentions() -> list[tuple[str, str]]:
@@ -25,7 +27,11 @@ def mentions() -> list[tuple[str, str]]:
     for path in (*ROOT.glob("src/engrams/**/*.py"), *ROOT.glob("docs/**/*.md"), ROOT / "README.md"):
         text = path.read_text("utf-8")
         blocks = (
-            re.findall(r"```(?:sh|console|bash)?\n(.*?)```", text, re.DOTALL)
+            [
+                textwrap.dedent(body)
+                for kind, body in _FENCE.findall(text)
+                if kind in ("", "sh", "console", "bash")
+            ]
             if path.suffix == ".md"
             else []
         )

@@ -323,7 +323,7 @@ def _require_home(settings: Settings) -> Path:
     home = settings.home.expanduser().absolute()
     if not home.is_dir():
         raise NotFoundError(
-            f"{home} holds no memory yet.",
+            f"{home} contains no memory yet.",
             hint="A new home is encrypted from the start with `encryption.enabled = true`.",
         )
     if require_home_paths(settings).database.expanduser().absolute().parent != home:

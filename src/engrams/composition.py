@@ -148,7 +148,8 @@ def require_home_paths(settings: Settings) -> HomePaths:
     """
     if settings.store.url == ":memory:" or is_served(settings):
         raise SettingsError(
-            "Only a memory in a file of its own can do this.", hint="Use the database's own tools."
+            "This needs a memory in a database file, not on a server.",
+            hint="Use the tools of the database server.",
         )
     return find_home_paths(settings)
 

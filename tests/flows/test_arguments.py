@@ -27,11 +27,11 @@ def test_what_a_method_cannot_take_is_said(home: Path) -> None:
                 read(wrong, scope=ALICE)
         for number in ("3", -1, 1.5):
             for find in (memory.search, memory.explain, memory.context):
-                with pytest.raises(InputError, match="limit is a whole number from 0"):
+                with pytest.raises(InputError, match="limit must be a whole number from 0"):
                     find("bees", scope=ALICE, limit=cast("Any", number))
-            with pytest.raises(InputError, match="tokens is a whole number from 0"):
+            with pytest.raises(InputError, match="tokens must be a whole number from 0"):
                 memory.context("bees", scope=ALICE, tokens=cast("Any", number))
-            with pytest.raises(InputError, match="limit is a whole number from 1"):
+            with pytest.raises(InputError, match="limit must be a whole number from 1"):
                 memory.list(scope=ALICE, limit=number)
         unfit = {
             "text of a list is text": {"text": 3},
@@ -42,7 +42,7 @@ def test_what_a_method_cannot_take_is_said(home: Path) -> None:
         for said, fields in unfit.items():
             with pytest.raises(InputError, match=said):
                 memory.list(scope=ALICE, **cast("Any", fields))
-        with pytest.raises(InputError, match="as_of is no time"):
+        with pytest.raises(InputError, match="as_of is not a time"):
             memory.search("bees", scope=ALICE, as_of=cast("Any", 3))
         for turns in (None, "I keep goats.", {"role": "user", "content": "I keep goats."}, [3]):
             with pytest.raises(InputError, match="A Turn or a list of them"):
@@ -54,7 +54,7 @@ def test_what_a_method_cannot_take_is_said(home: Path) -> None:
             ("session", 3),
             ("role", None),
         ):
-            with pytest.raises(InputError, match=r"of a turn is|is not an object"):
+            with pytest.raises(InputError, match=r"of a turn must be|is not an object"):
                 memory.observe(Turn("I keep goats.", **cast("Any", {name: value})), scope=ALICE)
         for several in (memory.purge, memory.used):
             with pytest.raises(InputError, match="Ids are needed"):

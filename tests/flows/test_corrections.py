@@ -183,7 +183,7 @@ def test_a_tombstone_whose_metadata_were_edited(meta: dict[str, object]) -> None
         source = engine.add("I live in Berlin.", scope=ANN).id
         engine.forget(source, scope=ANN)
         engine.edit(source, scope=ANN, fields={"meta": meta})
-        with pytest.raises(InputError, match="cannot return"):
+        with pytest.raises(InputError, match="cannot be restored"):
             engine.restore(source, scope=ANN)
         assert engine.get(source, scope=ANN).status is Status.FORGOTTEN
 

@@ -90,6 +90,6 @@ def test_a_time_may_be_text(memory: MemoryEngine) -> None:
     assert not memory.context("boat", scope=ANN, as_of="2020-01-01").hits
     assert not memory.list(scope=ANN, as_of="2020-01-01").records
     for call in (memory.search, memory.context, memory.explain):
-        with pytest.raises(InputError, match="as_of is no time") as caught:
+        with pytest.raises(InputError, match="as_of is not a time") as caught:
             call("boat", scope=ANN, as_of="last year")
         assert "2024-05-31" in caught.value.hint

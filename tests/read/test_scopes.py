@@ -180,7 +180,7 @@ def test_explain_takes_the_filters_of_search_and_finds_the_same() -> None:
     ],
 )
 def test_a_scope_condition_of_any_shape_is_answered_or_refused(value: object) -> None:
-    """A number, a map or a list of numbers is no scope: said so, and nothing else happens."""
+    """A number, a map or a list of numbers is not a scope: said so, and nothing else happens."""
     with temp_engine(jobs__workers=0, write__extract="off") as engine:
         engine.add("A harbour note", scope=ANN)
         for op in ("eq", "ne", "in", "gt"):
@@ -188,5 +188,5 @@ def test_a_scope_condition_of_any_shape_is_answered_or_refused(value: object) ->
                 engine.search(
                     "harbour", scope=ANN, where=Where("and", (Condition("scope", op, value),))
                 )  # type: ignore[arg-type]
-    with temp_engine(jobs__workers=0) as engine, pytest.raises(InputError, match="is no scope"):
+    with temp_engine(jobs__workers=0) as engine, pytest.raises(InputError, match="is not a scope"):
         engine.list(scope=ANN, where=Where("and", (Condition("scope", "eq", 5),)))

@@ -251,9 +251,9 @@ def _check_arguments(name: str, arguments: str | Mapping[str, Any]) -> dict[str,
     try:
         data = json.loads(arguments or "{}") if isinstance(arguments, str) else dict(arguments)
     except (TypeError, ValueError):
-        raise InputError("The arguments are no JSON.", hint="Give one JSON object.") from None
+        raise InputError("The arguments are not JSON.", hint="Give one JSON object.") from None
     if not isinstance(data, dict):
-        raise InputError("The arguments are no JSON object.", hint="Give one JSON object.")
+        raise InputError("The arguments are not a JSON object.", hint="Give one JSON object.")
     argument_types = _TYPES[name]
     for key, value in data.items():
         if key not in argument_types:
@@ -268,5 +268,5 @@ def _check_arguments(name: str, arguments: str | Mapping[str, Any]) -> dict[str,
                 hint="See the tool's schema.",
             )
     if name == "search_memory" and not data.get("query"):
-        raise InputError("What to search for?", hint="Give the query.")
+        raise InputError("The query is missing.", hint="Give the query.")
     return {key: value for key, value in data.items() if value is not None}

@@ -87,8 +87,8 @@ class CrewAIStorage:
             text = self._texts.get(tuple(query_embedding))
         if text is None:
             raise InputError(
-                "This vector is none of this storage.",
-                hint="Say Memory(storage=storage, embedder=storage.embed).",
+                "This vector is not from this storage.",
+                hint="Write Memory(storage=storage, embedder=storage.embed).",
             )
         fits = _make_filter(scope_prefix, categories, metadata_filter)
         where = Where("and", (Condition(f"meta.{ITEM}.adapter", "eq", _ADAPTER),))

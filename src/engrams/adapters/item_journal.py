@@ -94,8 +94,8 @@ class FrameworkItemJournal:
             receipt.outcome == "refused" for receipt in receipts
         ):
             raise RefusedError(
-                "An item was not stored: it holds a secret.",
-                hint="Take it out, or set `write.secrets` to redact.",
+                "An item was not stored: it contains a secret.",
+                hint="Remove it, or set `write.secrets` to redact.",
             )
 
     def read(self, limit: int | None = None) -> list[Json]:

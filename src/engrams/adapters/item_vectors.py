@@ -38,7 +38,7 @@ def score_vectors(item: Mapping[str, Json], query: Sequence[float], distance: Di
     if unit.size % len(query_vector):
         raise InputError(
             "Items were embedded with another number of dimensions.",
-            hint="Store them anew, or open the store with that model.",
+            hint="Store them again, or open the store with that model.",
         )
     unit = unit.reshape(-1, len(query_vector))
     rows: Any = unit * np.asarray(item.get("norms", 1.0), np.float32).reshape(-1, 1)

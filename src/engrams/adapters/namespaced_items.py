@@ -231,8 +231,8 @@ class NamespacedItems:
         for (write, _), receipt in zip(items, receipts, strict=True):
             if receipt.outcome == "refused" and self._engine.settings.enabled:
                 raise RefusedError(
-                    f"Not stored: {write.key!r:.80} holds a secret.",
-                    hint="Take it out, or set `write.secrets` to redact.",
+                    f"Not stored: {write.key!r:.80} contains a secret.",
+                    hint="Remove it, or set `write.secrets` to redact.",
                 )
             if receipt.outcome == "duplicate":  # another process stored it in the meantime
                 self._edit(self._engine.get(receipt.id, scope=scope), write)
@@ -416,7 +416,7 @@ def _call_scope(scope_of: Callable[[Namespace], ScopeInput], namespace: Namespac
         return Scope.of(scope_of(namespace))
     except (IndexError, KeyError):
         raise InputError(
-            f"The namespace {namespace!r} does not say whose memory it is.",
+            f"The namespace {namespace!r} does not determine the owner of the memory.",
             hint="Give more of its labels.",
         ) from None
 

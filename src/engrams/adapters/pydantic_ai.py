@@ -105,7 +105,7 @@ class PydanticAIMemory(AbstractCapability[Any]):
         """
         if tokens is not None and (not isinstance(tokens, int) or tokens < 1):
             raise InputError(
-                f"tokens is a number above 0, not {tokens!r}.",
+                f"tokens must be a number above 0, not {tokens!r}.",
                 hint="Leave it out for read.context_tokens.",
             )
         self._engine = check_engine(engine)

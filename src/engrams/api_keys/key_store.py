@@ -87,20 +87,21 @@ class ApiKeyStore:
             )
         if not owner.is_owner:
             raise InputError(
-                "A key is for a whole owner.",
-                hint="Name a user; projects and conversations are named by requests.",
+                "A key belongs to a whole owner.",
+                hint="Name only a user. Requests name projects and conversations.",
             )
         label = name.strip()[:_NAME_CHARS].strip()
         if is_blank(label):
             raise InputError(
                 "A key needs a name.",
-                hint="Name who or what uses it, to know it when you revoke it.",
+                hint="Give the name of the person or program, so that you can revoke the key later.",
             )
         # One day less, so that the expiry also exists in a time zone behind this one.
         max_days = (datetime.max.replace(tzinfo=now.tzinfo) - now).days - 1
         if days > max_days:
             raise InputError(
-                f"A key lives at most {max_days:,} days.", hint="0 makes one that never expires."
+                f"A key is valid for at most {max_days:,} days.",
+                hint="0 makes one that never expires.",
             )
         id = "".join(secrets.choice(ID_ALPHABET) for _ in range(ID_LENGTH))
         secret = f"{PREFIX}{id}_{secrets.token_urlsafe(32)}"

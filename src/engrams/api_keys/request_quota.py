@@ -48,8 +48,8 @@ class RequestQuotaCounter:
             if limit and not self._take(window, now, account, limit):
                 seconds = math.ceil(_find_window_end(window, now) - now.timestamp())
                 raise BudgetError(
-                    f"All {limit:,} requests a {window} are used up.",
-                    hint=f"Go on in {seconds:,} s; {setting} raises the limit.",
+                    f"All {limit:,} requests of this {window} are used.",
+                    hint=f"Continue in {seconds:,} s; {setting} raises the limit.",
                     retry_after=seconds,
                 )
 

@@ -86,16 +86,17 @@ def unpack(archive_path: Path, folder: Path) -> dict[str, str]:
                 pass
     except (tarfile.TarError, zlib.error, OSError, EOFError, ValueError, KeyError) as problem:
         raise InputError(
-            f"It is no backup, or damaged: {problem}.", hint="Take another backup."
+            f"The file is not a backup, or it is damaged: {problem}.", hint="Use another backup."
         ) from None
     if not isinstance(manifest.get("engrams"), int) or manifest["engrams"] > _FORMAT:
         raise InputError(
-            "It is no backup, or one of a newer engrams.", hint="Install the newest engrams."
+            "The file is not a backup, or it is from a newer engrams.",
+            hint="Install the newest engrams.",
         )
     if manifest.get("files") != hashes:
         raise InputError(
-            "The backup is damaged: a file is missing or not as it was.",
-            hint="Take another backup.",
+            "The backup is damaged: a file is missing or changed.",
+            hint="Use another backup.",
         )
     return hashes
 
@@ -116,8 +117,8 @@ def _split_member_name(member: tarfile.TarInfo) -> tuple[str, ...]:
         or "\0" in member.name
     ):
         raise InputError(
-            f"The backup holds {member.name!r}, which is no file of a memory.",
-            hint="Take another backup.",
+            f"The backup contains {member.name!r}, which is not a file of a memory.",
+            hint="Use another backup.",
         )
     return parts
 
@@ -166,7 +167,7 @@ def _copy_database(database: Path, copy: Path) -> None:
     except apsw.Error as problem:
         raise StoreError(
             f"{database} cannot be copied: {problem}.",
-            hint="`engrams doctor --repair` may mend it.",
+            hint="`engrams doctor --repair` may repair it.",
         ) from None
 
 

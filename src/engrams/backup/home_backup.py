@@ -149,8 +149,8 @@ def _check_target(paths: HomePaths, target: Path) -> None:
         raise StoreError("There is no memory to back up.", hint="See `engrams config home`.")
     if target.resolve().is_relative_to(paths.vault.resolve()):
         raise InputError(
-            f"{target} lies in the vault, which is what is backed up.",
-            hint="Choose a place outside of it.",
+            f"{target} is in the vault, which the backup contains.",
+            hint="Choose a file outside the vault.",
         )
     if not target.parent.is_dir():
         raise InputError(
@@ -205,7 +205,7 @@ def _holds_memory(paths: HomePaths) -> bool:
 
 def _make_conflict() -> ConflictError:
     return ConflictError(
-        "There is memory here already.", hint="Restore into a fresh home: --home FOLDER."
+        "This home already contains memories.", hint="Restore into a fresh home: --home FOLDER."
     )
 
 
@@ -216,7 +216,7 @@ def _verify(path: Path, passphrase: str, folder: Path) -> None:
     except InputError as problem:
         raise StoreError(
             f"The backup cannot be read back: {problem.message}",
-            hint="See that the disk is sound and has room.",
+            hint="Check that the disk works and has free space.",
         ) from None
     shutil.rmtree(folder / "again")
 
@@ -235,7 +235,7 @@ def _decrypt(source: Path, passphrase: str, folder: Path) -> Path:
             return source
         if not passphrase:
             raise RefusedError(
-                "The backup is sealed with a passphrase.", hint="Give it with --passphrase."
+                "The backup is encrypted with a passphrase.", hint="Give it with --passphrase."
             )
         plain = folder / "opened"
         with open_private(plain) as out:

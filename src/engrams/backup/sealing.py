@@ -60,7 +60,7 @@ def open_sealed(source: IO[bytes], target: IO[bytes], passphrase: str) -> None:
             target.write(cipher.decrypt(_make_nonce(number, is_last), chunk, MAGIC))
         except (InvalidTag, ValueError):
             raise InputError(
-                "The backup was changed or cut short.", hint="Take another backup."
+                "The backup was changed or is incomplete.", hint="Use another backup."
             ) from None
         if is_last:
             return
@@ -85,12 +85,12 @@ def _check_passphrase(cipher: Any, check: bytes) -> None:
     from cryptography.exceptions import InvalidTag
 
     if len(check) < _TAG:
-        raise InputError("The backup was cut short.", hint="Take another backup.")
+        raise InputError("The backup is incomplete.", hint="Use another backup.")
     try:
         cipher.decrypt(_CHECK, check, MAGIC)
     except InvalidTag:
         raise RefusedError(
-            "The passphrase is wrong.", hint="Give the passphrase that the backup was made with."
+            "The passphrase is wrong.", hint="Give the passphrase of the backup."
         ) from None
 
 

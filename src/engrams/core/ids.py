@@ -90,7 +90,7 @@ def check_id(id: str) -> str:
     """Return an id unchanged. InputError: it has not the form of one."""
     if len(id) != _ID_LENGTH or not set(id) <= set(_ALPHABET):
         raise InputError(
-            f"{id!r:.80} is no id of a memory.",
+            f"{id!r:.80} is not the id of a memory.",
             hint=f"It has {_ID_LENGTH} lower-case letters and digits.",
         )
     return id

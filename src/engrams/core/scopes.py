@@ -44,7 +44,7 @@ class Scope:
             )
         if any(_has_control_character(label) for label in self.labels):
             raise ScopeError(
-                "A scope label holds a control character.",
+                "A scope label contains a control character.",
                 hint="Use letters, digits and punctuation.",
             )
 
@@ -146,7 +146,9 @@ def _read_labels(value: ScopeInput | None) -> tuple[tuple[str, ...], bool]:
         return tuple(label for pair in value.items() for label in pair), True
     if isinstance(value, (tuple, list)):
         return tuple(value), True
-    raise ScopeError(f"A scope is made of pairs of labels, not of {value!r:.80}.", hint=_SCOPE_HINT)
+    raise ScopeError(
+        f"A scope consists of pairs of labels, not of {value!r:.80}.", hint=_SCOPE_HINT
+    )
 
 
 def _fill_templates(labels: tuple[str, ...], variables: Mapping[str, str]) -> tuple[str, ...]:

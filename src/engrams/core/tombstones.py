@@ -36,7 +36,7 @@ def build_restored_fields(record: Record) -> dict[str, Any]:
             retired_at = retired_at if retired_at.tzinfo else retired_at.replace(tzinfo=UTC)
     except (TypeError, ValueError):
         raise InputError(
-            f"The memory {record.id} cannot return to what it was: {_STATUS!r} or {_RETIRED!r} of"
+            f"The memory {record.id} cannot be restored to its earlier state: {_STATUS!r} or {_RETIRED!r} of"
             " its metadata was edited.",
             hint=(
                 "Edit its metadata: a status (active, superseded, archived), and an ISO time or"

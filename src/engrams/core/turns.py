@@ -105,10 +105,10 @@ class Turn:
         for name in ("role", "speaker", "session", "external_id", "id"):
             value = getattr(self, name)
             if not isinstance(value, str):
-                raise InputError(f"{name} of a turn is text, not {type(value).__name__}.")
+                raise InputError(f"{name} of a turn must be text, not {type(value).__name__}.")
         if not isinstance(self.at, datetime | None):
             raise InputError(
-                f"at of a turn is a datetime, not {self.at!r:.80}.",
+                f"`at` of a turn must be a datetime, not {self.at!r:.80}.",
                 hint='Write datetime.fromisoformat("2025-01-31").',
             )
         if not isinstance(self.meta, Mapping):

@@ -22,8 +22,7 @@ def require_driver() -> None:
 
     if not hasattr(apsw, "mc_version"):
         raise ExtraError(
-            "Encryption needs an SQLite driver with ciphers, and the one that is installed has"
-            " none.",
+            "Encryption needs an SQLite driver with ciphers, and the installed driver has none.",
             hint=driver_hint(),
         )
 

@@ -91,7 +91,7 @@ def read_header(home: Path) -> EncryptionHeader | None:
     except (ValueError, TypeError, AttributeError) as problem:
         raise EncryptionError(
             f"{path} is damaged: {problem}.",
-            hint="Put it back from a backup: without it, nothing here opens.",
+            hint="Restore it from a backup. Without it, this home cannot be opened.",
         ) from None
     if header.format > FORMAT:
         raise EncryptionError(

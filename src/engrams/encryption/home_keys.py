@@ -95,7 +95,7 @@ class HomeKeyCache:
             )
         if database.expanduser().absolute().parent != home:
             raise EncryptionError(
-                f"{home} is encrypted, and the database lies elsewhere.",
+                f"{home} is encrypted, and the database is elsewhere.",
                 hint="Leave `store.url` empty.",
             )
         # A program that opened the home before it was encrypted must not stop at a question.
@@ -186,12 +186,13 @@ def write_backup_header(home: Path, path: Path, passphrase: str) -> bool:
         return False
     if len(keyring.keys) > 1:
         raise RefusedError(
-            "A change of this home's key was cut short.", hint="Finish it first: `engrams encrypt`."
+            "A change of this home's key was interrupted.",
+            hint="Finish it first: `engrams encrypt`.",
         )
     if keyring.source.kind == "keyring" and not passphrase:
         raise RefusedError(
-            "The key of this home lies in this machine's keyring, and the backup would open nowhere"
-            " else.",
+            "The key of this home is in this machine's keyring, so the backup could not be"
+            " opened on another machine.",
             hint="Give --passphrase.",
         )
     if not passphrase:

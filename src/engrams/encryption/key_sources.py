@@ -66,7 +66,7 @@ def make_source(settings: EncryptionSettings, passphrase: str) -> tuple[Encrypti
     if settings.key == "file":
         if not settings.key_file:
             raise EncryptionError(
-                "No key file is named.", hint="Set encryption.key_file, or give --key-file HEADER."
+                "No key file is named.", hint="Set encryption.key_file, or give --key-file FILE."
             )
         path = Path(settings.key_file).expanduser().absolute()
         header = new_header("file", str(path))
@@ -141,7 +141,7 @@ def _find_passphrase(header: EncryptionHeader, settings: EncryptionSettings, *, 
             _typed[header.salt] = passphrase
     if not passphrase:
         raise EncryptionError(
-            "This home is encrypted, and its passphrase is not given.",
+            "This home is encrypted, and its passphrase is missing.",
             hint=f"Set {VARIABLE}, or run the command on a terminal, which asks for it.",
         )
     return passphrase
@@ -191,6 +191,6 @@ def _call_keyring(name: str, *values: str) -> Any:
             f"The system's keyring cannot be used: {problem}.",
             hint=(
                 "Unlock it, or keep the key elsewhere: engrams encrypt --key passphrase, or --key"
-                " file --key-file HEADER."
+                " file --key-file FILE."
             ),
         ) from None

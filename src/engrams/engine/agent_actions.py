@@ -21,12 +21,12 @@ def check_action(content: str, action: Action, id: str, metadata: Meta = NO_META
         )
     if action == "create" and id:
         raise InputError(
-            "A new memory gets its id from memory.",
+            "engrams chooses the id of a new memory.",
             hint="Leave the id out, or use the action update.",
         )
     if action != "create" and not id:
         raise InputError(
-            f"No memory to {action} was named.", hint="Give its id, as a search shows it."
+            f"The id of the memory to {action} is missing.", hint="Give its id. A search shows ids."
         )
     if not isinstance(metadata, Mapping):
         raise InputError(

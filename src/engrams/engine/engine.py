@@ -161,7 +161,7 @@ class MemoryEngine:
         """
         record = self.inspect.get_editable(id, scope)
         if record.status is Status.PURGED:
-            raise RefusedError("It is purged already.")
+            raise RefusedError("The memory is already purged.")
         self._require_open().forgetter.forget([record], record.scope.owner, reason)
         return self.get(record.id, scope=scope)
 

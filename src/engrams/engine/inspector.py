@@ -77,7 +77,8 @@ class MemoryInspector:
         """Load a memory by its id or a unique prefix, with corrected words."""
         if not isinstance(id, str):
             raise InputError(
-                "An id is text.", hint="Give one id at a time; only `purge` and `used` take a list."
+                "An id must be text.",
+                hint="Give one id at a time; only `purge` and `used` take a list.",
             )
         owner = Scope.of(scope).owner
         records = self._store.get(owner, [id])
@@ -88,7 +89,7 @@ class MemoryInspector:
             records = self._store.find(query).records
         if len(records) > 1:
             raise InputError(
-                f"More than one memory begins with {id!r}.", hint="Give more of the id."
+                f"More than one memory begins with {id!r}.", hint="Give more characters of the id."
             )
         if not records:
             hint = "`engrams list` shows the ids."

@@ -89,7 +89,7 @@ class MemoryLinks:
         weight.
         """
         if isinstance(weight, bool) or not 0 <= weight <= 1:
-            raise InputError(f"A weight is a number from 0 to 1, not {weight!r}.")
+            raise InputError(f"A weight must be a number from 0 to 1, not {weight!r}.")
         edge = self._make_edge(source, target, Scope.of(scope), type, weight)
         now = self._clock()
         self._store.commit(
@@ -147,7 +147,7 @@ class MemoryLinks:
     ) -> tuple[RelatedMemory, ...]:
         """Return active memories within ``depth`` (1 to 5) links, nearest first."""
         if not 1 <= depth <= _MAX_DEPTH:
-            raise InputError(f"depth is 1 to {_MAX_DEPTH}, not {depth}.")
+            raise InputError(f"depth must be 1 to {_MAX_DEPTH}, not {depth}.")
         record = self._reader.get(id, scope=Scope.of(scope))
         # One more than asked for: the memory itself is among them, and is left out.
         reached = self._run_cascade({record.id: 1.0}, Scope.of(scope), depth, limit + 1)

@@ -60,7 +60,7 @@ def require_short_tags(tags: tuple[str, ...]) -> tuple[str, ...]:
     if any(len(tag) > TAG_CHARS for tag in tags):
         raise InputError(
             f"A tag has at most {TAG_CHARS} characters.",
-            hint="Put what is longer into the text or into `meta`.",
+            hint="Put longer words into the text or into `meta`.",
         )
     return tags
 
@@ -100,11 +100,11 @@ def _validate_value(name: str, value: Any) -> Any:
     match name:
         case "importance" | "confidence":
             if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1:
-                raise InputError(f"{name} is a number from 0 to 1, not {value!r}.")
+                raise InputError(f"{name} must be a number from 0 to 1, not {value!r}.")
             return float(value)
         case "valid_from" | "valid_to":
             if value is not None and not isinstance(value, datetime):
-                raise InputError(f"{name} is a time, not {value!r}.")
+                raise InputError(f"{name} must be a time, not {value!r}.")
             return value if value is None else utc(value)
         case "kind":
             if value not in tuple(Kind):
@@ -114,16 +114,16 @@ def _validate_value(name: str, value: Any) -> Any:
             return Kind(value)
         case "meta":
             if not isinstance(value, Mapping):
-                raise InputError("meta is an object.")
+                raise InputError("meta must be an object.")
             return _clean_json(value)
         case _ if name in _TEXT_LISTS:
             if isinstance(value, str) or not all(isinstance(item, str) for item in value):
-                raise InputError(f"{name} is a list of texts.")
+                raise InputError(f"{name} must be a list of texts.")
             texts = tuple(map(drop_unstorable, value))
             return require_short_tags(texts) if name == "tags" else texts
         case _:
             if not isinstance(value, str):
-                raise InputError(f"{name} is a text, not {value!r}.")
+                raise InputError(f"{name} must be text, not {value!r}.")
             return drop_unstorable(value)
 
 

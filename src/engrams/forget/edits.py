@@ -80,7 +80,7 @@ class MemoryEditor:
         from the new text. ``values``: new values by field name. ``expect``: the version that the
         record must still have. ``lease``: of the caller, who runs the extraction job itself (None:
         a worker runs it). InputError: a value does not fit. RefusedError: the record is purged, or
-        the text holds a secret. ConflictError: the version is no longer the expected one.
+        the text contains a secret. ConflictError: the version is no longer the expected one.
         """
         now = self._clock()
         fields, vectors = self.prepare_fields(record, validate_fields(record, values))
@@ -125,7 +125,7 @@ class MemoryEditor:
         """Clean the fields of an edit, and embed the record if its text changes.
 
         A new text of a statement brings its subject, predicate and object along, unless the edit
-        sets them. RefusedError: the new text holds a secret.
+        sets them. RefusedError: the new text contains a secret.
         """
         for name in ("text", "caption", "summary"):
             if fields.get(name):
@@ -148,8 +148,8 @@ class MemoryEditor:
         redacted, decisions = redact_text(text, self._settings.write)
         if any(decision.verdict == "refused" for decision in decisions):
             raise RefusedError(
-                "Not stored: it holds a secret.",
-                hint="Take it out, or set `write.secrets` to redact.",
+                "Not stored: it contains a secret.",
+                hint="Remove it, or set `write.secrets` to redact.",
             )
         return redacted
 

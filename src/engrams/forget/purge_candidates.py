@@ -33,7 +33,7 @@ def find_candidates(
     ``hits``: records that a search for it found. InputError: ``about`` is empty.
     """
     if not about.strip():
-        raise InputError("It must be told what about.", hint="Name a person, a place or a thing.")
+        raise InputError("The name of a person, place or thing is missing.", hint="Give a name.")
     reach = ScopeReach(scope.owner, (scope,), tree=True)
     mentioning = store.find(RecordQuery(reach, statuses=NOT_PURGED, text=about, limit=PAGE)).records
     stated = store.find(

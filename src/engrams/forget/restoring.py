@@ -63,7 +63,7 @@ def build_restoration(record: Record, store: Store, now: datetime) -> WriteBatch
         return WriteBatch("user", "restored", now, changes=(change,))
     if record.status is not Status.FORGOTTEN:
         raise RefusedError(
-            f"It is not forgotten: its status is {record.status}.",
+            f"The memory is not forgotten: its status is {record.status}.",
             hint=_HINTS.get(record.status, ""),
         )
     batch = build_restore([record, *find_returning(record, store)], now)

@@ -100,7 +100,7 @@ class SessionLogStore(Generic[_Record]):
         """
         self.check_words(record.data)
         if not record.session.strip():
-            raise InputError("A record is about a session.", hint="Name the session.")
+            raise InputError("The record has no session.", hint="Name the session.")
         now = self._clock()
         at = utc(record.at or now)
         try:

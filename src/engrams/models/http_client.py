@@ -87,7 +87,7 @@ class HttpClient:
         }
         if not all(value.isascii() and value.isprintable() for value in self._headers.values()):
             raise SettingsError(
-                "The key holds characters that an HTTP header cannot carry.",
+                "The key contains characters that an HTTP header cannot contain.",
                 hint="Copy it again, without line breaks.",
             )
         self._waits = waits or HttpTimeouts()

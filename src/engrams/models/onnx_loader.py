@@ -57,7 +57,7 @@ def load_onnx(
     if file is None or not (folder / "tokenizer.json").is_file():
         hint = "Give a folder that holds one ONNX file and tokenizer.json."
         raise ModelError(
-            f"{name} holds no ONNX model with a tokenizer.json.", hint=hint, retryable=False
+            f"{name} contains no ONNX model with a tokenizer.json.", hint=hint, retryable=False
         )
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = threads
@@ -101,15 +101,15 @@ def _find_folder(name: str, fetched: Sequence[str]) -> Path:
         from huggingface_hub import snapshot_download
     except ImportError:
         raise ExtraError(
-            f"Fetching {name!r} from the hub needs huggingface_hub.",
+            f"Downloading {name!r} from the hub needs huggingface_hub.",
             hint="pip install huggingface_hub",
         ) from None
     try:
         return Path(snapshot_download(name, allow_patterns=["tokenizer.json", *fetched]))
     except (OSError, ValueError) as problem:
         raise ModelError(
-            f"The model {name!r} is no folder here and cannot be fetched from the hub"
+            f"The model {name!r} is not a folder here and cannot be downloaded from the hub"
             f" ({type(problem).__name__}).",
-            hint="Fetch it on a connected machine and give its folder.",
+            hint="Download it on a connected machine and give its folder.",
             retryable=False,
         ) from None

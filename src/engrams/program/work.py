@@ -116,6 +116,6 @@ def _choose_settings(loaded: LoadedSettings, options: dict[str, object]) -> Sett
     if not settings.jobs.workers:
         raise SettingsError(
             "`jobs.workers` is 0: no job would run.",
-            hint="Say how many at a time: `engrams work --concurrency 4`.",
+            hint="Set the number of jobs at a time: `engrams work --concurrency 4`.",
         )
     return settings

@@ -62,7 +62,7 @@ def to_where(value: Filter | None) -> Where | None:
             return Where("and", tuple(conditions)) if value else None
         case _:
             raise InputError(
-                f"where is no {type(value).__name__}: {value!r:.80}.", hint=_FILTER_HINT
+                f"where cannot be of type {type(value).__name__}: {value!r:.80}.", hint=_FILTER_HINT
             )
 
 
@@ -93,7 +93,7 @@ def to_query_fields(arguments: Mapping[str, Any], allowed: Sequence[str]) -> dic
         fields["where"] = to_where(fields["where"])
     for name in fields.keys() & _TEXT_FIELDS:
         if not isinstance(fields[name], str):
-            raise InputError(f"{name} of a list is text, not {type(fields[name]).__name__}.")
+            raise InputError(f"{name} of a list must be text, not {type(fields[name]).__name__}.")
     if fields.get("order", "newest") not in _ORDERS:
         raise InputError(
             f"There is no order {fields['order']!r}.", hint=f"The orders are: {', '.join(_ORDERS)}."
@@ -120,7 +120,7 @@ def check_count(value: int, name: str, minimum: int = 0) -> int:
     """Return a whole number. InputError: it is none, or below ``minimum``."""
     if not isinstance(value, SupportsIndex) or value.__index__() < minimum:
         raise InputError(
-            f"{name} is a whole number from {minimum}, not {value!r:.80}.",
+            f"{name} must be a whole number from {minimum}, not {value!r:.80}.",
             hint=f"Write {name}=10, without quotes.",
         )
     return value
@@ -138,7 +138,7 @@ def to_names(enum: type[_Name], value: str | Sequence[str] | None) -> tuple[_Nam
 def to_as_of(value: Moment) -> AsOf | None:
     """Make a point in both times; one time stands for both.
 
-    A text is ISO 8601. InputError: it is no time.
+    A text is ISO 8601. InputError: it is not a time.
     """
     if value is None:
         return None
@@ -151,7 +151,7 @@ def to_as_of(value: Moment) -> AsOf | None:
         )
     if not isinstance(value, datetime):
         raise InputError(
-            f"as_of is no time: {value!r:.80}.",
+            f"as_of is not a time: {value!r:.80}.",
             hint="Give a datetime, or a text such as 2024-05-31.",
         )
     return AsOf(utc(value), utc(value))
@@ -162,6 +162,6 @@ def _parse_moment(text: str) -> datetime:
         return parse_time(text)
     except ValueError:
         raise InputError(
-            f"as_of is no time: {text!r:.80}.",
+            f"as_of is not a time: {text!r:.80}.",
             hint="Write 2024-05-31 or 2024-05-31T14:30:00+02:00.",
         ) from None

@@ -57,7 +57,7 @@ class ReadRequest:
         """Check the query and the limit, which callers pass through as they are."""
         if not isinstance(self.text, str):
             raise InputError(
-                f"A query is text, not {type(self.text).__name__}.",
+                f"A query must be text, not {type(self.text).__name__}.",
                 hint="Give the question as one str.",
             )
         check_count(self.limit, "limit")

@@ -74,7 +74,7 @@ def answer_chat(
     )
     question = str(sent[last].get("content") or "") if last >= 0 else ""
     if is_blank(question):
-        raise InputError("Nobody asks anything.", hint="Give a message with the role user.")
+        raise InputError("There is no question.", hint="Give a message with the role user.")
     context = None
     if limit != 0:
         context = _recall(memory, sent[: last + 1], scope, session, limit)

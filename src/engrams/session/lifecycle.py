@@ -72,7 +72,7 @@ def is_lapsed(last: datetime | str | None, now: datetime, idle: timedelta) -> bo
         return True
     if (last.tzinfo is None) != (now.tzinfo is None):
         raise InputError(
-            "One of two times names no zone, so they cannot be compared.",
+            "One of two times has no zone, so they cannot be compared.",
             hint="Give every time a zone, best UTC.",
         )
     return now - last >= idle
@@ -120,8 +120,8 @@ def require_active(id: str, state: SessionPhase) -> None:
             )
         case SessionPhase.EXPIRED:
             raise ConflictError(
-                f"The session {id!r} is over: nobody spoke for too long.",
-                hint="`sessions.begin` ends it and goes on.",
+                f"The session {id!r} has timed out.",
+                hint="`sessions.begin` ends it and starts its next part.",
             )
         case SessionPhase.INTERRUPTED:
             raise ConflictError(

@@ -330,7 +330,7 @@ def _clean_name(session: str) -> str:
     name = "".join(char for char in drop_unstorable(session) if char.isprintable()).strip()
     if not name or len(name) > _MAX_CHARACTERS:
         raise InputError(
-            f"A session's name is 1 to {_MAX_CHARACTERS} visible characters.",
+            f"A session's name must have 1 to {_MAX_CHARACTERS} visible characters.",
             hint="Give it another name.",
         )
     return name

@@ -115,12 +115,12 @@ class Settings(SettingsSection):
         """
         if not self.user and self.sessions.owner == "thread":
             raise ScopeError(
-                "Nobody says whose memory this is.",
+                "The owner of the memory is not named.",
                 hint="Name a person (--user) or a conversation (--conversation).",
             )
         if not (self.user or self._login):
             raise SettingsError(
-                "Nobody says whose memory this is: `user` is not set, and this login has no name.",
+                "The owner of the memory is not named: `user` is not set, and this login has no name.",
                 hint=_USER_HINT,
             )
         return self.user or self._login
@@ -154,7 +154,7 @@ def in_test_mode(settings: Settings) -> Settings:
     """
     if not isinstance(settings, Settings):
         raise SettingsError(
-            f"Settings are wanted, not {type(settings).__name__}.",
+            f"Settings are needed, not {type(settings).__name__}.",
             hint='Give the folder as home: engrams.open(home="…").',
         )
     if not settings.test:

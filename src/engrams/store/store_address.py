@@ -36,7 +36,7 @@ def require_path(url: str) -> None:
         or "host=" in url
     ):
         raise SettingsError(
-            "`store.url` is no path, and no address in the form that is needed.",
+            "`store.url` is neither a path nor a valid address.",
             hint=f"Write it as {ADDRESS_FORM}.",
         )
 
@@ -61,7 +61,7 @@ def require_server_settings(settings: Settings) -> None:
         )
     if settings.vault.enabled and settings.enabled:
         raise SettingsError(
-            "The vault's files belong to one machine; memory on Postgres does without.",
+            "The vault's files belong to one machine; a memory on Postgres has no vault.",
             hint="Turn `vault.enabled` off.",
         )
 

@@ -117,7 +117,7 @@ class VaultDeps:
         )
         if file_format.isdigit() and int(file_format) > FORMAT:
             raise StoreError(
-                f"The vault has format {file_format}; this engrams knows {FORMAT}.",
+                f"The vault has format {file_format}; this engrams supports {FORMAT}.",
                 hint="Install the newest engrams.",
             )
         known_mark = self.state.get_fact("vault")
@@ -136,7 +136,7 @@ class VaultDeps:
             " files in it.",
             hint=(
                 "Mount it or put it back. If it is gone for good: `engrams reindex --files` writes"
-                " every file anew."
+                " every file again."
             ),
         )
 

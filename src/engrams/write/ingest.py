@@ -181,8 +181,10 @@ def _raise_refusal(receipts: Sequence[Receipt]) -> None:
     reasons = ", ".join(dict.fromkeys(decision.reason for decision in decisions)) or "a secret"
     if any(decision.stage == "ignored" for decision in decisions):
         raise RefusedError(
-            f"Not stored: its file is never stored ({reasons}).", hint="Change the ignore file."
+            f"Not stored: an ignore file names its file ({reasons}).",
+            hint="Change the ignore file.",
         )
     raise RefusedError(
-        f"Not stored: it holds {reasons}.", hint="Take it out, or set `write.secrets` to redact."
+        f"Not stored: the text contains {reasons}.",
+        hint="Remove it, or set `write.secrets` to redact.",
     )

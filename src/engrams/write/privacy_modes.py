@@ -56,8 +56,8 @@ def require_incognito(component: object) -> None:
     """
     if vars(type(component)).get("incognito") is not True:
         raise RefusedError(
-            f"{type(component).__name__} does not say that it keeps nothing.",
-            hint="Its class must say so itself: `incognito = True`.",
+            f"{type(component).__name__} does not declare that it stores nothing.",
+            hint="Set `incognito = True` in its class.",
         )
 
 

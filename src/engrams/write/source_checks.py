@@ -46,8 +46,8 @@ def check_sources(
     changed_ids, checks = find_changed(owner, sources, store)
     if changed_ids:
         raise ConflictError(
-            "What this was made of was changed or erased meanwhile.",
-            hint="It is made again of what is left.",
+            "The sources of this were changed or erased meanwhile.",
+            hint="engrams makes it again from the rest.",
         )
     return checks
 

@@ -178,7 +178,7 @@ def test_a_guest_takes_only_what_declares_that_it_keeps_nothing(home: Path) -> N
     on_object = _Plain()
     on_object.incognito = True  # type: ignore[misc]
     for refused in (_Plain(), _Truthy(), on_object):
-        with pytest.raises(RefusedError, match="does not say that it keeps nothing"):
+        with pytest.raises(RefusedError, match="does not declare that it stores nothing"):
             engrams.open(
                 home=home,
                 preset="layers",

@@ -125,7 +125,7 @@ async def test_the_engine_chats(home: Path) -> None:
             ]
             model.say("Hello.")
             assert engine.chat("Where is the spare key?", scope=CHAT, limit=0).context is None
-            with pytest.raises(EngramsError, match="Nobody asks"):
+            with pytest.raises(EngramsError, match="no question"):
                 engine.chat([{"role": "system", "content": "x"}], scope=CHAT)
     with temp_engine() as engine, pytest.raises(EngramsError, match="no chat model"):
         engine.chat("hello", scope=CHAT)

@@ -140,13 +140,13 @@ def test_missing_parts_are_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 
 
 def test_hub_name_without_a_network(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A hub name that cannot be fetched is a clear error with the way out;
+    """A hub name that cannot be downloaded is a clear error with the way out;
     without the library another.
     """
     constants = pytest.importorskip("huggingface_hub.constants")
     monkeypatch.setattr(constants, "HF_HUB_OFFLINE", True)
     monkeypatch.setattr(constants, "HF_HUB_CACHE", str(tmp_path))
-    with pytest.raises(ModelError, match="cannot be fetched") as caught:
+    with pytest.raises(ModelError, match="cannot be downloaded") as caught:
         embedder("some-owner/some-model").embed(["cat"])
     assert "folder" in caught.value.hint
     monkeypatch.setitem(sys.modules, "huggingface_hub", None)

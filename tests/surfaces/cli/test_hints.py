@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 import re
-import textwrap
 import shlex
 import sys
+import textwrap
 from pathlib import Path
 from typing import Any
 

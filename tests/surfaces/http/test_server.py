@@ -44,9 +44,9 @@ def test_other_machines_are_kept_out(host: str) -> None:
 
 
 def test_it_is_not_its_own_upstream() -> None:
-    """An upstream that is this very server would ask itself for ever."""
+    """An upstream that is this server itself would ask itself for ever."""
     for upstream in ("http://localhost:8100/v1", "http://127.0.0.1:8100"):
-        with pytest.raises(SettingsError, match="very server"):
+        with pytest.raises(SettingsError, match="server itself"):
             check_settings(Settings(serve=ServeSettings(upstream=upstream)))
     check_settings(Settings(serve=ServeSettings(upstream="http://localhost:11434/v1")))
 

@@ -231,7 +231,7 @@ async def test_hostile_text(client: Open, text: str, era: str) -> None:
 
 
 async def test_the_root_holds(engine: MemoryEngine, client: Open, root: Scope) -> None:
-    """Another person's ids, and another project's, do not exist for a server held to one project."""
+    """Another person's ids, and another project's, do not exist for a server limited to one project."""
     stranger = engine.add(
         "The stranger's plum tree.", scope=("user", "stranger-" + root.labels[1])
     ).id
@@ -254,7 +254,7 @@ async def test_the_root_holds(engine: MemoryEngine, client: Open, root: Scope) -
         assert "owner's" in answer_text
         assert "stranger" not in answer_text
         assert "other project" not in answer_text
-        assert "held to one project" in await refused(memory, "memory_list", project="other")
+        assert "limited to one project" in await refused(memory, "memory_list", project="other")
         deep = await call(memory, "memory_add", text="A deeper plum tree.", conversation="c1")
         assert (await call(memory, "memory_get", id=deep["results"][0]["id"]))["scope"][-4:] == [
             "project",

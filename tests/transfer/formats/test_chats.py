@@ -191,7 +191,7 @@ def test_zip_without_conversations_says_so(save: Any) -> None:
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr("other.json", "{}")
-    with pytest.raises(InputError, match="holds no conversations"):
+    with pytest.raises(InputError, match="contains no conversations"):
         list(formats.read(save(buffer.getvalue())))
     with pytest.raises(InputError, match="cannot be read"):
         list(formats.read(save(b"PK\x03\x04" + b"\0" * 100)))

@@ -388,7 +388,7 @@ def test_other_databases_are_refused(tmp_path: Path) -> None:
     database.execute("CREATE TABLE songs (name)")
     database.commit()
     database.close()
-    with pytest.raises(InputError, match="of no memory that is known"):
+    with pytest.raises(InputError, match="of an unknown program"):
         list(formats.read(other))
     damaged = tmp_path / "damaged.db"
     damaged.write_bytes(samples.write_mem0_history(tmp_path / "history.db").read_bytes()[:3000])

@@ -38,7 +38,7 @@ def texts(engine: MemoryEngine) -> set[str]:
         ("a.pdf", b"%PDF-1.4\n1 0 obj\n<<>>\nendobj\n", "PDF"),
         ("a.gz", b"\x1f\x8b\x08" + bytes(range(200)), "gzip"),
         ("a.html", b"<!DOCTYPE html><html><p>hi</p></html>", "HTML"),
-        ("x.txt", b"plain words here\n" * 9_000 + bytes(5_000), "no text from byte"),
+        ("x.txt", b"plain words here\n" * 9_000 + bytes(5_000), "not text from byte"),
         ("greek.txt", "καλημέρα κόσμε, τι κάνεις σήμερα".encode("iso8859-7"), "UTF-8"),
         ("a.json", b'[{"text": "a"},\n {"text": "b", oops]', "Line 2"),
         ("b.json", b'{"text": "never closed', "Line 1"),

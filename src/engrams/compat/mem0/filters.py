@@ -130,7 +130,7 @@ def parse_filters(text: str) -> dict[str, Any]:
     except (ValueError, RecursionError):
         filters = _parse_printed(text)
     if not isinstance(filters, dict):
-        raise InputError("The filters are no object.")
+        raise InputError("The filters are not an object.")
     return filters
 
 
@@ -159,7 +159,7 @@ def _find_ids(tree: Mapping[str, Any], depth: int) -> dict[str, str]:
 
 def _set_id(ids: dict[str, str], name: str, id: str) -> None:
     if ids.setdefault(name, id) != id:
-        raise InputError(f"The filters name two of {name}.", hint="Ask for one at a time.")
+        raise InputError(f"The filters give two values for {name}.", hint="Use one at a time.")
 
 
 def _single_id(value: Any) -> str:
@@ -280,5 +280,5 @@ def _filter_items(tree: Mapping[str, Any], depth: int) -> Iterator[tuple[str, An
 
 def _require_object(value: Any) -> Mapping[str, Any]:
     if not isinstance(value, Mapping):
-        raise InputError("The filters are no object.")
+        raise InputError("The filters are not an object.")
     return value

@@ -120,7 +120,7 @@ class Mem0Tools:
         """Remember a text or a conversation."""
         scope = self._call_scope({"user_id": user_id, "app_id": app_id, "run_id": run_id})
         if bool(text.strip()) == bool(messages):
-            raise InputError("Give text or messages, one of them.")
+            raise InputError("Give either text or messages.")
         if messages:
             turns = [
                 Turn(
@@ -201,7 +201,7 @@ class Mem0Tools:
                 hint=f"The filters are: {', '.join(_FILTERS)}.",
             )
         if any(not isinstance(value, str) for value in ids.values()):
-            raise InputError("A filter's value is a text.")
+            raise InputError("The value of a filter must be text.")
         user = ids.get("user_id", "")
         labels = self._scoped.root.labels
         own_user = labels[0] if len(labels) == 1 else labels[1]
@@ -229,7 +229,7 @@ def _filter_pairs(filters: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
         ):
             yield from (pair for clause in value for pair in clause.items())
         else:
-            raise InputError("AND is a list of objects.")
+            raise InputError("AND must be a list of objects.")
 
 
 def _to_item(record: Record, score: float | None) -> Mem0MemoryOutput:

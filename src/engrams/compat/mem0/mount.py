@@ -147,7 +147,8 @@ def _add_batch_routes(routes: APIRouter, settings: Settings) -> None:
         tree = parse_filters(filters)
         if not ids and not tree:
             raise InputError(
-                "Say whose memories.", hint="Give user_id, agent_id, app_id or run_id."
+                "The owner of the memories is missing.",
+                hint="Give user_id, agent_id, app_id or run_id.",
             )
         operations.forget_all(find_target(request, ids, tree))
         return bodies.Mem0MessageResponse(message="Memories deleted successfully!")

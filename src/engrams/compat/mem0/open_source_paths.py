@@ -79,8 +79,8 @@ def _add_collection_routes(routes: APIRouter, settings: Settings) -> None:
         """Refused: settings choose stores and models, not clients."""
         find_caller(request, "")
         raise RefusedError(
-            "A client does not choose stores and models.",
-            hint="config.toml does: `engrams init` writes it.",
+            "A client cannot choose stores and models.",
+            hint="config.toml sets them: `engrams init` writes it.",
         )
 
     @routes.post("/search", responses=error_responses())

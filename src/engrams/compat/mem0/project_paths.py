@@ -241,7 +241,7 @@ def _add_profile_routes(routes: APIRouter, settings: Settings) -> None:
         if not is_known:
             raise NotFoundError(
                 f"There is no user {name!r:.80}.",
-                hint="`client.users()` lists those that there are.",
+                hint="`client.users()` lists all users.",
             )
         target = find_target(request, {"user_id": name})
         records = tuple(

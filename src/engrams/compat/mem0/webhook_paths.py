@@ -102,7 +102,7 @@ def _find_trusted(request: Request) -> IdentifiedCaller:
     caller = find_caller(request, "")
     if caller.key is not None and not caller.key.allows("read"):
         raise RefusedError(
-            "A web hook is sent memories, and this key may not read.",
+            "A web hook receives memories, and this key has no right to read.",
             hint="Use a key with the rights read and write.",
         )
     return caller

@@ -64,7 +64,7 @@ def require_embedder(candidate: Embedder) -> Embedder:
         getattr(candidate, "embed", None)
     ):
         raise InputError(
-            f"{type(candidate).__name__} is no embedder: it needs a `card` and a method `embed`.",
+            f"{type(candidate).__name__} is not an embedder: it needs a `card` and a method `embed`.",
             hint=(
                 "`card` is an engrams.ports.EmbedderCard(id, dimension); `embed(texts, purpose)`"
                 " gives one unit vector a text."

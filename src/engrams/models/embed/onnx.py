@@ -124,8 +124,8 @@ def _run(loaded: _LoadedEmbedder, encoded: Sequence[Any]) -> Floats:
     lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
     if not np.isfinite(lengths).all():
         raise ModelError(
-            f"{loaded.card.id} gave a vector that is no number.",
-            hint="Fetch its files again.",
+            f"{loaded.card.id} gave a vector with an invalid number.",
+            hint="Download its files again.",
             retryable=False,
         )
     unit: Floats = vectors / np.maximum(lengths, np.float32(1e-12))
@@ -209,6 +209,6 @@ def _read_json(path: Path) -> Mapping[str, Any]:
         data = json.loads(path.read_text("utf-8"))
     except ValueError:
         raise ModelError(
-            f"{path} is not valid JSON.", hint="Fetch the model's files again.", retryable=False
+            f"{path} is not valid JSON.", hint="Download the model's files again.", retryable=False
         ) from None
     return data if isinstance(data, Mapping) else {}

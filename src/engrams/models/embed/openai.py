@@ -39,7 +39,7 @@ class OpenAIEmbeddingApi:
         entries = parse_list(body, "data")
         if not all(isinstance(entry, Mapping) for entry in entries):
             raise ModelError(
-                "The embedding server's data are no objects.", hint=NO_API, retryable=False
+                "The embedding server's data are not objects.", hint=NO_API, retryable=False
             )
         indexes = [entry.get("index", position) for position, entry in enumerate(entries)]
         if sorted(index for index in indexes if isinstance(index, int)) != list(

@@ -180,8 +180,8 @@ class RemoteEmbedder:
         length = float(np.linalg.norm(row))
         if not np.isfinite(length) or length == 0.0:
             raise ModelError(
-                f"{self._card.id} gave a vector without a direction.",
-                hint="Is the model loaded right?",
+                f"{self._card.id} gave a zero vector.",
+                hint="Check that the model is loaded correctly.",
                 retryable=True,
             )
         return row / np.float32(length)
@@ -204,7 +204,7 @@ def parse_vector(row: Json) -> npt.NDArray[np.float32]:
         vector = np.zeros((0, 0), dtype=np.float32)
     if vector.ndim != 1:
         raise ModelError(
-            "The embedding server gave a vector that is no list of numbers.",
+            "The embedding server gave a vector that is not a list of numbers.",
             hint=NO_API,
             retryable=False,
         )

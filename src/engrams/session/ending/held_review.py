@@ -93,7 +93,7 @@ class HeldStatementReviewer:
         if waiting and len(result.unjudged) == len(waiting):
             raise ModelError(
                 f"The model judged none of {min(len(waiting), _MAX_ASKED)} statements.",
-                hint="`engrams status` names the model; it is asked again by itself.",
+                hint="`engrams status` names the model; engrams asks it again automatically.",
                 retryable=True,
             )
         changes = result.changes

@@ -104,7 +104,7 @@ def _move_owner(source: SqlStore, target: SqlStore, owner: Scope) -> int:
     if existing_count and target_digest != source_digest:
         difference = _describe_difference(_read_owner(source, owner), _read_owner(target, owner))
         raise ConflictError(
-            f"{owner.key} has other memory there already: {difference}.",
+            f"{owner.key} already has other memories there: {difference}.",
             hint="Move into an empty store.",
         )
     if target_digest != source_digest:
@@ -113,7 +113,7 @@ def _move_owner(source: SqlStore, target: SqlStore, owner: Scope) -> int:
     if not _digest(target, owner)[0] == source_digest == _digest(source, owner)[0]:
         raise ConflictError(
             f"The memory of {owner.key} changed meanwhile.",
-            hint="Stop what writes to it, and move again.",
+            hint="Stop the programs that write to it, and move again.",
         )
     return record_count
 
@@ -284,7 +284,7 @@ def _write_shared(connection: SqlConnection, rows: _SharedRows) -> None:
         execute(connection, "save_state", "", *row)
     stored = _fetch_shared(connection)
     if not (set(jobs) <= set(stored.jobs) and set(paces) <= set(stored.paces)):
-        raise StoreError("The jobs did not arrive as they were.", hint="Move again.")
+        raise StoreError("The jobs were not copied completely.", hint="Move again.")
 
 
 def _join_waiting(connection: SqlConnection, row: tuple[Any, ...]) -> bool:

@@ -28,7 +28,7 @@ def copy_session_logs(
             continue
         if any(_has_records(log) for log in targets):
             raise ConflictError(
-                "The safety and feedback logs there are of another memory.",
+                "The target contains safety and feedback logs of another memory.",
                 hint="Move into an empty store.",
             )
         target.save_key(key)

@@ -92,7 +92,7 @@ def map_errors(label: str) -> Iterator[None]:
         raise to_engrams_error(problem, label) from problem
     except UnicodeEncodeError as problem:
         raise InputError(
-            "A text holds a lone surrogate, which is no character.",
+            "A text contains a lone surrogate, which is not a character.",
             hint="Decode the input as UTF-8.",
         ) from problem
     except JSONDecodeError as problem:

@@ -59,8 +59,8 @@ def migrate(url: str) -> tuple[str, ...]:
         encoding = connection.info.parameter_status("server_encoding")
         if encoding != "UTF8":
             raise StoreError(
-                f"The database holds texts as {encoding}.",
-                hint="Make one that holds all: CREATE DATABASE … ENCODING 'UTF8'.",
+                f"The encoding of the database is {encoding}.",
+                hint="Create a database for all characters: CREATE DATABASE … ENCODING 'UTF8'.",
             )
         steps: list[str] = []
         for _ in range(_MAX_ATTEMPTS):
@@ -71,12 +71,12 @@ def migrate(url: str) -> tuple[str, ...]:
                 time.sleep(_PAUSE_SECONDS)
             except errors.InsufficientPrivilege as problem:
                 raise StoreError(
-                    f"Tables cannot be made: {str(problem).splitlines()[0]}.", hint=_RIGHTS
+                    f"Tables cannot be created: {str(problem).splitlines()[0]}.", hint=_RIGHTS
                 ) from problem
             else:
                 return (*steps, *_take_terms(connection, url))
     raise StoreError(
-        "Something holds a table for long.",
+        "Another transaction locks a table for a long time.",
         hint="End it (`pg_stat_activity` shows it: a backup?), and migrate again.",
     )
 
@@ -130,7 +130,7 @@ def _has_tables(connection: psycopg.Connection[tuple[Any, ...]], label: str) -> 
     is_ours, is_used = rows[0] if rows else (False, False)
     if is_used and not is_ours:
         raise StoreError(
-            f"{label} has a schema {SCHEMA} that is another program's.", hint=_OWN_DATABASE
+            f"{label} has a schema {SCHEMA} that belongs to another program.", hint=_OWN_DATABASE
         )
     return bool(is_ours)
 
@@ -167,7 +167,8 @@ def require_schema(url: str, label: str) -> None:
     with map_errors(label), psycopg.connect(url, **KEEP_ALIVE) as connection:
         if not _has_tables(connection, label):
             raise StoreError(
-                f"{label} holds no memory yet.", hint="Make its tables first: `engrams migrate`."
+                f"{label} contains no memory yet.",
+                hint="Create its tables first: `engrams migrate`.",
             )
         # A user may have rights only in the roles of transactions.
         connection.execute("SELECT set_config('role', %s, true)", (FLEET,))

@@ -45,7 +45,7 @@ class OwnerWrites:
         last_change, *term_scheme = fetch_one(self._connection, "lock_owner")
         if term_scheme and term_scheme[0] > TERM_SCHEME:
             raise StoreError(
-                "A newer engrams splits texts into other words here.",
+                "A newer engrams uses this database and splits texts into words in another way.",
                 hint="Upgrade engrams on this machine.",
             )
         self._last_changes[owner.key] = int(last_change)

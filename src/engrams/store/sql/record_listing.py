@@ -70,7 +70,7 @@ def build_statement(
     ``columns``: name of the query that selects them.
     """
     if record_query.limit < 1:
-        raise InputError("The limit of a list is at least 1.")
+        raise InputError("The limit of a list must be at least 1.")
     comparison, direction = _DIRECTIONS.get(record_query.order, ("", ""))
     after = SqlClause()
     if record_query.after:

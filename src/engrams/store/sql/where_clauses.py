@@ -227,7 +227,7 @@ def _column_value(name: str, value: Any) -> Any:
         return None if value is None else _time_micros(value)
     if name in _NUMBER_FIELDS:
         if isinstance(value, bool) or not isinstance(value, int | float):
-            raise InputError(f"{name} is a number; {value!r:.100} is none.")
+            raise InputError(f"{name} is a number, and {value!r:.100} is not.")
         return value
     if name == "scope" and not isinstance(value, str):
         return _scope_key(value)
@@ -238,13 +238,13 @@ def _scope_key(value: Any) -> str:
     labels = value.labels if isinstance(value, Scope) else value
     if not isinstance(labels, list | tuple) or not all(isinstance(label, str) for label in labels):
         raise InputError(
-            f"{value!r:.100} is no scope.",
+            f"{value!r:.100} is not a scope.",
             hint="Give its key as a text, or its labels as a list of texts.",
         )
     try:
         return (value if isinstance(value, Scope) else Scope.of(labels)).key
     except ScopeError as problem:
-        raise InputError(f"{value!r:.100} is no scope.", hint=problem.hint) from None
+        raise InputError(f"{value!r:.100} is not a scope.", hint=problem.hint) from None
 
 
 def _time_micros(value: Any) -> int:
@@ -253,24 +253,26 @@ def _time_micros(value: Any) -> int:
             value = parse_time(value)
         except ValueError:
             raise InputError(
-                f"{value!r:.100} is no time.",
+                f"{value!r:.100} is not a time.",
                 hint="Write it as ISO 8601: 2025-05-01T12:00:00+00:00.",
             ) from None
     if not isinstance(value, datetime):
-        raise InputError(f"{value!r:.100} is no time.", hint="Give a datetime or an ISO 8601 text.")
+        raise InputError(
+            f"{value!r:.100} is not a time.", hint="Give a datetime or an ISO 8601 text."
+        )
     return micros(value)
 
 
 def _require_text(value: Any) -> str:
     if not isinstance(value, str):
-        raise InputError(f"{value!r:.100} is no text.")
+        raise InputError(f"{value!r:.100} is not text.")
     return str(value)
 
 
 def _exists_clause(test: str, value: Any, *values: Any) -> SqlClause:
     """Return the SQL test of an ``exists`` condition, negated where its value is false."""
     if not isinstance(value, bool):
-        raise InputError("exists is asked with true or false.")
+        raise InputError("exists takes true or false.")
     return SqlClause(f"({test})" if value else f"NOT ({test})", values)
 
 

@@ -46,7 +46,7 @@ def to_engrams_error(problem: Exception, label: str) -> EngramsError:
     match problem:
         case UnicodeEncodeError():
             return InputError(
-                "A text holds a lone surrogate, which is no character.",
+                "A text contains a lone surrogate, which is not a character.",
                 hint="Decode the input as UTF-8.",
             )
         case JSONDecodeError():
@@ -81,7 +81,7 @@ def _driver_error(problem: Exception, label: str) -> EngramsError:
         case apsw.IOError():
             return StoreError(
                 f"Reading or writing {label} failed: {problem}.",
-                hint="Look at the disk; nothing acknowledged was lost.",
+                hint="Check the disk. No stored memory was lost.",
             )
         case apsw.NoMemError():
             return StoreError(

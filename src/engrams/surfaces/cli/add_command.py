@@ -244,7 +244,8 @@ def _require_stored(receipts: Sequence[Receipt], engine: MemoryEngine) -> None:
     """Check that anything was stored. InputError: no item was read. RefusedError: none may be."""
     if not receipts:
         raise InputError(
-            "The input holds nothing to add.", hint="Give a JSON list, or a line for each memory."
+            "The input contains nothing to add.",
+            hint="Give a JSON list, or a line for each memory.",
         )
     if all(receipt.outcome == "refused" for receipt in receipts):
         rule = "write.secrets" if engine.settings.enabled else "enabled"

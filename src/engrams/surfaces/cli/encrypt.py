@@ -23,7 +23,7 @@ Key = Annotated[
     str | None,
     typer.Option(
         "--key",
-        help="Where the key comes from: keyring, passphrase or file.",
+        help="Source of the key: keyring, passphrase or file.",
         show_default=False,
         metavar="SOURCE",
     ),
@@ -111,7 +111,9 @@ def _choose_source(
         key_file = current.place if current.source == "file" else None
     key = key or ("file" if key_file else None)
     if key not in (None, "keyring", "passphrase", "file"):
-        raise InputError(f"There is no key source {key!r}.", hint="keyring, passphrase or file.")
+        raise InputError(
+            f"There is no key source {key!r}.", hint="Use keyring, passphrase or file."
+        )
     changes = {name: value for name, value in (("key", key), ("key_file", key_file)) if value}
     return EncryptionSettings(**{**settings.encryption.model_dump(), **changes})
 

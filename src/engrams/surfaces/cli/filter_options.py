@@ -108,7 +108,7 @@ class AsOfTimeOptions:
 
 
 def parse_when(text: str | None, option: str) -> datetime | None:
-    """Parse a time option. InputError: it is no time."""
+    """Parse a time option. InputError: it is not a time."""
     if text is None:
         return None
     from engrams.core.clock import parse_time
@@ -139,7 +139,7 @@ def parse_condition(text: str) -> Condition:
     match = _TEST.fullmatch(text)
     if not match:
         raise InputError(
-            f"--where {text!r} is no test.",
+            f"--where {text!r} is not a test.",
             hint="Write FIELD=VALUE; the signs are = != >= <= > < and ~ (contains).",
         )
     name, sign, raw = match.groups()

@@ -142,7 +142,9 @@ def new_log_group(app: typer.Typer, commands: LogCommands) -> typer.Typer:
 def print_outcome(options: GlobalOptions, outcome: LogWriteOutcome | None) -> None:
     """Print the outcome of an added record. StoreError: it is lost."""
     if outcome is LogWriteOutcome.LOST:
-        raise StoreError("The record could not be written.", hint="The line above says why.")
+        raise StoreError(
+            "The record could not be written.", hint="The line above gives the reason."
+        )
     if options.json:
         emit({"outcome": outcome})
     else:

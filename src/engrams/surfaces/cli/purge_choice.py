@@ -69,7 +69,8 @@ def _parse_choice(text: str, candidates: Sequence[PurgeCandidate]) -> list[str]:
         first, _, last = number_range.partition("-")
         if not first.isdigit() or (last and not last.isdigit()):
             raise InputError(
-                f"{number_range!r} is no number of the list.", hint="Give numbers as 1,3-5, or all."
+                f"{number_range!r} is not a number of the list.",
+                hint="Give numbers as 1,3-5, or all.",
             )
         numbers += range(int(first), int(last or first) + 1)
     if not numbers:

@@ -114,8 +114,8 @@ def import_(  # noqa: PLR0913 - options of a command
         noun = "file" if files_left == not_imported else "piece"
         subject = f"1 {noun} was" if not_imported == 1 else f"{not_imported} {noun}s were"
         raise InputError(
-            f"{subject} not imported; the rest is.",
-            hint="Mend or remove what is listed; --skip-bad accepts it.",
+            f"{subject} not imported. The rest was imported.",
+            hint="Repair or remove the listed files, or accept it with --skip-bad.",
         )
 
 

@@ -224,7 +224,9 @@ def dream(
         elif apply:
             dream_plan = dreams.held_plan(owner)
             if dream_plan is None:
-                raise RefusedError("No plan waits.", hint="`engrams dream --plan` makes one.")
+                raise RefusedError(
+                    "There is no waiting plan.", hint="`engrams dream --plan` makes one."
+                )
             dreams.apply(dream_plan)
             outcome = "Done."
         else:

@@ -77,7 +77,7 @@ def edit(  # noqa: PLR0913 - options of a command
     new_fields = dict(_parse_field(change) for change in changes or ())
     if new_text is None and not new_fields:
         raise InputError(
-            "Nothing to change was given.", hint="Give a new text, or --field NAME=VALUE."
+            "There is nothing to change.", hint="Give a new text, or --field NAME=VALUE."
         )
     with options.open() as (engine, scope):
         report = engine.preview([id], "edit", scope) if new_text is not None or preview else None
@@ -217,7 +217,7 @@ def purge(  # noqa: PLR0913 - options of a command
     """
     if [bool(ids), everything, bool(about)].count(True) != 1:
         raise InputError(
-            "Nothing to purge was named.",
+            "There is nothing to purge.",
             hint="Give ids, --about TEXT, or --all with the scope (--user, --project, …).",
         )
     with options.open() as (engine, scope):

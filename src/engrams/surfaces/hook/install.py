@@ -229,7 +229,7 @@ def _read_text(path: Path) -> str | None:
         return None
     except UnicodeDecodeError:
         raise InputError(
-            f"{path} is no text.", hint="Mend or move it, then run this again."
+            f"{path} is not text.", hint="Repair or move it, then run this again."
         ) from None
 
 
@@ -240,15 +240,15 @@ def _parse_settings(path: Path, text: str | None) -> str:
         document = json.loads(text)
     except ValueError as fault:
         raise InputError(
-            f"{path} is no plain JSON ({fault}).",
-            hint="Remove comments and mend it, then run this again.",
+            f"{path} is not plain JSON ({fault}).",
+            hint="Remove comments, repair it, then run this again.",
         ) from None
     hooks = document.get("hooks", {}) if isinstance(document, dict) else None
     if not isinstance(hooks, dict) or not all(
         isinstance(entries, list) for entries in hooks.values()
     ):
         raise InputError(
-            f"The hooks in {path} are not lists by event.", hint="Mend it, then run this again."
+            f"The hooks in {path} are not lists by event.", hint="Repair it, then run this again."
         )
     return text
 

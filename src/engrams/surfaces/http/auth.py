@@ -179,7 +179,7 @@ def _slow_down(permission: OperationPermission, seconds: int) -> Response:
         429,
         "Too Many Requests",
         "Too many requests of this key or address.",
-        f"Go on in {seconds} s; `serve.rate_limit` is the limit.",
+        f"Continue in {seconds} s; `serve.rate_limit` is the limit.",
         seconds,
     )
 

@@ -57,7 +57,7 @@ def router(
     routes = APIRouter(tags=["health"])
     timeout = StoreError(
         f"The store did not answer in {_STUCK_SECONDS:.0f} seconds.",
-        hint="Look whether another process holds it.",
+        hint="Check whether another process locks it.",
     )
     stuck = StoreHealthSnapshot(timeout, {}, 0.0, {"ok": True})
     store_readings = LatestBackgroundReading(lambda: read_state(engine, settings))
@@ -99,7 +99,7 @@ def router(
         if not snapshot.disk["ok"]:
             free_bytes = snapshot.disk["free_bytes"]
             disk_error = StoreError(
-                f"The disk is full: {free_bytes:,} bytes are left.", hint="Make room on it."
+                f"The disk is full: {free_bytes:,} bytes are left.", hint="Free some space."
             )
             return to_problem(disk_error)
         return JSONResponse({"ready": True})

@@ -34,7 +34,7 @@ def listen(settings: ServeSettings) -> socket.socket:
         listener.close()
         raise SettingsError(
             f"Cannot listen on {settings.host} port {settings.port}: {error.strerror or error}.",
-            hint="Stop what listens there, or choose another port: `engrams serve --port 8101`.",
+            hint="Stop the program that listens there, or choose another port: `engrams serve --port 8101`.",
         ) from None
     return listener
 

@@ -277,7 +277,7 @@ def _await_ready(worker: _WorkerProcess) -> None:
         code = worker.process.wait()
         raise EngramsError(
             f"A worker process did not start (exit code {code}).",
-            hint="What it wrote before says why.",
+            hint="Its output above gives the reason.",
         )
     report = json.loads(line)
     if report["error"]:

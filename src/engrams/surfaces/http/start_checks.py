@@ -37,7 +37,7 @@ def check_settings(settings: Settings) -> None:
         raise SettingsError("serve.require_keys is always, and there is no key.", hint=_FIRST_KEY)
     if _is_own_upstream(serve.upstream, serve.port):
         raise SettingsError(
-            "serve.upstream is this very server.",
+            "serve.upstream is this server itself.",
             hint="Name the model server behind it, or change serve.port.",
         )
 

@@ -123,9 +123,7 @@ class TelemetryMiddleware:
         except asyncio.CancelledError:
             if status:
                 raise
-            stopping = ClosedError(
-                "The server stops, and cut this off before its end.", hint=_CUT_OFF
-            )
+            stopping = ClosedError("The server stopped before this was finished.", hint=_CUT_OFF)
             await to_problem(stopping)(scope, receive, send_observed)
         except Exception:
             if not status:

@@ -102,7 +102,7 @@ class GardenTools:
     def __init__(self, scoped: ScopedEngine) -> None:
         if not scoped.root.is_owner:
             raise RefusedError(
-                "This server is held to a part of a memory; upkeep is for all of it.",
+                "This server is limited to a part of a memory; upkeep needs all of it.",
                 hint="Leave --project out.",
             )
         self._scoped = scoped

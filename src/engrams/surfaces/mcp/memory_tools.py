@@ -94,7 +94,7 @@ class MemoryTools:
         scope = self._scoped.call_scope(project, conversation)
         if bool(text.strip()) == bool(messages):
             raise InputError(
-                "Give text or messages, one of them.",
+                "Give either text or messages.",
                 hint="text is for one statement, messages for a conversation.",
             )
         if messages:
@@ -133,7 +133,7 @@ class MemoryTools:
         """
         scope = self._scoped.call_scope(project, conversation)
         if bool(query.strip()) == bool(related_to.strip()):
-            raise InputError("Give query or related_to, one of them.")
+            raise InputError("Give either query or related_to.")
         if related_to.strip():
             start = self._scoped.get(related_to)
             return outputs.to_related(

@@ -95,17 +95,19 @@ class PlainVerbTools:
         if scope == "global":
             if project:
                 raise InputError(
-                    "What is global belongs to no project.",
+                    "A global memory belongs to no project.",
                     hint="Leave project out, or give scope project.",
                 )
             if not root.is_owner:
                 raise RefusedError(
-                    "This server is held to one project or conversation.", hint="Leave scope out."
+                    "This server is limited to one project or conversation.",
+                    hint="Leave scope out.",
                 )
             return root
         if scope == "project" and not project and "project" not in root.labels[::2]:
             raise InputError(
-                "Which project?", hint="Give project its name; this server is bound to none."
+                "The project is missing.",
+                hint="Give its name as project. This server is limited to no project.",
             )
         return self._scoped.call_scope(project)
 

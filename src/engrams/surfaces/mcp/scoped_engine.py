@@ -61,11 +61,11 @@ class ScopedEngine:
             bound_name = root_labels.get(label)
             if bound_name is not None and bound_name != name:
                 raise RefusedError(
-                    f"This server is held to one {label}.", hint=f"Leave {label} out."
+                    f"This server is limited to one {label}.", hint=f"Leave {label} out."
                 )
             if label == "project" and "conversation" in root_labels:
                 raise RefusedError(
-                    "This server is held to one conversation.", hint="Leave project out."
+                    "This server is limited to one conversation.", hint="Leave project out."
                 )
             if bound_name is None:
                 scope = scope.within(label, name)
@@ -107,7 +107,7 @@ def parse_spoken_time(text: str, argument: str) -> datetime | None:
         return parse_time(text)
     except (ValueError, OverflowError):
         raise InputError(
-            f"{argument} is no time: {text!r}.",
+            f"{argument} is not a time: {text!r}.",
             hint="Write 2024-05-31 or 2024-05-31T14:30:00+02:00.",
         ) from None
 

@@ -148,7 +148,7 @@ def _owner_labels(settings: Settings, session: str, *, is_named: bool) -> tuple[
     """
     if not (is_named or settings.user) and settings.sessions.owner == "thread":
         raise UnnamedCallerError(
-            "Nobody says whose memory this is.",
+            "The owner of the memory is not named.",
             hint=(
                 "Name the user (header X-Engrams-User, or `user` in the body) or the conversation"
                 " (header X-Engrams-Session)."
@@ -189,8 +189,8 @@ def _find_user(
         subject = verify_subject(headers[SIGNED_USER_HEADER], secret, clock.now().timestamp())
         if not subject:
             raise ScopeError(
-                "The user's token does not hold.",
-                hint="Give both servers the same secret, and look at their clocks.",
+                "The user's token is not valid.",
+                hint="Give both servers the same secret, and check their clocks.",
             )
         return subject
     unsigned_id = "" if secret else headers.get("x-openwebui-user-id")

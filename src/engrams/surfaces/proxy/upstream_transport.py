@@ -243,7 +243,7 @@ class UpstreamConnection(asyncio.Protocol):
         try:
             self._parser.feed_data(data)
         except (httptools.HttpParserError, httptools.HttpParserUpgrade) as error:
-            self._fail(httpx2.RemoteProtocolError(f"The upstream's answer is no HTTP: {error}."))
+            self._fail(httpx2.RemoteProtocolError(f"The upstream's answer is not HTTP: {error}."))
         if not self._has_head and self._head_size > _MAX_HEAD_BYTES:
             self._fail(
                 httpx2.RemoteProtocolError("The head of the upstream's answer is too large.")

@@ -55,7 +55,7 @@ def find_times(
     the future; ``direction`` takes one or the other for all of them. 05/07/2023 is May 7 in English
     text and 5 July elsewhere. A winter is named after the year in which it begins. Vague times ("a
     few years ago") are wide ranges, "recently" the last thirty days; a duration ("for three years")
-    is no time. Never raises on any text.
+    is not a time. Never raises on any text.
     """
     low = _to_low(text)
     words = set(WORDS.findall(low))

@@ -69,7 +69,7 @@ class DecodedTextReader:
     """True where everything is read; at first: where the head is the whole text."""
 
     def __init__(self, stream: ByteStream) -> None:
-        """Read the head of a stream. InputError: it is no text."""
+        """Read the head of a stream. InputError: it is not text."""
         self._stream = stream
         start = _read_head(stream)
         encoding, mark_length = _detect_encoding(start)
@@ -93,7 +93,8 @@ class DecodedTextReader:
                 ) from None
             if is_binary(data, self._encoding):
                 raise InputError(
-                    f"It is no text from byte {self._size:,} on.", hint="Get a fresh copy of it."
+                    f"The file is not text from byte {self._size:,} on.",
+                    hint="Get a fresh copy of it.",
                 )
             self._size += len(data)
             self.whole = not data
@@ -195,7 +196,8 @@ def _unzip(stream: IO[Any]) -> Iterator[ByteStream]:
             ) from None
         if not members:
             raise InputError(
-                "The zip holds no conversations.json.", hint="Unpack it and give the file itself."
+                "The zip contains no conversations.json.",
+                hint="Unpack it and give the file itself.",
             )
         yield _JoinedByteStream(members)
 

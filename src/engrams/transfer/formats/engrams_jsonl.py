@@ -299,8 +299,8 @@ def _json_default(value: object) -> Json:
             return dict(value)
         case _:
             raise InputError(
-                f"{type(value).__name__} is no JSON value.",
-                hint="Metadata may hold JSON values only.",
+                f"{type(value).__name__} is not a JSON value.",
+                hint="Metadata may contain JSON values only.",
             )
 
 

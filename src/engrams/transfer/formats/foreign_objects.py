@@ -55,7 +55,7 @@ class ForeignObject:
         return message_text(first_filled(self.data, *names))
 
     def moment(self, *names: str) -> datetime | None:
-        """Return a field as a time; None: it is empty. ValueError: it is no time."""
+        """Return a field as a time; None: it is empty. ValueError: it is not a time."""
         return parse_moment(first_filled(self.data, *names))
 
     def objects(self, *names: str) -> list[ForeignObject]:

@@ -99,7 +99,7 @@ def _read_entity(line: int, data: dict[str, Any]) -> Iterator[ForeignPiece]:
     texts = [clean_label(observation) for observation in observations or ()]
     for text in texts:
         if not text:
-            yield UnreadablePiece(line, f"An observation of {name} is no text.")
+            yield UnreadablePiece(line, f"An observation of {name} is not text.")
             continue
         names_itself = text.casefold().startswith(name.casefold())
         yield ParsedTurn(

@@ -275,7 +275,7 @@ def _read_readers_text(path: Path) -> str:
         return ""
     except ValueError:
         raise InputError(
-            f"{path} is no text any more.", hint="Move it away, then export again."
+            f"{path} is not text any more.", hint="Move it away, then export again."
         ) from None
 
 

@@ -84,9 +84,7 @@ def _recognise_tables(tables: set[str]) -> Literal["mem0", "memvara"]:
         return "memvara"
     if "points" in tables or "history" in tables:
         return "mem0"
-    raise InputError(
-        "It is a SQLite database, not text, and of no memory that is known here.", hint=_KNOWN_HINT
-    )
+    raise InputError("It is a SQLite database of an unknown program, not text.", hint=_KNOWN_HINT)
 
 
 @contextmanager

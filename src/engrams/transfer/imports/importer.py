@@ -234,7 +234,7 @@ def _check_pieces(pieces: Iterable[Any], options: ImportOptions) -> Counter[str]
             raise InputError(
                 _describe_unreadable(piece),
                 hint=(
-                    "Mend the file, or give skip_bad (--skip-bad) to import what can be read of it."
+                    "Repair the file, or give skip_bad (--skip-bad) to import what can be read of it."
                 ),
             )
         first_unreadable = first_unreadable or piece

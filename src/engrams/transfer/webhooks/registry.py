@@ -167,14 +167,14 @@ class WebhookRegistry:
             except ConflictError:
                 continue
             return hooks
-        raise ConflictError("Somebody else changes web hooks all the time.", hint="Try again.")
+        raise ConflictError("Other requests keep changing the web hooks.", hint="Try again.")
 
 
 def _find_hook(hooks: Sequence[Webhook], owner: Scope, id: int) -> Webhook:
     for hook in hooks:
         if hook.id == id and hook.owner == owner.key:
             return hook
-    raise NotFoundError(f"There is no web hook {id} here.", hint="List those that there are.")
+    raise NotFoundError(f"There is no web hook {id} here.", hint="List the existing ones.")
 
 
 def check_url(url: str) -> None:
@@ -197,10 +197,10 @@ def check_url(url: str) -> None:
         or port == 0
     ):
         raise InputError(
-            f"{url!r:.100} is no address for a web hook.",
+            f"{url!r:.100} is not an address for a web hook.",
             hint=(
-                "Give https://host/path, without a user, a password or a blank; other letters than"
-                " English ones encoded."
+                "Give https://host/path, without a user, a password or a space. Encode letters that"
+                " are not ASCII."
             ),
         )
 

@@ -115,10 +115,10 @@ class MemoryGarden:
         if job is None:
             seconds = self._deps.settings.jobs.lease_seconds
             raise ConflictError(
-                "Another cycle is running, or was killed just now; this one comes after it.",
+                "Another cycle is running, or was just killed. This cycle starts after it.",
                 hint=(
-                    f"A killed one is let go of after {seconds:.0f} s (`jobs.lease_seconds`)."
-                    " `engrams garden status` shows how it went."
+                    f"A killed cycle is released after {seconds:.0f} s (`jobs.lease_seconds`)."
+                    " `engrams garden status` shows the result."
                 ),
             )
         errors = [

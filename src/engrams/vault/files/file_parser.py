@@ -92,7 +92,7 @@ def parse_new(file: ChangedVaultFile, scope: Scope, now: datetime) -> Record:
         }
     )
     if len(record.id) > _MAX_ID or not record.id.isprintable() or not record.id.strip():
-        raise InputError("its id is no id: at most 200 printable characters")
+        raise InputError("its id is not valid: at most 200 printable characters")
     if not file.content.id:
         folder_role = folder.partition("/")[2] if folder.startswith("turns/") else "user"
         record = replace(

@@ -61,7 +61,7 @@ class VaultFolder:
             or "\\" in path
             or any(part in ("", ".", "..") or ":" in part for part in parts)
         ):
-            raise InputError(f"{path!r:.200} is no path inside the vault.")
+            raise InputError(f"{path!r:.200} is not a path inside the vault.")
         return self.root.joinpath(*parts)
 
     def read(self, path: str) -> bytes | None:

@@ -92,7 +92,7 @@ def load(front: str) -> dict[str, Json]:
     if value is None:
         return {}
     if not isinstance(value, dict):
-        raise FrontMatterError("the front matter is no list of names and values")
+        raise FrontMatterError("the front matter is not a list of names and values")
     plain: dict[str, Json] = _to_json(value, [_MAX_NODES], 0)
     return plain
 
@@ -216,7 +216,7 @@ def _to_json(value: Any, budget: list[int], depth: int) -> Json:
     """
     budget[0] -= 1
     if budget[0] < 0 or depth > _MAX_DEPTH:
-        raise FrontMatterError("the front matter holds too much, or itself")
+        raise FrontMatterError("the front matter is too large, or contains itself")
     match value:
         case dict():
             return {
@@ -227,7 +227,7 @@ def _to_json(value: Any, budget: list[int], depth: int) -> Json:
         case None | bool() | int() | float() | str():
             return value
         case _:
-            raise FrontMatterError(f"the front matter holds a {type(value).__name__}")
+            raise FrontMatterError(f"the front matter contains a {type(value).__name__}")
 
 
 def _key_text(name: Any) -> str:
@@ -235,7 +235,7 @@ def _key_text(name: Any) -> str:
         return name
     if name is None or isinstance(name, bool | int | float):
         return _render_scalar(name)
-    raise FrontMatterError("a name in the front matter is no text")
+    raise FrontMatterError("a name in the front matter is not text")
 
 
 def _is_equal(first: Json, second: Json) -> bool:

@@ -229,7 +229,7 @@ class MemoryFileCommandTool:
             for part in parts
         ):
             raise InputError(
-                f"{path!r:.120} is no path of a file", hint="Use short printable names."
+                f"{path!r:.120} is not the path of a file", hint="Use short printable names."
             )
         base = self.root
         if parts and parts[0] in self.mounts:

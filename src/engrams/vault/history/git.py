@@ -219,7 +219,7 @@ class GitHistoryRepository:
             return repo[head]
         if len(name) < _MIN_ID or not all(char in "0123456789abcdef" for char in name):
             raise InputError(
-                f"{name!r} is no commit: at least four hexadecimal digits are needed.",
+                f"{name!r} is not a commit: at least four hexadecimal digits are needed.",
                 hint="`engrams log` shows them.",
             )
         matches = set()

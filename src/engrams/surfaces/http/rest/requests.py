@@ -151,7 +151,7 @@ class MemoryEditRequest(RequestBody):
         if emptied or not sent:
             raise InputError(
                 f"{', '.join(emptied) or 'The edit'} is empty.",
-                hint="Send the fields that are to change, with their new values.",
+                hint="Send the fields to change, with their new values.",
             )
         return sent
 

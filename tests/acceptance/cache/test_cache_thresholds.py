@@ -209,6 +209,6 @@ def test_the_commands_say_what_is_used(home: Path) -> None:
         home, arguments=("doctor", "--preset", "cache", "--offline")
     )
     server = ("--set", "embed.provider=ollama", "--set", "embed.model=a-model-of-ours")
-    assert "held as they are" in run(
+    assert "not converted" in run(
         home, *server, arguments=("doctor", "--preset", "cache", "--offline")
     )

@@ -96,7 +96,7 @@ def test_incognito(engrams: Any) -> None:
         finished = chatted(engrams, *lines, options=scripted(model))
         first, second = (json.dumps(request.body) for request in model.requests)
     assert "Okafor" not in first and "Okafor" in second
-    assert "is on or off" in finished.err
+    assert "needs on or off" in finished.err
     stored_texts = texts(engrams("list", "--status", "all", "--json"))
     assert not [text for text in stored_texts if "4711" in text or "do not know" in text]
     assert "who is my dentist then?" in stored_texts
@@ -150,7 +150,7 @@ def test_wrong_commands(engrams: Any) -> None:
         "never read",
     )
     assert finished.err.count("error:") == 3
-    assert "Nothing was asked yet" in finished.out
+    assert "There was no question yet" in finished.out
     assert texts(engrams("list", "--json")) == []
 
 

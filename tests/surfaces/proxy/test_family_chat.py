@@ -75,7 +75,7 @@ def test_a_wait_refuses_to_learn_otherwise_than_the_server(home: Path) -> None:
         ) as door:
             door.chat("I keep bees on the roof of our house.")
             told = run(home, arguments=("status", "--wait"), status=4)
-            assert "learns by a model of its own" in told and "config.toml" in told
+            assert "uses another model than this command" in told and "config.toml" in told
             assert "waiting 1" in run(home, arguments=("status",))
 
 

@@ -1,4 +1,4 @@
-"""Cosines of a preset, turned into those of the model in use."""
+"""Cosines of a preset, converted for the model in use."""
 
 from __future__ import annotations
 

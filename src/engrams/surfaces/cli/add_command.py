@@ -149,7 +149,7 @@ def add(  # noqa: PLR0913 - options of a command
         typer.Option(
             "--file",
             "-f",
-            help="A JSON list or a line each; `-`: standard input.",
+            help="File with a JSON list or one text a line; `-`: standard input.",
             show_default=False,
             metavar="FILE",
         ),
@@ -158,7 +158,7 @@ def add(  # noqa: PLR0913 - options of a command
         list[str] | None,
         typer.Option(
             "--trigger",
-            help="A phrase that surfaces this rule, procedure or negative. Repeatable.",
+            help="A phrase in a question that brings up this rule, procedure or negative. Repeatable.",
             show_default=False,
             metavar="TEXT",
         ),
@@ -166,7 +166,9 @@ def add(  # noqa: PLR0913 - options of a command
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing.")] = False,
     versioned: Annotated[
         bool,
-        typer.Option("--git-versioning", help="Also write it to a file and commit that to git."),
+        typer.Option(
+            "--git-versioning", help="Also write it to a file and commit the file to git."
+        ),
     ] = False,
 ) -> None:
     """Remember something.

@@ -47,8 +47,8 @@ def list_(  # noqa: PLR0913 - options of a command
         list[str] | None,
         typer.Option(
             help=(
-                "Only with this status (default: active). `all`: every one, and what agent"
-                " frameworks keep for themselves. Repeatable."
+                "Only with this status (default: active). `all`: any status, and"
+                " entries that only agent frameworks use. Repeatable."
             ),
             show_default=False,
             metavar="STATUS",
@@ -56,7 +56,7 @@ def list_(  # noqa: PLR0913 - options of a command
     ] = None,
     order: Annotated[Literal["newest", "oldest"], typer.Option(help="The order.")] = "newest",
     after: Annotated[
-        str, typer.Option(help="Go on after this id.", show_default=False, metavar="ID")
+        str, typer.Option(help="Continue after this id.", show_default=False, metavar="ID")
     ] = "",
 ) -> None:
     """List memories by what they are, newest first."""

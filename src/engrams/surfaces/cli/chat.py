@@ -223,7 +223,7 @@ class TerminalChatSession:
             return (
                 "The last answer used no memory."
                 if self.last_question
-                else "Nothing was asked yet."
+                else "There was no question yet."
             )
         return "\n".join(
             f"{n}. {_quote_record(hit.record)}\n   {hit.score:.2f}: {explain_parts(hit.parts)[0]}"
@@ -289,7 +289,7 @@ class TerminalChatSession:
         )
         if number > len(self.shown):
             raise InputError(
-                f"The last answer remembered {len(self.shown)} things.",
+                f"The last list has {len(self.shown)} entries.",
                 hint="/why and /facts list them.",
             )
         return self.shown[number - 1] if number else id_or_number
@@ -415,7 +415,7 @@ def _enable_line_editing() -> None:
 def _parse_switch(name: str, word: str, now: bool) -> bool:
     """Parse ``on`` or ``off``; no word switches to the other state."""
     if word not in ("", "on", "off"):
-        raise InputError(f"{name} is on or off.", hint=f"{name} on, {name} off.")
+        raise InputError(f"{name} needs on or off.", hint=f"{name} on, {name} off.")
     return word == "on" if word else not now
 
 

@@ -18,7 +18,7 @@ def confirm_erase(subject: str, word: str) -> None:
     """
     if not word:
         print(
-            f"This erases {subject} for good. Type purge to go on: ",
+            f"This erases {subject} for good. Type purge to continue: ",
             end="",
             file=sys.stderr,
             flush=True,
@@ -36,7 +36,7 @@ def confirm_change(path: Path, *, yes: bool) -> None:
         return
     if not sys.stdin.isatty():
         raise RefusedError(
-            f"{path} was not changed.", hint="Give --yes to change it without being asked."
+            f"{path} was not changed.", hint="Give --yes to change it without a question."
         )
     if not typer.confirm(f"Change {path}?", default=True):
         note("Nothing was changed.")

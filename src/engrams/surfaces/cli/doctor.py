@@ -140,7 +140,7 @@ def _rescue(options: GlobalOptions, settings: Settings) -> Iterator[DoctorCheckR
         "rescue",
         "warn",
         rescue(settings),
-        "Look through `engrams list`: what came after it is missing.",
+        "Check `engrams list`: later memories are missing.",
     )
 
 
@@ -181,7 +181,7 @@ def _check_disk(settings: Settings) -> Iterator[DoctorCheckResult]:
     )
     if settings.test:
         yield DoctorCheckResult(
-            "test mode", "info", f"{home.parent} is not touched", "Turn `test` off to work on it."
+            "test mode", "info", f"{home.parent} is not touched", "Turn `test` off to use it."
         )
     free_bytes = shutil.disk_usage(existing).free
     state: Literal["ok", "warn", "fail"]
@@ -195,7 +195,7 @@ def _check_disk(settings: Settings) -> Iterator[DoctorCheckResult]:
         "disk",
         state,
         f"{free_bytes / 1e9:.1f} GB free",
-        "" if state == "ok" else "Make room: a full disk refuses writes.",
+        "" if state == "ok" else "Free some space: nothing can be stored on a full disk.",
     )
 
 
@@ -208,7 +208,7 @@ def _check_server(settings: Settings) -> Iterator[DoctorCheckResult]:
         ""
         if is_alike
         else (
-            " with an embedder or upstream of its own:"
+            " with another embedder or upstream:"
             f" {', '.join(name for name in server.models if name)}"
         )
     )
@@ -216,7 +216,7 @@ def _check_server(settings: Settings) -> Iterator[DoctorCheckResult]:
         ""
         if is_alike
         else (
-            "Options of `engrams serve` hold for that process alone: put them into config.toml,"
+            "Options of `engrams serve` are valid for that process only: put them into config.toml,"
             " which every command reads."
         )
     )
@@ -262,8 +262,8 @@ def _check_encryption(settings: Settings) -> Iterator[DoctorCheckResult]:
         yield DoctorCheckResult(
             "encryption",
             "warn",
-            "a change of the key was cut short",
-            "`engrams encrypt` or `engrams encrypt --off` ends it.",
+            "a change of the key was interrupted",
+            "Finish it with `engrams encrypt` or `engrams encrypt --off`.",
         )
     elif not status.encrypted:
         yield DoctorCheckResult("encryption", "info", "off; `engrams encrypt` turns it on")
@@ -365,7 +365,7 @@ def _check_vectors(engine: MemoryEngine, *, repair: bool) -> Iterator[DoctorChec
         )
     else:
         yield DoctorCheckResult(
-            "vectors", "warn", problem, "engrams doctor --repair has them made."
+            "vectors", "warn", problem, "engrams doctor --repair starts a job that makes them."
         )
 
 
@@ -425,17 +425,14 @@ def _check_cosines(engine: MemoryEngine, settings: Settings) -> Iterator[DoctorC
         yield DoctorCheckResult(
             "cosines",
             "ok",
-            f"{len(cosines)} of preset {settings.preset}, for {model}, turned into those of"
-            f" {card.id}",
+            f"{len(cosines)} of preset {settings.preset}, for {model}, converted for {card.id}",
         )
     elif cosines:
         hint = (
             f"Where too much or too little is found, set {cosines[0].name} and its like yourself;"
             " `engrams config` shows them."
         )
-        detail = (
-            f"of preset {settings.preset}, for {model}: held as they are, {card.id} has no scale"
-        )
+        detail = f"of preset {settings.preset}, for {model}; not converted, because {card.id} has no scale"
         yield DoctorCheckResult("cosines", "info", detail, hint)
 
 
@@ -463,7 +460,7 @@ def _check_mistakes(mistakes: Mapping[str, int]) -> Iterator[DoctorCheckResult]:
         yield DoctorCheckResult(
             "answers",
             "info",
-            f"not stored, since the home began: {format_mistakes(mistakes)}",
+            f"not stored since the home was created: {format_mistakes(mistakes)}",
             "Many of them: a larger model follows instructions better.",
         )
 

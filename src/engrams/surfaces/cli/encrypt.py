@@ -31,7 +31,7 @@ Key = Annotated[
 KeyFile = Annotated[
     str | None,
     typer.Option(
-        "--key-file", help="The key file; made if missing.", show_default=False, metavar="FILE"
+        "--key-file", help="The key file; created if missing.", show_default=False, metavar="FILE"
     ),
 ]
 
@@ -44,7 +44,7 @@ def encrypt(
         bool, typer.Option("--status", help="Only show how the home is encrypted.")
     ] = False,
     rekey: Annotated[
-        bool, typer.Option("--rekey", help="Encrypt it anew under a new key.")
+        bool, typer.Option("--rekey", help="Encrypt the home with a new key.")
     ] = False,
     off: Annotated[bool, typer.Option("--off", help="Decrypt it.")] = False,
     key: Key = None,
@@ -139,7 +139,7 @@ def _describe(status: HomeEncryptionStatus) -> dict[str, Any]:
 def _print(status: dict[str, Any]) -> None:
     if status["changing"]:
         say(
-            "A change was cut short; run `engrams encrypt` (or `engrams encrypt --off`) to"
+            "A change was interrupted; run `engrams encrypt` (or `engrams encrypt --off`) to"
             " finish it."
         )
     if not status["encrypted"]:

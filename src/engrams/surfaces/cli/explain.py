@@ -35,7 +35,7 @@ _REASONS: Mapping[str, str] = {
     "when": "it names a time, and you ask when",
     "slot": "it states exactly the asked fact",
     "fact": "a fact derived from it matches",
-    "identifier": "it holds the number or code you ask for",
+    "identifier": "it contains the number or code you ask for",
     "linked": "it is linked to another result",
     "current": "it is newer than a better match, which it replaces or may replace",
     "trigger": "your question names the trigger of this rule",
@@ -50,7 +50,7 @@ _PATHS: Mapping[str, str] = {
     "hybrid_sum": "found by words and by meaning",
     "hybrid_rrf": "found by ranks of words and meaning",
     "token_recall": "found by words alone",
-    "token_recall_after_embed_error": "found by words alone, since the embedder failed",
+    "token_recall_after_embed_error": "found by words alone, because the embedder failed",
     "skipped_empty_store": "nothing is stored",
 }
 _MIN_REASON = 0.02
@@ -93,7 +93,7 @@ def explain_probability(hit: Hit, trace: Trace) -> str:
     """Tell how probably a hit helps, what speaks for it, and whether prompts get it."""
     reasons = next((row.reasons for row in trace.rows if row.id == hit.record.id), ())
     probability = f"{hit.probability or 0.0:.0%} probable"
-    use = "" if hit.helps else "; no prompt gets it"
+    use = "" if hit.helps else "; not added to prompts"
     return f"{probability}{': ' if reasons else ''}{', '.join(reasons)}{use}"
 
 

@@ -51,10 +51,10 @@ def add(
     label: Annotated[FeedbackLabel, typer.Argument(help="The rating.")],
     options: GlobalOptions,
     source: Annotated[
-        FeedbackSource, typer.Option(help="Where it was given.")
+        FeedbackSource, typer.Option(help="Where the person gave it.")
     ] = FeedbackSource.API,
     modality: Annotated[
-        SessionMedium, typer.Option(help="How the session was held.")
+        SessionMedium, typer.Option(help="How the session took place.")
     ] = SessionMedium.TEXT,
     id: Annotated[
         str, typer.Option(help="The same id is stored once.", show_default=False, metavar="ID")

@@ -24,7 +24,7 @@ app.add_typer(
 Jobs = Annotated[
     list[str] | None,
     typer.Option(
-        "--job", help="Only this job; a wrong one lists them. Repeatable.", metavar="NAME"
+        "--job", help="Only this job; a wrong name lists them. Repeatable.", metavar="NAME"
     ),
 ]
 
@@ -72,7 +72,8 @@ def undo(
     cycle: Annotated[
         str,
         typer.Argument(
-            help="The cycle's id; without one the last that changed something.", show_default=False
+            help="The cycle's id. Default: the last cycle that changed something.",
+            show_default=False,
         ),
     ] = "",
 ) -> None:
@@ -84,7 +85,7 @@ def undo(
         return
     say(f"{paint('undone', 'green')}  {len(undone.restored)} memories restored.")
     for id in undone.left:
-        note(f"{id} was changed since and is left as it is.")
+        note(f"{id} was changed since then and stays as it is.")
 
 
 @garden.command()
@@ -102,7 +103,7 @@ def status(options: GlobalOptions) -> None:
     )
     if cycle_status["state"] == "disabled":
         note(
-            "Cycles do not start by themselves: `--set garden.enabled=true`, or `garden.enabled ="
+            "Cycles do not start automatically: `--set garden.enabled=true`, or `garden.enabled ="
             " true` in config.toml."
         )
     for report in reports:
@@ -137,7 +138,7 @@ def decide(
     second_id: Annotated[str, typer.Argument(help="The memory's id.", metavar="OTHER")],
     options: GlobalOptions,
     keep: Annotated[
-        str, typer.Option(help="The id of the true one; without it both stay.", metavar="ID")
+        str, typer.Option(help="The id of the true statement. Default: both stay.", metavar="ID")
     ] = "",
 ) -> None:
     """Resolve a contradiction."""
@@ -162,8 +163,8 @@ def decide(
 @flatten_options
 def wake(
     options: GlobalOptions,
-    minutes: Annotated[float, typer.Argument(min=0, help="How long from now.")] = 0,
-    priority: Annotated[int, typer.Option(help="A higher one goes first.", metavar="N")] = 0,
+    minutes: Annotated[float, typer.Argument(min=0, help="Minutes from now.")] = 0,
+    priority: Annotated[int, typer.Option(help="A higher priority runs first.", metavar="N")] = 0,
     why: Annotated[str, typer.Option(help="The reason.", metavar="TEXT")] = "",
 ) -> None:
     """Schedule a cycle.

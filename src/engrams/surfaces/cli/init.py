@@ -51,19 +51,20 @@ def init(  # noqa: PLR0913 - options of a command
             metavar="KEY",
         ),
     ] = None,
-    no_model: Annotated[bool, typer.Option("--no-model", help="Work by rules alone.")] = False,
+    no_model: Annotated[
+        bool, typer.Option("--no-model", help="Use rules only, without a model.")
+    ] = False,
     proxy: Annotated[
         bool,
         typer.Option(
-            "--proxy", help="Write the server as serve.upstream too: `engrams serve` is its proxy."
+            "--proxy",
+            help="Also write the server as serve.upstream, so that `engrams serve` is its proxy.",
         ),
     ] = False,
-    no_test: Annotated[
-        bool, typer.Option("--no-test", help="Do not ask the model to try it.")
-    ] = False,
+    no_test: Annotated[bool, typer.Option("--no-test", help="Do not test the model.")] = False,
     yes: Annotated[
         bool,
-        typer.Option("--yes", "-y", help="Take the first server and model found; ask nothing."),
+        typer.Option("--yes", "-y", help="Take the first server and model, without questions."),
     ] = False,
 ) -> None:
     """Set memory up: find a language model, try it, and write config.toml."""
@@ -182,11 +183,11 @@ def _try_model(chat: ChatSettings) -> str:
     from engrams import model_setup
     from engrams.core.clock import now
 
-    note("Asking it… the first answer of a local model may take a while.")
+    note("Testing the model… the first answer of a local model may take a while.")
     trial = model_setup.ModelTrial().run(chat, now)
     if trial.state == "fail":
         raise ModelError(
             f"The model does not work: {trial.detail}",
-            hint=f"{trial.hint} --no-test writes it all the same.".strip(),
+            hint=f"{trial.hint} --no-test writes the settings without a test.".strip(),
         )
     return trial.detail

@@ -27,7 +27,7 @@ def add(
         typer.Option("--right", help="read, write, admin or proxy. Repeatable.", metavar="NAME"),
     ] = list(_RIGHTS),  # noqa: B006 - typer copies it
     days: Annotated[
-        int, typer.Option(min=0, help="Days until it expires; 0: never.", metavar="N")
+        int, typer.Option(min=0, help="Days until the key expires; 0: never.", metavar="N")
     ] = 365,
     minute: Annotated[
         int,
@@ -73,7 +73,7 @@ def add(
     )
     if settings.serve.upstream and "proxy" not in key.rights:
         note(
-            "It does not reach the model server: chat takes `--right read --right write --right"
+            "This key cannot use the model server. Chats need `--right read --right write --right"
             " proxy`."
         )
 

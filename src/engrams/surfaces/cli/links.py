@@ -62,7 +62,7 @@ def used(
     ],
     options: GlobalOptions,
     unhelpful: Annotated[
-        bool, typer.Option("--unhelpful", help="They were beside the point: believe them less.")
+        bool, typer.Option("--unhelpful", help="They did not help: lower their confidence.")
     ] = False,
 ) -> None:
     """Report that recalled memories were used, and whether they helped."""
@@ -86,9 +86,7 @@ def tag(
     options: GlobalOptions,
     id: Annotated[
         str | None,
-        typer.Argument(
-            help="The memory's id; without one, all tags are listed.", show_default=False
-        ),
+        typer.Argument(help="The memory's id. Default: list all tags.", show_default=False),
     ] = None,
     tags: Annotated[
         list[str] | None, typer.Argument(help="Tags to add.", show_default=False)
@@ -98,7 +96,8 @@ def tag(
     """Tag a memory, or list all tags with counts."""
     if id is not None and not tags:
         raise InputError(
-            "No tag was given.", hint="engrams tag ID TAG …; `engrams tag` alone lists the tags."
+            "No tag was given.",
+            hint="Write engrams tag ID TAG …; `engrams tag` alone lists the tags.",
         )
     with options.open() as (engine, scope):
         if id is None:
@@ -125,7 +124,7 @@ def related(
     id: Id,
     options: GlobalOptions,
     depth: Annotated[
-        int, typer.Option(min=1, max=5, help="Number of links to follow in a row.", metavar="N")
+        int, typer.Option(min=1, max=5, help="Number of steps along links.", metavar="N")
     ] = 2,
     limit: Limit = 10,
 ) -> None:
@@ -139,7 +138,7 @@ def related(
 def entities(
     options: GlobalOptions,
     name: Annotated[
-        str, typer.Argument(help="Its name; without one, all are listed.", show_default=False)
+        str, typer.Argument(help="Its name. Default: list all.", show_default=False)
     ] = "",
     limit: Limit = 50,
 ) -> None:
@@ -200,7 +199,7 @@ def recall(
     options: GlobalOptions,
     query: Annotated[
         str,
-        typer.Argument(help="The question; without it the newest memories.", show_default=False),
+        typer.Argument(help="The question. Default: the newest memories.", show_default=False),
     ] = "",
     mode: Annotated[
         Literal["recent", "semantic", "cascade"] | None,

@@ -110,7 +110,7 @@ def new_log_group(app: typer.Typer, commands: LogCommands) -> typer.Typer:
     def purge(
         options: GlobalOptions,
         before: Annotated[
-            str, typer.Option(help="The first day, UTC, whose records stay.", metavar="DAY")
+            str, typer.Option(help="The first day (UTC) that is kept.", metavar="DAY")
         ],
         confirm: Annotated[
             str,

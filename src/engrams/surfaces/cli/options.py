@@ -44,7 +44,7 @@ class HomeOptions:
         ),
     ] = field(default_factory=list)
     verbose: Annotated[
-        bool, typer.Option("--verbose", help="Tell whether a running server answered.")
+        bool, typer.Option("--verbose", help="Show whether a running server answered.")
     ] = False
     test: Annotated[
         bool, typer.Option("--test", help="Work on a separate test home inside the home.")
@@ -183,8 +183,8 @@ class GlobalOptions(HomeOptions):
                 from engrams.surfaces.cli.output import note
 
                 note(
-                    f"There is no memory yet: {settings.home} does not exist. `engrams add` begins"
-                    " one."
+                    f"There is no memory yet: {settings.home} does not exist. `engrams add` creates"
+                    " it."
                 )
 
     def _parse_overrides(self) -> dict[str, Any]:

@@ -23,7 +23,7 @@ def migrate(
         str,
         typer.Option(
             "--url",
-            help="Address of a user who may make tables and roles; default: store.url.",
+            help="Address of a database user who may create tables and roles; default: store.url.",
             metavar="URL",
         ),
     ] = "",
@@ -42,7 +42,7 @@ def migrate(
         return
     say(f"Done: {', '.join(steps)}." if steps else "The tables are up to date.")
     if problem:
-        note(f"{problem} Make a user for backups: {_BACKUP}")
+        note(f"{problem} Create a user for backups: {_BACKUP}")
 
 
 @app.command()
@@ -53,7 +53,7 @@ def move(
         str,
         typer.Option(
             "--to",
-            help="Where to: postgresql://USER@HOST/NAME, or a path.",
+            help="Target: postgresql://USER@HOST/NAME, or a path.",
             metavar="URL",
             show_default=False,
         ),
@@ -74,6 +74,6 @@ def move(
         emit(counted)
     else:
         say(
-            f"{counted['records']} memories of {counted['owners']} owners are there. Set"
+            f"{counted['records']} memories of {counted['owners']} owners were copied. Set"
             " `store.url` to use them."
         )

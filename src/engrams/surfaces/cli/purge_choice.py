@@ -24,7 +24,7 @@ def choose_candidates(
     """
     if not candidates:
         raise InputError(
-            "Nothing about it was found.", hint="Try another name, or `engrams list --text`."
+            "No memories about it were found.", hint="Try another name, or `engrams list --text`."
         )
     if as_json and not yes:
         emit(
@@ -55,7 +55,7 @@ def choose_candidates(
     if yes:
         return [candidate.record.id for candidate in candidates if candidate.certain]
     note(
-        "Which are to be erased for good? Numbers (1,3-5), `all` that are not marked perhaps, or"
+        "Erase which of them for good? Numbers (1,3-5), `all` without those marked perhaps, or"
         " nothing: "
     )
     return _parse_choice(sys.stdin.readline().strip(), candidates)
@@ -70,11 +70,11 @@ def _parse_choice(text: str, candidates: Sequence[PurgeCandidate]) -> list[str]:
         if not first.isdigit() or (last and not last.isdigit()):
             raise InputError(
                 f"{number_range!r} is not a number of the list.",
-                hint="Give numbers as 1,3-5, or all.",
+                hint="Write numbers such as 1,3-5, or all.",
             )
         numbers += range(int(first), int(last or first) + 1)
     if not numbers:
-        raise RefusedError("Nothing was purged.", hint="Give numbers as 1,3-5, or all.")
+        raise RefusedError("Nothing was purged.", hint="Write numbers such as 1,3-5, or all.")
     if min(numbers) < 1 or max(numbers) > len(candidates):
         raise InputError(f"The list has the numbers 1 to {len(candidates)}.")
     return [candidates[number - 1].record.id for number in dict.fromkeys(numbers)]

@@ -40,9 +40,9 @@ _JOB_NAMES = {
     "roll": "update summary",
     "finalise": "close session",
     "extract": "extract facts",
-    "policy": "judge what is held",
+    "policy": "judge held statements",
     "changes": "find changes",
-    "begin": "begin what was planned",
+    "begin": "start planned facts",
     "embed": "update embeddings",
     "importance-judge": "judge importance",
     "l1-finalize": "condense memories",
@@ -104,7 +104,7 @@ def calibrate(options: GlobalOptions) -> None:
     unknown_share = f"{now.unknown_silent:.0%} of {now.unknown}"
     say(f"Near from {now.floor:.3f} on; before: {before.floor:.3f}, by {before.source}.")
     say(
-        f"Nothing is near for {known_share} questions about what is there, and for {unknown_share} others."
+        f"Silent for {known_share} questions about stored memories, and for {unknown_share} others."
     )
     if before.source == "setting":
         note("The setting read.abstain comes first: this floor is used once it is unset.")
@@ -186,10 +186,10 @@ def _waiting(options: GlobalOptions, engine: MemoryEngine) -> Iterator[Callable[
     server = None if served else find_server(engine.settings)
     if server is not None and not server.is_alike:
         raise RefusedError(
-            f"The server at {server.url} learns by a model of its own: this command would do its"
-            " jobs by another one, or by rules.",
+            f"The server at {server.url} uses another model than this command, which would do its"
+            " jobs with another model or with rules.",
             hint=(
-                "Wait: the server does them itself. Or put its options into config.toml, which"
+                "Wait for the server. Or put its options into config.toml, which"
                 " every command reads."
             ),
         )
@@ -212,7 +212,7 @@ def retry(
     options: GlobalOptions,
     ids: Annotated[
         list[str] | None,
-        typer.Argument(help="Ids of failed jobs; without any, all.", show_default=False),
+        typer.Argument(help="Ids of failed jobs. Default: all.", show_default=False),
     ] = None,
     wait: Wait = False,
 ) -> None:
@@ -302,7 +302,7 @@ def format_pace(state: Mapping[str, Any]) -> str:
         f"{pace['median_seconds']:,.1f} s an answer, {pace['longest_seconds']:,.1f} s at most"
     )
     return pace_text + (
-        f"; what waits takes about {state['queue_seconds']:,.0f} s"
+        f"; the waiting jobs take about {state['queue_seconds']:,.0f} s"
         if state["queue_seconds"]
         else ""
     )

@@ -45,7 +45,7 @@ WantedBy=default.target
 def install(
     options: GlobalOptions,
     yes: Annotated[
-        bool, typer.Option("--yes", "-y", help="Write and start it without asking.")
+        bool, typer.Option("--yes", "-y", help="Write and start it without a question.")
     ] = False,
 ) -> None:
     """Start the server now and at every login.
@@ -81,7 +81,7 @@ def install(
         emit({"file": file, "unit": unit})
         return
     say(
-        f"Written to {file} and started. `engrams service status` tells how it is; `loginctl"
+        f"Written to {file} and started. `engrams service status` shows its state; `loginctl"
         " enable-linger` keeps it running after logout."
     )
 
@@ -111,7 +111,7 @@ def status(options: GlobalOptions) -> None:
 def remove(
     options: GlobalOptions,
     yes: Annotated[
-        bool, typer.Option("--yes", "-y", help="Stop and delete it without asking.")
+        bool, typer.Option("--yes", "-y", help="Stop and delete it without a question.")
     ] = False,
 ) -> None:
     """Stop the service and delete its file; memory stays."""
@@ -135,8 +135,8 @@ def _find_file() -> Path:
         raise InputError(
             "There is no systemd here.",
             hint=(
-                "Have your system start `engrams serve`; docs/guides/install.md has a container"
-                " too."
+                "Let your system start `engrams serve`, or use the container in"
+                " docs/guides/install.md."
             ),
         )
     return (
@@ -149,7 +149,7 @@ def _find_file() -> Path:
 
 def _missing(file: Path) -> NotFoundError:
     return NotFoundError(
-        f"There is no service: {file} does not exist.", hint="`engrams service install` makes it."
+        f"There is no service: {file} does not exist.", hint="`engrams service install` creates it."
     )
 
 

@@ -49,23 +49,25 @@ def import_(  # noqa: PLR0913 - options of a command
         bool, typer.Option("--dry-run", help="Only read the files and count their contents.")
     ] = False,
     skip_bad: Annotated[
-        bool, typer.Option("--skip-bad", help="Import what can be read of broken files, too.")
+        bool, typer.Option("--skip-bad", help="Import the readable parts of broken files too.")
     ] = False,
     from_user: Annotated[
         str,
         typer.Option(
-            help="Of a file of several users, whose memories; * takes all.", metavar="NAME"
+            help="The user whose memories to import, if the file has several; * takes all.",
+            metavar="NAME",
         ),
     ] = "",
     ignored: Annotated[
         bool,
         typer.Option(
-            "--include-ignored", help="Also files that .gitignore or .secretsignore name."
+            "--include-ignored", help="Import files that .gitignore or .secretsignore name too."
         ),
     ] = False,
     listed: Annotated[bool, typer.Option("--list", help="List the imports so far.")] = False,
     undo: Annotated[
-        str, typer.Option(help="Erase what one import brought.", show_default=False, metavar="ID")
+        str,
+        typer.Option(help="Erase the memories of one import.", show_default=False, metavar="ID"),
     ] = "",
     git: Annotated[
         bool,
@@ -280,7 +282,7 @@ def _undo_import(options: GlobalOptions, id: str, git: bool) -> None:
         emit(undone)
         return
     restored = (
-        f"; {len(undone.returned)} that it had replaced are current again"
+        f"; {len(undone.returned)} memories that it had replaced are current again"
         if undone.returned
         else ""
     )
@@ -316,7 +318,7 @@ def _print_result(result: dict[str, Any]) -> None:
         note(f"of several users: {clean(', '.join(sorted(result['users'])))} (--from-user chooses)")
     for ignored in result["ignored"][:_SHOWN]:
         note(
-            f"not imported, as an ignore rule says: {clean(ignored)} (--include-ignored imports it)"
+            f"not imported because of an ignore rule: {clean(ignored)} (--include-ignored imports it)"
         )
     if len(result["ignored"]) > _SHOWN:
         note(f"… and {len(result['ignored']) - _SHOWN} more ignored files (--json lists all)")

@@ -76,9 +76,7 @@ def diff(
     options: GlobalOptions,
     commit: Annotated[
         str,
-        typer.Argument(
-            help="Show this commit; without one, uncommitted changes.", show_default=False
-        ),
+        typer.Argument(help="Show this commit. Default: uncommitted changes.", show_default=False),
     ] = "",
     until: Annotated[
         str,
@@ -211,7 +209,7 @@ def dream(
     plan: Annotated[bool, typer.Option("--plan", help="Only show what would change.")] = False,
     apply: Annotated[bool, typer.Option("--apply", help="Apply the waiting plan.")] = False,
     undo: Annotated[
-        bool, typer.Option("--undo", help="Restore MEMORY.md from before the last dream.")
+        bool, typer.Option("--undo", help="Restore MEMORY.md as it was before the last dream.")
     ] = False,
 ) -> None:
     """Move lasting facts from the daily notes into MEMORY.md."""
@@ -254,7 +252,7 @@ def dream(
 @flatten_options
 def backup(
     options: GlobalOptions,
-    file: Annotated[Path, typer.Argument(help="Where to write it; it must not exist.")],
+    file: Annotated[Path, typer.Argument(help="The file to write; it must not exist.")],
     passphrase: Passphrase = "",
 ) -> None:
     """Write memory and files to one checked backup file.

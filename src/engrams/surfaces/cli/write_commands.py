@@ -34,7 +34,7 @@ Reason = Annotated[
     str, typer.Option(help="The reason, for the history.", show_default=False, metavar="TEXT")
 ]
 
-Preview = Annotated[bool, typer.Option("--preview", help="Only show what it would reach.")]
+Preview = Annotated[bool, typer.Option("--preview", help="Only show the effect.")]
 
 _PAGE = 500
 _TOLD = ("also said", "sources", "git history", "git remote", "backups", "other files")
@@ -126,7 +126,7 @@ def forget(ids: Ids, options: GlobalOptions, reason: Reason = "", preview: Previ
         _print_sources(report)
     for record in replaced:
         say(
-            f"had replaced {paint(record.id, 'dim')}  {record_line(record, 60)} If that holds"
+            f"had replaced {paint(record.id, 'dim')}  {record_line(record, 60)} If it is true"
             f" again: engrams restore {record.id}"
         )
 
@@ -197,7 +197,10 @@ def purge(  # noqa: PLR0913 - options of a command
         ),
     ] = "",
     yes: Annotated[
-        bool, typer.Option("--yes", help="With --about: all that names it, without a question.")
+        bool,
+        typer.Option(
+            "--yes", help="With --about: erase all memories that name it, without a question."
+        ),
     ] = False,
     git: Annotated[
         bool,
@@ -255,7 +258,7 @@ def purge(  # noqa: PLR0913 - options of a command
     if any(store.left for store in erased.places if store.name not in _TOLD):
         raise EngramsError(
             "Something remained after the purge.",
-            hint="Each place above says what can be done about it.",
+            hint="Each place above says how to remove it.",
         )
 
 

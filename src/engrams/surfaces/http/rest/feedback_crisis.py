@@ -251,7 +251,7 @@ def list_crises(
 def purge_crises(
     request: Request,
     caller: AnyCaller,  # noqa: ARG001 - the audit log notes who did it
-    before: Annotated[Day, Query(description="The first day, UTC, whose records stay.")],
+    before: Annotated[Day, Query(description="The first day (UTC) that is kept.")],
 ) -> CrisisPurgeResponse:
     """Erase everybody's entries of the days before this one."""
     return CrisisPurgeResponse(purged=_safety_log(request).purge(before))

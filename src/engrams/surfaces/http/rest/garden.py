@@ -48,8 +48,8 @@ class GardenDecideRequest(RequestBody):
 
 
 class GardenWakeRequest(RequestBody):
-    minutes: float = Field(0, ge=0, le=525_600, description="How long from now.")
-    priority: int = Field(0, ge=-1000, le=1000, description="A higher one goes first.")
+    minutes: float = Field(0, ge=0, le=525_600, description="Minutes from now.")
+    priority: int = Field(0, ge=-1000, le=1000, description="A higher priority runs first.")
     why: str = Field("", max_length=240)
 
 

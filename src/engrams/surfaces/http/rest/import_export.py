@@ -69,7 +69,8 @@ async def read_import_options(
     from_user: Annotated[
         str,
         Query(
-            description="Of a file of several users, whose memories; * takes all.", max_length=200
+            description="The user whose memories to import, if the file has several; * takes all.",
+            max_length=200,
         ),
     ] = "",
 ) -> ImportOptions:

@@ -205,7 +205,7 @@ def test_the_commands_say_what_is_used(home: Path) -> None:
     assert "0.7 (here 0.6" in run(
         home, arguments=("config", "topics.join_cosine", "--preset", "cache")
     )
-    assert "for bge-large-en-v1.5, turned into those of builtin" in run(
+    assert "for bge-large-en-v1.5, converted for builtin" in run(
         home, arguments=("doctor", "--preset", "cache", "--offline")
     )
     server = ("--set", "embed.provider=ollama", "--set", "embed.model=a-model-of-ours")

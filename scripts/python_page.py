@@ -9,7 +9,7 @@ import dataclasses
 import inspect
 import re
 import textwrap
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from enum import Enum
 from functools import cached_property
 from importlib import import_module
@@ -28,6 +28,15 @@ from engrams.transfer.imports.importer import ImportCounts
 TEMPLATE = Path(__file__).parent / "templates" / "python.md"
 WIDTH = 120
 
+METHODS = {
+    "Store": ("add", "observe", "write_turns", "load", "flush"),
+    "Change and erase": ("edit", "forget", "restore", "purge", "find_about", "preview"),
+    "Search": ("search", "explain", "context", "deliver", "format_for_injection", "used"),
+    "Look up": ("get", "list", "history", "scopes", "stats", "dump"),
+    "Talk": ("chat", "manage"),
+    "Background work": ("status", "retry", "drain", "dream", "check", "close"),
+}
+"""Headings of the page, with the methods of the engine under each."""
 OPERATORS = {
     "eq": "equal to `value`; of a list, the whole list",
     "ne": "not equal to `value`",
@@ -131,15 +140,20 @@ def _settings() -> str:
 
 
 def _methods() -> str:
-    """Every public method of the engine, under the banners of its source."""
+    """Every public method of the engine, by what it is for."""
+    public = [
+        name
+        for name, value in vars(MemoryEngine).items()
+        if not name.startswith("_") and inspect.isfunction(value) and name != "now"
+    ]
+    _expect(
+        sorted(public) == sorted(name for names in METHODS.values() for name in names),
+        "METHODS must name every public method of the engine once",
+    )
     parts = []
-    for title, names in _groups(MemoryEngine):
-        methods = [name for name in names if inspect.isfunction(vars(MemoryEngine)[name])]
-        if methods and title != "components":
-            parts.append(f"### {title.capitalize()}")
-            parts += [
-                f"#### `{name}`\n\n{_callable(name, vars(MemoryEngine)[name])}" for name in methods
-            ]
+    for title, names in METHODS.items():
+        parts.append(f"### {title}")
+        parts += [f"#### `{name}`\n\n{_callable(name, vars(MemoryEngine)[name])}" for name in names]
     return "\n\n".join(parts)
 
 
@@ -372,20 +386,6 @@ def _short(annotation: str) -> str:
     return re.sub(
         r"Scope \| (?:str \| Sequence\[str\]|Sequence\[str\] \| str)", "Place", annotation
     ).replace("'", '"')
-
-
-def _groups(item: type) -> Iterator[tuple[str, list[str]]]:
-    """The public names of a class in the order of its source, under the banner comments above them."""
-    title = ""
-    names = []
-    for line in inspect.getsource(item).splitlines():
-        if banner := re.match(r"    # -{20,} (.+)$", line):
-            yield title, names
-            title = banner[1]
-            names = []
-        elif method := re.match(r"    (?:async )?def ([a-z]\w*)\(", line):
-            names.append(method[1])
-    yield title, names
 
 
 def _prose(item: Any) -> str:

@@ -121,9 +121,9 @@ def test_what_cannot_be_managed_says_why(engine: MemoryEngine, memory: AgentMemo
     """
     id = memory.manage("The key is under the pot")
     for arguments, error, hint in (
-        (("x y z", "create", id), InputError, "gets its id"),
-        (("x y z", "update", ""), InputError, "No memory to update"),
-        (("", "delete", ""), InputError, "No memory to delete"),
+        (("x y z", "create", id), InputError, "chooses the id"),
+        (("x y z", "update", ""), InputError, "id of the memory to update"),
+        (("", "delete", ""), InputError, "id of the memory to delete"),
         (("", "create", ""), InputError, "nothing to remember"),
         ((" ", "update", id), InputError, "nothing to remember"),
         (("x", "explode", id), InputError, "no action 'explode'"),

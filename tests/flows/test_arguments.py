@@ -23,7 +23,7 @@ def test_what_a_method_cannot_take_is_said(home: Path) -> None:
         memory.add("I keep bees.", scope=ALICE)
         wrong: Any = None
         for read in (memory.search, memory.explain, memory.context, memory.format_for_injection):
-            with pytest.raises(InputError, match="query is text, not NoneType"):
+            with pytest.raises(InputError, match="query must be text, not NoneType"):
                 read(wrong, scope=ALICE)
         for number in ("3", -1, 1.5):
             for find in (memory.search, memory.explain, memory.context):
@@ -34,7 +34,7 @@ def test_what_a_method_cannot_take_is_said(home: Path) -> None:
             with pytest.raises(InputError, match="limit must be a whole number from 1"):
                 memory.list(scope=ALICE, limit=number)
         unfit = {
-            "text of a list is text": {"text": 3},
+            "text of a list must be text": {"text": 3},
             "after of a list": {"after": 3},
             "no order": {"order": "up"},
             "iterable": {"kinds": 3},

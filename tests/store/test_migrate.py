@@ -221,7 +221,7 @@ def test_a_schema_of_another_program_is_told(home: Path, table: str) -> None:
         for command in ("migrate", "stats", "doctor"):
             code, output = run(home, url, command)
             assert code != 0
-            assert "has a schema engrams that is another program's" in output
+            assert "has a schema engrams that belongs to another program" in output
             assert "CREATE DATABASE" in output
         found = connection.execute(
             "SELECT tablename FROM pg_tables WHERE schemaname = 'engrams'"

@@ -82,11 +82,12 @@ class MemoryEngine:
     def add(
         self, content: str | Turn, *, scope: Place, kind: Kind | None = None, settle: bool = True
     ) -> Receipt:
-        """Remember a text or a message. It is durable and searchable when this returns.
+        """Store a text or a message. It is durable and found by searches when this returns.
 
-        ``settle``: extract facts by rules before this returns, so that the receipt has them too. A
-        chat model always extracts in a job. InputError: the content is empty, or larger than
-        ``limits.text_bytes``. RefusedError: it holds a secret and ``write.secrets`` is ``refuse``.
+        ``kind``: default ``NOTE`` for a text and ``TURN`` for a message. ``settle``: extract facts by
+        rules before this returns, so that the receipt has them too; a chat model always extracts in a
+        job. InputError: the content is empty, or larger than ``limits.text_bytes``. RefusedError: the
+        content contains a secret, and ``write.secrets`` is ``refuse``.
         """
         from engrams.write import ingest  # loaded by the first write, not by a read
         from engrams.write.ingest_request import IngestRequest
@@ -114,14 +115,22 @@ class MemoryEngine:
         return receipt if digest is None else digest.complete(receipt, own.job.kind)
 
     def observe(self, turns: Turn | Sequence[Turn], *, scope: Place) -> tuple[Receipt, ...]:
-        """Store messages in one durable write, without waiting for extraction."""
+        """Store messages of a conversation in one durable write, without waiting for extraction.
+
+        The receipts are in the order of ``turns``. A job extracts the facts. If one of several
+        messages is refused, its receipt says so, and the others are stored. InputError: a text is
+        empty or too long; nothing is stored. RefusedError: the only message is refused.
+        """
         new_turns = Turn.list_of(turns)
         return self.write_turns(new_turns, Scope.of(scope), Kind.TURN) if new_turns else ()
 
     def write_turns(
         self, turns: Sequence[Turn], scope: Scope, kind: Kind, channel: str = ""
     ) -> tuple[Receipt, ...]:
-        """Store messages of another kind or channel, for imports and adapters."""
+        """Store messages of another kind or channel, for imports and adapters.
+
+        ``channel``: the way by which they came, which sets their trust (empty: by their role).
+        """
         return self._require_open().write_turns(turns, scope, kind, channel)
 
     def edit(
@@ -134,11 +143,13 @@ class MemoryEngine:
         expect: int | None = None,
         reason: str = "",
     ) -> Record:
-        """Change a memory's text or other fields.
+        """Change a memory's text or other fields; return it as it is now.
 
-        Facts that an edited message no longer says end, and new ones are extracted; rules do this
-        before the method returns. InputError: a field that cannot be changed, or a value that does
-        not fit it. ConflictError: the memory's version is no longer ``expect``.
+        ``fields``: new values by field name, such as ``{"importance": 0.9}``. ``expect``: the version
+        that the memory must still have. If a message is edited, facts that it no longer says end, and
+        new facts are extracted; rules do this before the method returns. InputError: the field cannot
+        be changed, or the value does not fit it. ConflictError: the memory's version is not
+        ``expect``.
         """
         record = self.inspect.get_editable(id, scope)
         components = self._require_open()
@@ -156,8 +167,8 @@ class MemoryEngine:
     def forget(self, id: str, *, scope: Place, reason: str = "") -> Record:
         """Forget a memory: no read finds it until ``restore``.
 
-        Memories that were derived from it alone are forgotten too. RefusedError: it is purged
-        already.
+        Memories that were derived only from it are forgotten too, and so is a message that says only
+        this. RefusedError: the memory is purged.
         """
         record = self.inspect.get_editable(id, scope)
         if record.status is Status.PURGED:
@@ -168,7 +179,8 @@ class MemoryEngine:
     def restore(self, id: str, *, scope: Place) -> Record:
         """Undo forgetting or archiving of a memory, or remove its mark of being outdated.
 
-        A mark that was removed does not come back. RefusedError: it is none of these.
+        A removed mark does not come back. RefusedError: the memory is neither forgotten, archived nor
+        marked.
         """
         record = self.inspect.get_editable(id, scope)
         self._require_open().forgetter.restore(record)
@@ -177,12 +189,12 @@ class MemoryEngine:
     def purge(
         self, ids: str | Sequence[str], *, scope: Place, git: bool = False, later: bool = False
     ) -> PurgeReport:
-        """Erase memories for good, with their words wherever they stand.
+        """Erase memories for good, with their words in every place.
 
-        Memories that were derived from them alone are erased too; a message that says more loses
-        the quoted words only. ``git``: also from the history of the files. ``later``: forget them
-        now and let a job erase them, without a report and not from git. The report is ``proven``
-        where a second look at every file found nothing.
+        Memories that were derived only from them are erased too. A message that says more loses only
+        the quoted words. ``git``: also erase them from the history of the files. ``later``: forget
+        them now and let a job erase them; then there is no report, and git is not rewritten. The
+        report is ``proven`` if a second search of every file finds nothing.
         """
         components = self._require_open()
         owner = Scope.of(scope).owner
@@ -198,9 +210,10 @@ class MemoryEngine:
         return PurgeReport({}, {})
 
     def find_about(self, about: str, *, scope: Place) -> tuple[PurgeCandidate, ...]:
-        """Find memories about somebody or something, to choose which to purge.
+        """Find memories about a person or thing, to choose which of them to purge.
 
-        First come those that mention it or are stated of it (``certain``), then hits of a search.
+        First come memories that mention it or are statements about it (``certain``), then the hits of
+        a search. Nothing is changed.
         """
         from engrams.forget.purge_candidates import find_candidates
 
@@ -210,7 +223,10 @@ class MemoryEngine:
         )
 
     def preview(self, ids: Sequence[str], action: ChangeAction, scope: Place) -> SourceChangeReport:
-        """Report which memories an edit, forget or purge would change; change nothing."""
+        """Report which memories an edit, forget or purge would change; change nothing.
+
+        ``action``: ``edit``, ``forget`` or ``purge``.
+        """
         records = self.inspect.list_editable(ids, scope)
         return self._require_open().forgetter.preview(records, action)
 
@@ -227,8 +243,10 @@ class MemoryEngine:
     ) -> SearchResult:
         """Find the memories that answer ``query``, best first.
 
-        ``kinds`` and ``where`` (``{"speaker": "Ann"}``) filter the hits. ``history``: include
-        superseded and archived memories. The result's trace explains each hit and each drop.
+        ``limit``: most hits (None: ``read.limit``). ``kinds`` and ``where`` (``{"speaker": "Ann"}``)
+        filter the hits. ``history``: include superseded and archived memories. ``as_of``: search
+        memory as it was then. Scores are 0..1. The result's trace explains each hit and each dropped
+        candidate.
         """
         result = self.explain(
             query, scope=scope, limit=limit, as_of=as_of, kinds=kinds, where=where, history=history
@@ -248,7 +266,7 @@ class MemoryEngine:
         where: Filter | None = None,
         history: bool = False,
     ) -> SearchResult:
-        """Search with the same filters, without counting use."""
+        """Search in the same way as ``search``, without counting use."""
         components = self._require_open()
         if limit is None:
             limit = self.settings.read.limit
@@ -268,9 +286,10 @@ class MemoryEngine:
         )
 
     def used(self, ids: str | Sequence[str], *, scope: Place, helpful: bool = True) -> None:
-        """Report the memories that an answer used, which changes their confidence and strength.
+        """Report the memories that an answer used.
 
-        ``helpful``: they helped; False lowers their confidence.
+        ``helpful``: True adds 0.05 to their confidence and 1 to their strength, and links them
+        with each other if ``usage.related_weight`` is set. False takes 0.1 from the confidence.
         """
         records = self.inspect.list_editable(ids, scope)
         self._require_open().usage.record_feedback(records, Scope.of(scope).owner, helpful)
@@ -289,12 +308,14 @@ class MemoryEngine:
     ) -> Context:
         """Render memory as text for a prompt, within ``tokens`` of ``read.tokenizer``.
 
-        ``cut_ratio``: 0..1, share of the best score below which hits are cut (None:
-        ``read.cut_ratio``). ``before``: messages of the conversation so far, which complete a query
-        that says little by itself ("what do you suggest?"). A query that only thanks or agrees
-        recalls nothing, and so does one that memory hardly helps (``read.least_need``). With
-        ``summary.enabled`` the summary of the conversation comes first; the conversation is
-        ``scope`` if that names one, else ``session`` in it.
+        ``tokens``: budget (None: ``read.context_tokens``). ``limit``: most hits. ``cut_ratio``: 0..1,
+        share of the best score below which hits are cut (None: ``read.cut_ratio``). ``before``: the
+        messages of the conversation so far; they complete a query that says little by itself ("what
+        do you suggest?").
+
+        A query that only thanks or agrees recalls nothing, and so does a query that hardly needs
+        memory (``read.least_need``). With ``summary.enabled`` the summary of the conversation comes
+        first; the conversation is ``scope`` if that names one, else ``session`` in it.
         """
         reads = self._require_open().reads
         read_scope = Scope.of(scope)
@@ -336,9 +357,9 @@ class MemoryEngine:
         """Render the context of one turn of a conversation.
 
         ``query``: the turn's text, or the messages so far. With ``delivery.mode`` ``sync`` the
-        context is found now; with ``pending`` it is the one that was found during the turn before.
-        Memories that the conversation was shown lately, or said itself, are left out
-        (``delivery.shown_minutes``).
+        context is computed now. With ``pending`` it is the one computed during the turn before, which
+        may be empty. Memories that the conversation was shown in the last ``delivery.shown_minutes``,
+        or that it said itself, are left out.
         """
         components = self._require_open()
         reads = components.reads
@@ -390,7 +411,7 @@ class MemoryEngine:
     def get(self, id: str, *, scope: Place) -> Record:
         """Get one memory of this owner by its id, or by its first six characters or more.
 
-        InputError: several memories begin so. NotFoundError: none does.
+        InputError: several ids begin with ``id``. NotFoundError: there is no such memory.
         """
         return self.inspect.get(id, scope=scope)
 
@@ -398,7 +419,8 @@ class MemoryEngine:
         """List memories by their fields, newest first.
 
         ``fields``: ``kinds``, ``statuses``, ``tags``, ``text``, ``where``, ``as_of``, ``limit``,
-        ``after``: see ``ports.RecordQuery``. InputError: an unknown field.
+        ``after`` and others of ``ports.RecordQuery``. InputError: a field is unknown, or its value
+        does not fit it.
         """
         return self.inspect.list(scope=scope, **fields)
 
@@ -419,8 +441,11 @@ class MemoryEngine:
     ) -> ImportCounts:
         """Import a file, folder or zip; ``-`` is standard input.
 
-        The options are fields of ``ImportOptions``. A repeated import stores nothing twice, and
-        ``imports.undo`` takes back an import by the id in its report.
+        ``format``: ``auto`` detects it. ``skip_bad``: import the readable parts of broken files.
+        ``ignored``: import files that ``.gitignore`` or ``.secretsignore`` name too. ``user``: the user
+        whose memories to import, if the file has several. A repeated import stores nothing twice.
+        ``imports.undo`` undoes an import by the id in its report. InputError: the file cannot be read
+        or has no known format.
         """
         return self.imports.load(
             source,
@@ -446,31 +471,34 @@ class MemoryEngine:
         return dump(path, visible_scopes(Scope.of(scope)), self.store, format, progress)
 
     def scopes(self, owner: Place | None = None) -> tuple[Scope, ...]:
-        """List the scopes that hold memories; of every owner with None."""
+        """List the scopes that contain memories (None: of every owner)."""
         return self.inspect.scopes(owner)
 
     def stats(self, scope: Place | None = None) -> dict[str, Any]:
-        """Count memories by their fields, vectors by model, and today's model use."""
+        """Count memories by their fields, and vectors by model; report today's model use.
+
+        ``scope``: None counts all owners together.
+        """
         return self.inspect.stats(scope)
 
     def status(self) -> dict[str, Any]:
-        """Count jobs by kind and state, list dead ones, and report today's model use.
+        """Count jobs by kind and state, list dead jobs, and report today's model use.
 
-        ``lag_seconds``: age of the oldest due job. ``active``: description of running and failing
-        jobs. ``pace``: seconds of the model's answers; ``queue_seconds``: time that the waiting work
-        will take it. ``upkeep``: jobs that wait for their hours or budget.
+        ``lag_seconds``: age of the oldest due job. ``active``: running and failing jobs, described.
+        ``pace``: seconds that the model needs for an answer. ``queue_seconds``: seconds that it needs
+        for the waiting jobs. ``upkeep``: jobs that wait for their hours or their budget.
         """
         return self.inspect.status()
 
     def retry(self, ids: Sequence[str] = ()) -> int:
-        """Queue dead jobs again (without ids: all of them); return how many."""
+        """Queue dead jobs again (no ids: all of them); return their number."""
         components = self._require_open()
         count = self._store.retry(ids, self._clock())
         components.runner.wake()
         return count
 
     def drain(self, timeout: float = 30, progress: Progress | None = None) -> bool:
-        """Run due jobs in this thread, for ``timeout`` seconds at most. True: none is left."""
+        """Run due jobs in this thread, for ``timeout`` seconds at most; return True if none is left."""
         components = self._require_open()
         components.usage.flush()
         is_done = components.runner.drain(timeout, progress)
@@ -479,7 +507,7 @@ class MemoryEngine:
         return is_done
 
     def check(self, repair: bool = False) -> Meta:
-        """Check the store's files. ``repair``: rebuild what can be derived from the rest."""
+        """Check the files of the store. ``repair``: rebuild data that can be derived from the rest."""
         return self.store.check(repair)
 
     def manage(
@@ -515,16 +543,17 @@ class MemoryEngine:
         session: str = "",
         reason: FlushReason = "trim",
     ) -> bool:
-        """Store messages that leave the context; False: they hold nothing.
+        """Store messages that leave the prompt; return False if they contain no text.
 
-        They are also written into the day's note if ``vault.enabled``.
+        They are also written into the daily note if ``vault.enabled`` is on.
         """
         return self.summaries.flush(messages, scope=scope, session=session, reason=reason)
 
     def dream(self, days: int = 3, *, scope: Place, force: bool = False) -> bool:
         """Summarise today, then move lasting facts from recent notes into MEMORY.md.
 
-        ``days``: at most 30. False: nothing new, or no notes because ``vault.enabled`` is off.
+        ``days``: notes of so many days, at most 30. ``force``: also if nothing is new. Returns False if
+        nothing was new, or if ``vault.enabled`` is off, so that there are no notes.
         """
         if self.vault is None:
             return False
@@ -538,10 +567,11 @@ class MemoryEngine:
         return self.context(query, scope=scope, tokens=max_tokens).text
 
     def close(self) -> None:
-        """Let running jobs finish, end sessions and close the store. Idempotent.
+        """Let running jobs finish, end sessions and close the store. A second call does nothing.
 
-        ``sessions.end_on_close`` says which sessions end. Waiting jobs go on in the next process. A
-        model that takes longer than ``sessions.shutdown_seconds`` is cut off, and its job waits.
+        ``sessions.end_on_close`` sets which sessions end. Waiting jobs run in the next process. A call
+        of the model that takes longer than ``sessions.shutdown_seconds`` is cut off, and its job
+        waits.
         """
         if self._closed:
             return

@@ -60,7 +60,7 @@ def kept() -> Iterator[Kept]:
         yield Kept(url, engine, clock, model)
 
 
-def test_without_a_key_there_is_nothing(kept: Kept) -> None:
+def test_requests_without_a_key_are_refused(kept: Kept) -> None:
     """Every path but the page, health and the description answers 401, and says how to get a key."""
     for path in ("/v1/memories", "/v1/stats", "/metrics", "/api/state", "/v1/ping/", "/nowhere"):
         answer = httpx2.get(kept.url + path)
@@ -101,7 +101,7 @@ def test_keys_that_cannot_be_read_open_nothing(kept: Kept) -> None:
     assert other.get("/v1/stats").status_code == 200
 
 
-def test_strangers_learn_nothing_from_health(kept: Kept) -> None:
+def test_health_without_a_key_hides_details(kept: Kept) -> None:
     """Without a key health says whether, with one also what and where."""
     assert set(httpx2.get(kept.url + "/health").json()) == {"status", "version", "checks"}
     assert "memory_store" not in httpx2.get(kept.url + "/health").text
@@ -123,7 +123,7 @@ def test_a_key_comes_in_any_of_these_headers(kept: Kept, header: str) -> None:
     )
 
 
-def test_what_is_no_key_opens_nothing(kept: Kept) -> None:
+def test_a_wrong_key_is_refused(kept: Kept) -> None:
     """Another text, a key with one character changed, and one of another home are refused alike."""
     _, client = kept.key()
     secret = client.headers["authorization"].removeprefix("Bearer ")
@@ -144,7 +144,7 @@ def test_what_is_no_key_opens_nothing(kept: Kept) -> None:
         ), text
 
 
-def test_a_key_ends(kept: Kept) -> None:
+def test_expired_and_revoked_keys_are_refused(kept: Kept) -> None:
     """An expired key and a revoked one open nothing from that moment on, on the running server."""
     _, short = kept.key(days=1)
     revoked, other = kept.key()
@@ -168,7 +168,7 @@ def test_a_key_ends(kept: Kept) -> None:
         ),
     ],
 )
-def test_a_key_may_what_its_rights_say(
+def test_a_right_opens_its_own_routes_only(
     kept: Kept, rights: tuple[str, ...], allowed: set[str]
 ) -> None:
     """Each right opens its own routes, and no other's: 403 says which right is missing."""
@@ -212,7 +212,7 @@ def test_a_key_never_leaves_its_owner(kept: Kept) -> None:
     assert bob.get("/v1/memories", headers={"x-engrams-user": "ann"}).json()["memories"]
 
 
-def test_the_proxy_is_bound_too_and_hides_the_key(kept: Kept) -> None:
+def test_the_proxy_stores_for_the_key_owner_and_hides_the_key(kept: Kept) -> None:
     """What is said through the proxy is the key owner's, whatever the body names;
     the model server never sees the key.
     """
@@ -242,7 +242,7 @@ def test_the_proxy_is_bound_too_and_hides_the_key(kept: Kept) -> None:
     assert "engrams_" not in sent and "x-engrams" not in sent.casefold()
 
 
-def test_refusals_are_noted(kept: Kept) -> None:
+def test_refused_keys_are_in_the_audit_log(kept: Kept) -> None:
     """The audit log has the key that was refused something, and that an unknown one was tried;
     never the key itself.
     """
@@ -256,7 +256,7 @@ def test_refusals_are_noted(kept: Kept) -> None:
     assert "key.refused" in "".join(path.read_text() for path in folder.iterdir())
 
 
-def test_the_audit_log_of_everybody(kept: Kept) -> None:
+def test_the_audit_log_of_everybody_needs_admin(kept: Kept) -> None:
     """One's own is what is shown;
     everybody's takes the right `admin`, and says whose each event was.
     """
@@ -280,7 +280,7 @@ def test_the_audit_log_of_everybody(kept: Kept) -> None:
     ] == ["user/trail-ann"]
 
 
-def test_a_key_that_asks_too_often_waits() -> None:
+def test_a_key_over_its_rate_gets_429() -> None:
     """Ten times the rate at once, then 429 with the seconds to wait; other keys are not slowed."""
     with temp_engine(serve__require_keys="always", serve__rate_limit=0.5) as engine:
         ring = ApiKeyStore.open(engine.settings.home)
@@ -297,7 +297,7 @@ def test_a_key_that_asks_too_often_waits() -> None:
             assert second.get("/v1/scopes").status_code == 200
 
 
-def test_rates() -> None:
+def test_a_rate_of_zero_is_no_limit() -> None:
     """No rate is no limit; a caller never seen has everything."""
     assert [CallerRateLimiter(0, ProcessPeers(), "none").acquire("a") for _ in range(3)] == [
         0,

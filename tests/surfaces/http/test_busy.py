@@ -68,7 +68,7 @@ def ask(port: int, path: str) -> tuple[float, int]:
     return time.perf_counter() - begun, answer.status
 
 
-def test_health_needs_no_worker(home: Path) -> None:
+def test_health_answers_while_all_workers_wait(home: Path) -> None:
     """Where every worker waits for an embedder that never answers, health and readiness are told at
     once.
     """
@@ -96,7 +96,7 @@ def test_health_needs_no_worker(home: Path) -> None:
 
 
 @pytest.mark.slow
-def test_health_under_load(home: Path) -> None:
+def test_health_answers_quickly_under_load(home: Path) -> None:
     """Health and readiness answer in a fraction of a second while twenty clients search, add and
     import long texts.
     """

@@ -13,7 +13,7 @@ from engrams.testing import ScriptedModel
 
 
 @pytest.mark.parametrize("workers", [1, 2])
-def test_what_is_cut_off_at_the_end_is_told_to_come_again(home: Path, workers: int) -> None:
+def test_a_request_cut_off_at_shutdown_gets_503_with_retry_after(home: Path, workers: int) -> None:
     """A request that outlasts the grace after SIGTERM is answered 503, with Retry-After and our
     shape of errors; the server ends with 0.
     """

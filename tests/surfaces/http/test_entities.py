@@ -50,7 +50,7 @@ def entities(door: Door, user: str) -> dict[str, dict[str, Any]]:
     return {node["label"]: node for node in found["nodes"]}
 
 
-def test_an_imported_conversation_is_a_net_of_names(door: Door) -> None:
+def test_names_of_an_imported_conversation_are_linked(door: Door) -> None:
     """People, places and organisations are nodes with their kinds, numbers and other names, linked
     to each other and to memories.
     """
@@ -110,7 +110,7 @@ def test_owners_and_projects_are_apart(door: Door) -> None:
     ] == []
 
 
-def test_what_was_corrected_or_forgotten_links_nothing(door: Door) -> None:
+def test_names_follow_edits_and_forgetting(door: Door) -> None:
     """After an edit the new name stands in place of the old one;
     what is forgotten is gone until it is restored.
     """

@@ -55,7 +55,7 @@ def done(api: httpx2.Client, id: str) -> dict[str, object]:
     raise AssertionError(told)
 
 
-def test_a_file_at_once(api: httpx2.Client, engine: MemoryEngine) -> None:
+def test_an_import_is_answered_before_it_is_done(api: httpx2.Client, engine: MemoryEngine) -> None:
     """The answer comes before the import is done;
     its progress and report are read at Location; the file itself is gone.
     """
@@ -79,7 +79,7 @@ def test_a_file_at_once(api: httpx2.Client, engine: MemoryEngine) -> None:
     assert api.get(f"/imports/{told['id']}").json()["report"]["stored"] == 40
 
 
-def test_a_broken_upload_goes_on(api: httpx2.Client) -> None:
+def test_an_interrupted_upload_continues(api: httpx2.Client) -> None:
     """`received` says where to go on;
     a piece at another offset is a conflict; the last one starts the import.
     """
@@ -104,7 +104,7 @@ def test_a_broken_upload_goes_on(api: httpx2.Client) -> None:
     assert isinstance(told["report"], dict) and told["report"]["stored"] == 40
 
 
-def test_the_next_process_goes_on() -> None:
+def test_the_next_process_imports_a_waiting_file_once() -> None:
     """What was waiting when the server ended is imported by the next one, once."""
     with temp_engine(user="ann", jobs__workers=0) as engine:
         with running(create_app(engine, engine.settings)) as url:
@@ -124,7 +124,7 @@ def test_the_next_process_goes_on() -> None:
 
 
 @pytest.mark.parametrize("cut", ["file", "state", "job"])
-def test_cut_short_at_the_end(cut: str) -> None:
+def test_an_import_interrupted_at_its_end_is_not_repeated(cut: str) -> None:
     """Ended after the report was kept, after the file was gone, or after "done" was said:
 
     the next process imports nothing again.
@@ -162,7 +162,7 @@ def test_cut_short_at_the_end(cut: str) -> None:
             assert not other.list(scope=("user", "ann")).records
 
 
-def test_a_file_that_is_none_is_a_visible_failure(api: httpx2.Client) -> None:
+def test_an_unreadable_file_is_a_visible_failure(api: httpx2.Client) -> None:
     """What cannot be read is in the report, or the import failed and says why;
     it never vanishes.
     """
@@ -173,7 +173,7 @@ def test_a_file_that_is_none_is_a_visible_failure(api: httpx2.Client) -> None:
     assert told["error"] or (isinstance(told["report"], dict) and told["report"]["bad"])
 
 
-def test_limits(api: httpx2.Client) -> None:
+def test_too_large_files_and_unknown_ids_are_refused(api: httpx2.Client) -> None:
     """A file that is, or says it will be, larger than allowed is a 413;
     an unknown id and a hostile one are 404.
     """
@@ -207,7 +207,7 @@ def test_an_empty_memory_is_exported(format: str) -> None:
             )
 
 
-def test_incognito_takes_no_files() -> None:
+def test_incognito_refuses_files() -> None:
     """Files would leave a trace on disk."""
     with (
         temp_engine(user="ann", incognito=True) as engine,
@@ -266,7 +266,7 @@ def test_a_kill_leaves_nothing_of_a_file_that_arrives(tmp_path: Path) -> None:
     assert not [place for place in folder.rglob("*") if place.is_file()]
 
 
-def test_an_undo_of_one_import(api: httpx2.Client, engine: MemoryEngine) -> None:
+def test_an_import_is_undone_once_by_its_owner(api: httpx2.Client, engine: MemoryEngine) -> None:
     """POST …/undo erases what one import brought;
     the list says so; twice is a conflict; another's is not found.
     """
@@ -318,7 +318,7 @@ def test_a_bad_file_fails_once(api: httpx2.Client, engine: MemoryEngine) -> None
     assert (kept["stored"], kept["bad"][0]["line"]) == (1, 2)
 
 
-def test_what_an_import_brought_goes_from_the_git_history_too() -> None:
+def test_an_undone_import_leaves_the_git_history_too() -> None:
     """Undone with `git`, and reset with `git`:
     no object of the files' history holds the words; without it they do.
     """
@@ -354,7 +354,7 @@ def test_what_an_import_brought_goes_from_the_git_history_too() -> None:
         assert holders(home, words[1:]) == {}
 
 
-def test_another_memorys_file_over_rest(api: httpx2.Client) -> None:
+def test_a_file_of_another_memory_is_previewed_imported_and_undone(api: httpx2.Client) -> None:
     """A preview over REST counts kinds and history and stores nothing;
     the import keeps both, and its undo takes both back.
     """
@@ -415,7 +415,7 @@ def test_chosen_memories_are_exported(api: httpx2.Client, engine: MemoryEngine) 
     assert api.post("/export", json={"ids": ["none"]}).status_code == 404
 
 
-def test_an_export_for_other_programs(api: httpx2.Client) -> None:
+def test_exports_for_other_programs_have_their_names_and_formats(api: httpx2.Client) -> None:
     """The formats of other programs come with their names;
     a folder comes as a zip; an unknown one is refused.
     """

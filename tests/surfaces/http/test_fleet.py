@@ -35,7 +35,7 @@ def servers(tmp_path: Path) -> Iterator[list[str]]:
 
 
 @pytest.mark.covers("S1.62")
-def test_one_memory_behind_two_doors(servers: list[str]) -> None:
+def test_two_servers_see_each_others_writes_at_once(servers: list[str]) -> None:
     """Requests that alternate between two processes see each write at once, and no other person's."""
     for number in range(6):
         writer = servers[number % 2]

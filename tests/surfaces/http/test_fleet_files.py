@@ -66,7 +66,7 @@ def list_files(*homes: Path) -> set[str]:
     }
 
 
-def test_logs_are_the_fleets(url: str, tmp_path: Path) -> None:
+def test_feedback_and_crises_are_shared_by_the_fleet(url: str, tmp_path: Path) -> None:
     """Feedback and a crisis that one server took are listed by the other, kept once for both, and
     by session: their hashes have one key.
     """
@@ -88,7 +88,7 @@ def test_logs_are_the_fleets(url: str, tmp_path: Path) -> None:
     assert list_files(tmp_path) == set()
 
 
-def test_a_file_is_imported_elsewhere(url: str, tmp_path: Path) -> None:
+def test_a_worker_imports_a_file_that_a_server_received(url: str, tmp_path: Path) -> None:
     """A server without workers takes a file in pieces;
     a worker with another home imports it, and the pieces go.
     """
@@ -169,7 +169,7 @@ def read_pieces(url: str) -> dict[str, list[bytes]]:
         )
 
 
-def test_a_home_holds_what_is_its_machines(url: str, tmp_path: Path) -> None:
+def test_a_home_of_a_fleet_has_only_files_of_its_machine(url: str, tmp_path: Path) -> None:
     """After a story over all routes and commands, with a model, two servers and a worker, no home
     holds a file but the machine's own.
     """

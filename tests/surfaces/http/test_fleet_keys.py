@@ -182,7 +182,7 @@ def test_any_server_lists_what_was_done_at_both(
         assert machine.ask(ann_key, "/v1/audit?everyone=true") == 403
 
 
-def test_the_death_of_a_server(
+def test_a_killed_server_loses_at_most_a_second_of_events(
     machines: tuple[Machine, Machine], root: tuple[str, str], tmp_path: Path
 ) -> None:
     """Events of more than a second before a kill are there, those of an orderly end all;
@@ -224,7 +224,7 @@ def refusing(url: str) -> Iterator[None]:
             connection.execute("ALTER DATABASE fresh ALLOW_CONNECTIONS true")
 
 
-def test_a_database_that_goes_away(tmp_path: Path) -> None:
+def test_keys_are_refused_while_the_database_is_away(tmp_path: Path) -> None:
     """Without it no key opens anything, and requests say so;
     once it is back keys open, and no event from before is missing or double.
     """

@@ -36,7 +36,7 @@ def garden(engine: MemoryEngine) -> Iterator[httpx2.Client]:
         yield client
 
 
-def test_a_cycle_over_http(garden: httpx2.Client, engine: MemoryEngine) -> None:
+def test_a_cycle_is_planned_run_and_undone(garden: httpx2.Client, engine: MemoryEngine) -> None:
     """A plan names what a run then does, an undo takes it back, and the status knows of it all."""
     plan = garden.get("/garden/plan").json()
     assert [step["verb"] for step in plan["steps"]] == ["merge"] and len(
@@ -58,7 +58,7 @@ def test_a_cycle_over_http(garden: httpx2.Client, engine: MemoryEngine) -> None:
     assert garden.post("/garden/run", json={"jobs": ["merge"]}).json()["compactions"] == 1
 
 
-def test_the_queue_and_the_pause_over_http(garden: httpx2.Client) -> None:
+def test_scheduled_cycles_are_listed_cancelled_and_paused(garden: httpx2.Client) -> None:
     """An entry is listed, taken off once, and never by somebody else; a pause shows."""
     id = garden.post("/garden/queue", json={"minutes": 60, "priority": 3, "why": "later"}).json()[
         "id"
@@ -75,7 +75,7 @@ def test_the_queue_and_the_pause_over_http(garden: httpx2.Client) -> None:
     ]
 
 
-def test_wrong_requests_say_so(garden: httpx2.Client) -> None:
+def test_unknown_jobs_statements_and_fields_are_refused(garden: httpx2.Client) -> None:
     """Unknown jobs, statements and fields."""
     assert garden.get("/garden/plan", params={"job": "weed"}).status_code == 400
     assert garden.post("/garden/run", json={"jobs": ["weed"]}).status_code == 400

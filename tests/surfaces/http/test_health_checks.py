@@ -34,7 +34,7 @@ def engine() -> Iterator[MemoryEngine]:
 
 
 @pytest.mark.covers("S2.5")
-def test_health(engine: MemoryEngine) -> None:
+def test_health_reports_status_store_upstream_and_jobs(engine: MemoryEngine) -> None:
     """Status, store path, base URL without its password, default_top_k, version and jobs are told."""
     with running(create_app(engine, engine.settings)) as url:
         report = httpx2.get(url + "/health").json()
@@ -61,7 +61,7 @@ def test_a_closed_store_is_not_ready(engine: MemoryEngine) -> None:
     assert answer.json()["hint"]
 
 
-def test_a_dead_job_shows(engine: MemoryEngine) -> None:
+def test_health_reports_a_dead_job(engine: MemoryEngine) -> None:
     """Health says that work failed for good and how much of it;
     memory can still be read and written, so it is ready.
     """
@@ -79,7 +79,7 @@ def test_a_dead_job_shows(engine: MemoryEngine) -> None:
     )
 
 
-def test_a_full_disk_shows(engine: MemoryEngine, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_health_reports_a_full_disk(engine: MemoryEngine, monkeypatch: pytest.MonkeyPatch) -> None:
     """Without room to write, health says so and ready is a 503 problem that says what to do."""
     monkeypatch.setattr("engrams.surfaces.http.health_checks._MIN_FREE_BYTES", 1 << 62)
     with running(create_app(engine, engine.settings)) as url:
@@ -90,7 +90,7 @@ def test_a_full_disk_shows(engine: MemoryEngine, monkeypatch: pytest.MonkeyPatch
     assert "room" in answer.json()["hint"]
 
 
-def test_a_model_that_cannot_be_reached_shows() -> None:
+def test_health_names_an_unreachable_model_server() -> None:
     """Each configured model server that takes no connection is named;
     memory works without, so it is ready.
     """

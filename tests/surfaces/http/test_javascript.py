@@ -40,12 +40,12 @@ def run(command: list[str], folder: Path, url: str) -> None:
     assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
 
 
-def test_the_client(url: str) -> None:
+def test_the_javascript_client_adds_searches_and_reports_errors(url: str) -> None:
     """Adding, searching and contexts, people and projects apart, and errors with their hint."""
     run(["node", "--test", "test/client.test.js"], CLIENT, url)
 
 
-def test_its_package() -> None:
+def test_the_javascript_package_is_complete() -> None:
     """The package needs no other, has the version of engrams, and every file that it exports is
     there.
     """

@@ -143,7 +143,9 @@ def test_a_crisis_has_no_place_for_what_was_said(api: httpx2.Client, engine: Mem
     assert all(b"zyzzyva" not in path.read_bytes() for path in files)
 
 
-def test_rights(keyed: Callable[..., httpx2.Client]) -> None:
+def test_the_safety_log_needs_admin_and_feedback_needs_write(
+    keyed: Callable[..., httpx2.Client],
+) -> None:
     """The safety log takes the right `admin`, for whatever;
     feedback is given by `write` and read by `read`, everybody's by `admin`.
     """
@@ -171,7 +173,7 @@ def test_rights(keyed: Callable[..., httpx2.Client]) -> None:
     ]
 
 
-def test_feedback_is_its_owners(keyed: Callable[..., httpx2.Client]) -> None:
+def test_feedback_is_seen_by_its_owner_only(keyed: Callable[..., httpx2.Client]) -> None:
     """Another key never sees it, whatever user or session it names, and the same id of two owners
     is two records.
     """
@@ -222,7 +224,7 @@ def test_an_incognito_session_is_nobodys_and_on_no_disk(
 
 
 @pytest.mark.covers("S4.55")
-def test_what_is_lost_is_an_outcome_and_shows_in_health(
+def test_a_failed_log_write_is_an_outcome_and_shows_in_health(
     api: httpx2.Client, engine: MemoryEngine
 ) -> None:
     """Neither log fails a request because it cannot be written;
@@ -247,7 +249,7 @@ def test_what_is_lost_is_an_outcome_and_shows_in_health(
 
 
 @pytest.mark.covers("S4.56")
-def test_a_server_drops_what_is_too_old(engine: MemoryEngine, clock: SettableClock) -> None:
+def test_a_server_deletes_old_log_records(engine: MemoryEngine, clock: SettableClock) -> None:
     """It does so by itself, without a new record:
     ninety days after a crisis, a hundred and eighty after feedback.
     """

@@ -117,7 +117,7 @@ async def test_a_chat_is_remembered_in_the_next(served: tuple[MemoryEngine, str]
     assert other["messages"][-1]["content"] == "What am I allergic to?"
 
 
-async def test_pictures_stay(served: tuple[MemoryEngine, str]) -> None:
+async def test_a_message_keeps_its_picture(served: tuple[MemoryEngine, str]) -> None:
     """A message with a picture keeps it, with memory before it."""
     engine, url = served
     engine.add("I am allergic to nuts.", scope=("user", "ann-1"))
@@ -128,7 +128,9 @@ async def test_pictures_stay(served: tuple[MemoryEngine, str]) -> None:
     assert "allergic to nuts" in first["text"] and rest == said
 
 
-async def test_what_is_left_alone(served: tuple[MemoryEngine, str]) -> None:
+async def test_tasks_temporary_chats_and_off_leave_nothing(
+    served: tuple[MemoryEngine, str],
+) -> None:
     """Tasks such as titles, temporary chats, users without memory and `store` off leave nothing
     behind.
     """
@@ -145,7 +147,7 @@ async def test_what_is_left_alone(served: tuple[MemoryEngine, str]) -> None:
     assert engine.scopes() == ()
 
 
-async def test_a_server_that_is_away_or_refuses(
+async def test_a_chat_continues_without_the_server(
     served: tuple[MemoryEngine, str], home: Path
 ) -> None:
     """The chat goes on, and a line under the message says why there is no memory;
@@ -171,7 +173,7 @@ async def test_a_server_that_is_away_or_refuses(
     assert webui.shown == []
 
 
-def test_the_head_of_the_file() -> None:
+def test_the_filter_file_begins_with_its_name_and_version() -> None:
     """Open WebUI reads name and version from the head, which begins the file;
     nothing has to be installed.
     """
@@ -184,7 +186,7 @@ def test_the_head_of_the_file() -> None:
     assert not re.search(r"^(?:from|import) engrams", text, re.MULTILINE)
 
 
-async def test_an_error_is_no_answer(served: tuple[MemoryEngine, str]) -> None:
+async def test_an_error_is_not_stored_as_an_answer(served: tuple[MemoryEngine, str]) -> None:
     """What stands in an answer's place when the model failed is not stored."""
     engine, url = served
     body = chat("I am allergic to nuts.", "model 'qwen3' not found")
@@ -218,7 +220,9 @@ def fetch_plugin_code(folder: Path) -> None:
 
 
 @pytest.mark.slow
-async def test_open_webuis_own_loader(served: tuple[MemoryEngine, str], tmp_path: Path) -> None:
+async def test_open_webuis_own_loader_runs_the_filter(
+    served: tuple[MemoryEngine, str], tmp_path: Path
+) -> None:
     """The published release loads the file, fills its valves and runs it around chats;
     only its settings and tables are stood in for.
     """

@@ -45,7 +45,7 @@ def url() -> Iterator[str]:
         "memory.example.com:443",
     ],
 )
-def test_names_nobody_else_can_own(url: str, host: str) -> None:
+def test_local_and_own_host_names_are_served(url: str, host: str) -> None:
     """Addresses, bare names, container hosts and the server's own name are served."""
     assert httpx2.get(url, headers={"host": host}).status_code == 200
 
@@ -61,7 +61,7 @@ def test_names_nobody_else_can_own(url: str, host: str) -> None:
         "a.b.",
     ],
 )
-def test_names_a_stranger_may_own(url: str, host: str) -> None:
+def test_foreign_host_names_are_refused(url: str, host: str) -> None:
     """Any other name is refused, as after DNS rebinding."""
     answer = httpx2.get(url, headers={"host": host})
     assert (answer.status_code, answer.json()["error"]["code"]) == (403, "forbidden_host")
@@ -78,7 +78,7 @@ def test_names_a_stranger_may_own(url: str, host: str) -> None:
         "chrome-extension://abc",
     ],
 )
-def test_local_pages_may_ask(url: str, origin: str) -> None:
+def test_requests_of_local_pages_are_served(url: str, origin: str) -> None:
     """Pages of this machine and programs with pages of their own are served."""
     assert httpx2.post(url, headers={"origin": origin}).status_code == 200
 
@@ -94,13 +94,13 @@ def test_local_pages_may_ask(url: str, origin: str) -> None:
         "evil",
     ],
 )
-def test_web_sites_may_not(url: str, origin: str) -> None:
+def test_requests_of_web_sites_are_refused(url: str, origin: str) -> None:
     """A web site's request, also one that needs no preflight, is refused."""
     answer = httpx2.post(url, headers={"origin": origin, "content-type": "text/plain"})
     assert (answer.status_code, answer.json()["error"]["code"]) == (403, "forbidden_origin")
 
 
-def test_its_own_pages_may(url: str) -> None:
+def test_requests_of_its_own_pages_are_served(url: str) -> None:
     """A page served by this very server may ask it."""
     assert (
         httpx2.post(
@@ -110,7 +110,7 @@ def test_its_own_pages_may(url: str) -> None:
     )
 
 
-def test_names() -> None:
+def test_ports_and_brackets_are_no_part_of_a_host_name() -> None:
     """Ports and brackets are no part of a name; loopback is a whole network."""
     assert [host_name(host) for host in ("a:1", "[::1]:1", "::1", "a", "[x")] == [
         "a",
@@ -123,7 +123,7 @@ def test_names() -> None:
     assert not any(is_loopback(name) for name in ("0.0.0.0", "10.0.0.1", "localhosts", ""))
 
 
-def test_sites_that_are_named_may_read(url: str) -> None:
+def test_allowed_origins_may_read_answers(url: str) -> None:
     """A named site is told so, before it asks and with the answer;
     another one, and one that only looks like it, is not.
     """

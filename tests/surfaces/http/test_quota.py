@@ -123,7 +123,7 @@ def test_a_quota_holds_over_processes_and_restarts(home: Path, url: str) -> None
 
 
 @pytest.mark.slow
-def test_model_calls_of_a_person(home: Path, url: str) -> None:
+def test_model_calls_are_limited_for_each_person(home: Path, url: str) -> None:
     """A person's calls of the model a day are counted at both servers;
     what is said beyond is kept, and waits; another person learns.
     """

@@ -39,7 +39,7 @@ def add(api: httpx2.Client, text: str, **more: object) -> str:
     return str(api.post("/memories", json={"text": text, **more}).json()["results"][0]["id"])
 
 
-def test_metadata_may_speak_of_escapes(api: httpx2.Client) -> None:
+def test_metadata_that_looks_like_an_escape_is_kept(api: httpx2.Client) -> None:
     """Text that looks like an escaped NUL is text, and stays; a NUL itself is left out."""
     meta = {"path": "C:\\u0000", "k\\u0000": ["\\\\u0000", "a\0b"]}
     id = add(api, "The script prints NUL.", meta=meta)
@@ -84,7 +84,7 @@ def test_a_fact_in_other_words_is_known(api: httpx2.Client) -> None:
     ]
 
 
-def test_so_it_does_through_the_proxy() -> None:
+def test_a_later_turn_updates_the_fact_through_the_proxy() -> None:
     """Two chat turns; the facts of the second replace those of the first, end to end."""
     with (
         ScriptedModel(answer=lambda _: "Noted.") as model,
@@ -109,7 +109,7 @@ def test_so_it_does_through_the_proxy() -> None:
         assert not any("lives in Paris" in each["text"] for each in found)
 
 
-def test_the_graph_around_a_memory(api: httpx2.Client, engine: MemoryEngine) -> None:
+def test_the_graph_follows_links_around_a_memory(api: httpx2.Client, engine: MemoryEngine) -> None:
     """Steps along links from the focus, of the wanted types;
     nodes beyond the limit are said to be there.
     """
@@ -170,7 +170,7 @@ def test_sessions_are_listed_and_ended(api: httpx2.Client) -> None:
     assert api.post("/sessions/s1/end", headers={"x-engrams-user": "bob"}).status_code == 404
 
 
-def test_state_and_settings(api: httpx2.Client) -> None:
+def test_state_counts_memories_and_settings_hide_secrets(api: httpx2.Client) -> None:
     """Active memories by tier and layer;
     every setting with its value, and of a secret only that there is one.
     """
@@ -184,7 +184,7 @@ def test_state_and_settings(api: httpx2.Client) -> None:
     assert "sk-very-secret" not in answer.text
 
 
-def test_jobs_by_state(api: httpx2.Client, engine: MemoryEngine) -> None:
+def test_jobs_are_listed_by_state(api: httpx2.Client, engine: MemoryEngine) -> None:
     """The jobs themselves are listed where a state is asked for."""
     engine.observe(Turn("I live in Paris."), scope=("user", "ann"))
     engine.drain()

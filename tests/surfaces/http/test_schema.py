@@ -73,19 +73,19 @@ def _tried(url: str, examples: int) -> list[str]:
 
 
 @pytest.mark.slow
-def test_whatever_is_sent_the_answer_is_as_described(url: str) -> None:
+def test_generated_requests_get_described_answers(url: str) -> None:
     """A few generated requests to every operation: no 5xx, no undescribed status, form or body."""
     assert _tried(url, 2) == []
 
 
 @pytest.mark.slow
-def test_whatever_is_sent_for_long(url: str) -> None:
+def test_many_generated_requests_get_described_answers(url: str) -> None:
     """Many generated requests to every operation."""
     assert _tried(url, 150) == []
 
 
 @pytest.mark.parametrize("method", ["QUERY", "TRACE", "PROPFIND"])
-def test_what_is_ours_takes_no_other_method(url: str, method: str) -> None:
+def test_a_wrong_method_of_an_own_path_is_405(url: str, method: str) -> None:
     """A method that a path of ours does not have is a 405 that names those it has, never a request
     to a model server.
     """
@@ -107,7 +107,9 @@ def test_what_is_ours_takes_no_other_method(url: str, method: str) -> None:
         ("/v3/memories/search/", {"query": "x", "filters": {"user_id": "a"}, "threshold": False}),
     ],
 )
-def test_what_is_almost_right_is_refused(url: str, path: str, body: dict[str, Any]) -> None:
+def test_values_of_a_wrong_type_are_refused_not_guessed(
+    url: str, path: str, body: dict[str, Any]
+) -> None:
     """A number where a time is asked for is no second of 1970, and a text is no number:
 
     422, not a guess.

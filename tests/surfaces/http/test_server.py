@@ -37,13 +37,13 @@ RUN = (
 
 
 @pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.168.1.5", "example.org", ""])
-def test_other_machines_are_kept_out(host: str) -> None:
+def test_a_public_address_without_keys_is_refused(host: str) -> None:
     """An address that others can reach is refused before anything is opened."""
     with pytest.raises(SettingsError, match=r"serve\.host"):
         serve(Settings(serve=ServeSettings(host=host)), list_server_surfaces())
 
 
-def test_it_is_not_its_own_upstream() -> None:
+def test_a_server_refuses_itself_as_upstream() -> None:
     """An upstream that is this server itself would ask itself for ever."""
     for upstream in ("http://localhost:8100/v1", "http://127.0.0.1:8100"):
         with pytest.raises(SettingsError, match="server itself"):
@@ -51,14 +51,14 @@ def test_it_is_not_its_own_upstream() -> None:
     check_settings(Settings(serve=ServeSettings(upstream="http://localhost:11434/v1")))
 
 
-def test_a_taken_port() -> None:
+def test_a_port_in_use_is_an_error_with_a_hint() -> None:
     """A port in use is an error that names another."""
     with socket.create_server(("127.0.0.1", 0)) as other, pytest.raises(SettingsError) as caught:
         listen(ServeSettings(port=other.getsockname()[1]))
     assert "--port" in caught.value.hint
 
 
-def test_addresses() -> None:
+def test_an_ipv6_address_is_printed_in_brackets() -> None:
     """An IPv6 address stands in brackets."""
     with listen(ServeSettings(host="127.0.0.1", port=0)) as listener:
         assert format_address(listener) == f"http://127.0.0.1:{listener.getsockname()[1]}"
@@ -85,7 +85,7 @@ def test_small_packets_are_not_held_back() -> None:
 
 
 @pytest.mark.parametrize("ending", [signal.SIGTERM, signal.SIGINT])
-def test_it_starts_says_where_and_ends_clean(home: Path, ending: signal.Signals) -> None:
+def test_a_server_prints_its_address_and_ends_cleanly(home: Path, ending: signal.Signals) -> None:
     """The process prints its address, keeps what is told, and on a signal closes its store and ends
     with 0.
     """

@@ -133,7 +133,7 @@ def test_metrics_count_by_route_never_by_person(watched: Watched) -> None:
     assert one not in text and "ann" not in re.sub(r"#.*", "", text) and "xylophone" not in text
 
 
-def test_metrics_of_a_closed_store(watched: Watched) -> None:
+def test_metrics_report_a_closed_store(watched: Watched) -> None:
     """The numbers of requests are there, and that the store does not answer."""
     watched.engine.close()
     assert "engrams_up 0.0" in httpx2.get(watched.url + "/metrics").text
@@ -168,7 +168,7 @@ def test_spans_follow_the_conventions(watched: Watched) -> None:
     assert all((span.end_time or 0) >= (span.start_time or 1) for span in spans)
 
 
-def test_the_charts_are_ones_own(watched: Watched) -> None:
+def test_charts_show_only_ones_own_requests(watched: Watched) -> None:
     """Requests, writes and times of search by minute; another person sees none of them."""
     httpx2.post(watched.url + "/v1/memories", json={"text": SECRET})
     httpx2.post(watched.url + "/v1/search", json={"query": "xylophone"})

@@ -146,7 +146,7 @@ _RULE = settings(
 
 @given(asked=_asked())
 @_RULE
-def test_the_others_words_never_come(pair: Pair, asked: dict[str, Any]) -> None:
+def test_no_route_returns_another_tenants_words(pair: Pair, asked: dict[str, Any]) -> None:
     """Every route that reads or changes, with the other's ids, cursors, scopes and times, and with
     headers that claim to be them.
     """
@@ -240,7 +240,7 @@ def _chat(pair: Pair, name: Callable[[int], str], deep: bool) -> dict[str, Any]:
     return body | {"memory_id": name(2), "metadata": {"session_id": name(3)}}
 
 
-def test_and_nothing_of_theirs_was_changed(pair: Pair) -> None:
+def test_no_route_changes_another_tenants_memories(pair: Pair) -> None:
     """After direct attempts on every id, the victim's memories are as they were, and found."""
     before = pair.victim.get("/v1/export").text
     for name in pair.names:
@@ -260,7 +260,7 @@ def test_and_nothing_of_theirs_was_changed(pair: Pair) -> None:
     assert WORD in pair.victim.post("/v1/search", json={"query": f"my {WORD}"}).text
 
 
-def test_the_words_are_there_to_be_found(pair: Pair) -> None:
+def test_the_owner_finds_the_words_on_every_surface(pair: Pair) -> None:
     """The victim sees them on every surface: the test above can fail."""
     seen = [
         pair.victim.get("/v1/memories").text,

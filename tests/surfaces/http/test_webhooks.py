@@ -104,7 +104,7 @@ def create(client: httpx2.Client, url: str, **more: Any) -> dict[str, Any]:
     return made
 
 
-def test_changes_are_sent(home: Path) -> None:
+def test_changes_are_sent_in_order_and_signed(home: Path) -> None:
     """Added, changed and forgotten memories are told in order, signed, whichever door changed them;
     nothing from before, nothing twice.
     """
@@ -145,7 +145,7 @@ def test_changes_are_sent(home: Path) -> None:
         assert len({heads["webhook-id"] for heads, _ in receiver.got}) == len(receiver.got)
 
 
-def test_only_the_events_asked_for(home: Path) -> None:
+def test_a_web_hook_gets_only_its_events(home: Path) -> None:
     """A web hook that asked for deletions alone hears of nothing else;
     a changed one of what it asks for now, a deleted one of nothing.
     """
@@ -198,7 +198,7 @@ def test_a_delivery_is_a_visible_job(home: Path) -> None:
 
 
 @pytest.mark.slow
-def test_a_restart_sends_what_is_left(home: Path) -> None:
+def test_a_restart_sends_the_remaining_messages(home: Path) -> None:
     """A server that ended before it sent anything sends it after its next start, without another
     change.
     """
@@ -212,7 +212,7 @@ def test_a_restart_sends_what_is_left(home: Path) -> None:
         assert ("ADD", "The gate is green.") in receiver.events
 
 
-def test_a_receiver_that_drips_is_left(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_slow_receiver_is_cut_off(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """One that answers a byte at a time holds a worker no longer than the time for all of it."""
     monkeypatch.setattr("engrams.transfer.webhooks.public_addresses._SECONDS", 0.5)
     with (
@@ -298,12 +298,12 @@ def test_private_addresses_are_refused(home: Path) -> None:
         ("2002:7f00:1::", False),
     ],
 )
-def test_public_addresses(address: str, public: bool) -> None:
+def test_an_address_inside_another_is_checked_too(address: str, public: bool) -> None:
     """An address inside another counts as what it leads to."""
     assert is_public(ip_address(address)) is public
 
 
-def test_each_key_has_its_own(home: Path) -> None:
+def test_web_hooks_belong_to_one_owner(home: Path) -> None:
     """Another owner's web hooks are neither listed, changed nor deleted;
     a key that may not read makes none.
     """
@@ -364,7 +364,7 @@ def test_a_corrected_message_is_sent_without_what_was_corrected(home: Path) -> N
         )
 
 
-def test_a_store_that_counts_anew(home: Path) -> None:
+def test_a_move_to_another_store_sends_nothing_twice(home: Path) -> None:
     """After a move to a store with lower numbers of changes, what changes next is sent, and nothing
     old again.
     """

@@ -66,7 +66,7 @@ def test_each_finds_at_once_what_the_other_stored(two: Fleet) -> None:
         assert f"quux{number}" in hits[0]["memory"]["text"]
 
 
-def test_a_thread_goes_on_in_the_other_process(two: Fleet) -> None:
+def test_a_thread_continues_in_another_process(two: Fleet) -> None:
     """Responses that name the one before are one session, and a message said twice in it is stored
     twice.
     """
@@ -87,7 +87,7 @@ def test_a_thread_goes_on_in_the_other_process(two: Fleet) -> None:
     assert len(sessions) == 4 and len(set(sessions)) == 1
 
 
-def test_what_one_showed_the_other_does_not_repeat(two: Fleet) -> None:
+def test_a_memory_shown_by_one_process_is_not_repeated_by_another(two: Fleet) -> None:
     """A memory shown in a conversation by one process is not shown again by the other."""
     two.ask(0, "/v1/memories", {"text": REX})
     asked = {"query": "What is my dog called?", "session": "s-shown"}
@@ -106,7 +106,7 @@ def test_the_answer_to_an_unsaved_message_is_not_saved_elsewhere(two: Fleet) -> 
     assert add(two, 1, "assistant", "Your gym code is 88112.", "s-unsaved")["outcome"] == "unsaved"
 
 
-def test_an_echo_is_known_to_both(two: Fleet) -> None:
+def test_processes_share_fingerprints_of_injected_memory(two: Fleet) -> None:
     """Memory that one process put into a prompt is recognised in an answer that the other stores."""
     fact = "Ada's sister Ruth restores wooden harpsichords in Ghent."
     two.ask(0, "/v1/memories", {"text": fact, "kind": "fact"})
@@ -115,7 +115,7 @@ def test_an_echo_is_known_to_both(two: Fleet) -> None:
     assert two.ask(0, f"/v1/memories/{stored['id']}")["meta"]["echo"]
 
 
-def test_the_working_tier_is_one(two: Fleet) -> None:
+def test_processes_share_the_working_tier(two: Fleet) -> None:
     """Turns stored by either process are in the working tier of both, which holds no more than its
     size.
     """
@@ -132,7 +132,7 @@ def test_the_working_tier_is_one(two: Fleet) -> None:
     assert [*counts, len(held)] == [20, 20, 20]
 
 
-def test_a_rate_holds_for_all(two: Fleet, tmp_path: Path) -> None:
+def test_processes_share_the_rate_limit(two: Fleet, tmp_path: Path) -> None:
     """Two requests a second, twenty at once: so many of one key, whichever process they reach."""
     home = two.log.parent
     made = subprocess.run(
@@ -173,7 +173,7 @@ def test_a_preview_and_its_act_may_meet_different_processes(two: Fleet) -> None:
     assert call(0, "purge", token=token)["isError"]
 
 
-def test_numbers_are_of_all_processes(two: Fleet) -> None:
+def test_metrics_are_sums_over_all_processes(two: Fleet) -> None:
     """Metrics and the chart of requests are sums, whoever is asked."""
 
     def count() -> list[int]:
@@ -239,7 +239,7 @@ def test_a_worker_that_dies_is_started_again(two: Fleet) -> None:
 
 
 @pytest.mark.slow
-def test_a_signal_lets_all_finish(tmp_path: Path) -> None:
+def test_a_signal_lets_all_workers_finish(tmp_path: Path) -> None:
     """SIGTERM:
     a request that is under way is answered, then every process ends, with 0, and nothing is left of
     them.
@@ -340,7 +340,7 @@ def test_a_passphrase_is_asked_once(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_what_cannot_be_shared_is_refused(tmp_path: Path) -> None:
+def test_several_workers_need_a_shared_store(tmp_path: Path) -> None:
     """Memory of one process only is not served by several; a port that is taken is said once."""
     command = [*ENTRY, "serve", "--home", str(tmp_path), "--workers", "2", "--port", "0"]
     done = subprocess.run([*command, "--set", "incognito=true"], capture_output=True, text=True)

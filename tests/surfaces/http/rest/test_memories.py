@@ -9,7 +9,7 @@ import pytest
 from tests.surfaces.http.rest.conftest import Person, add, problem
 
 
-def test_add_find_and_read(api: httpx2.Client) -> None:
+def test_an_added_memory_is_found_and_read_by_id(api: httpx2.Client) -> None:
     """What is added is found at once, read by its id or the beginning of it, and tagged with its
     version.
     """
@@ -29,7 +29,7 @@ def test_add_find_and_read(api: httpx2.Client) -> None:
     )
 
 
-def test_the_same_key_stores_once(api: httpx2.Client) -> None:
+def test_a_repeated_idempotency_key_stores_once(api: httpx2.Client) -> None:
     """A repeated POST with its idempotency key answers 200 and names what is there, for a text and
     for messages.
     """
@@ -51,7 +51,7 @@ def test_the_same_key_stores_once(api: httpx2.Client) -> None:
     problem(api.post("/memories", json={"text": "x"}, headers={"idempotency-key": "k" * 151}), 422)
 
 
-def test_edits_need_the_version_they_name(api: httpx2.Client) -> None:
+def test_an_edit_with_if_match_needs_the_current_version(api: httpx2.Client) -> None:
     """If-Match with the version edits;
     with another it is 412 and nothing changes; without, the edit is free.
     """
@@ -84,7 +84,7 @@ def test_edits_need_the_version_they_name(api: httpx2.Client) -> None:
     assert "told so" in {change["reason"] for change in changes}
 
 
-def test_an_edited_note_says_nothing_of_before(api: httpx2.Client) -> None:
+def test_the_fact_of_an_edited_note_follows_its_text(api: httpx2.Client) -> None:
     """The fact of an edited note follows its text: the next search holds the new one alone."""
     one = add(api, "I drive a red Volvo.")
     api.patch(f"/memories/{one}", json={"text": "I drive a blue Volvo."})
@@ -107,7 +107,9 @@ def test_an_edited_note_says_nothing_of_before(api: httpx2.Client) -> None:
         ({"tags": "one"}, 422),
     ],
 )
-def test_edits_that_cannot_be(api: httpx2.Client, body: dict[str, object], status: int) -> None:
+def test_invalid_edits_are_refused_and_change_nothing(
+    api: httpx2.Client, body: dict[str, object], status: int
+) -> None:
     """An edit of nothing, of what cannot be edited, or beyond a limit is a problem, and changes
     nothing.
     """
@@ -125,7 +127,7 @@ def test_edits_that_cannot_be(api: httpx2.Client, body: dict[str, object], statu
 
 @pytest.mark.covers("S3.46")
 @pytest.mark.parametrize("text", ["", "  ", "\u200b\ufeff"])
-def test_no_edit_empties_a_memory(api: httpx2.Client, text: str) -> None:
+def test_an_edit_to_an_empty_text_is_refused(api: httpx2.Client, text: str) -> None:
     """An empty or invisible new text is refused as that of a new memory, and the memory stays as it
     is.
     """
@@ -138,7 +140,7 @@ def test_no_edit_empties_a_memory(api: httpx2.Client, text: str) -> None:
     assert api.get(f"/memories/{one}").json()["text"] == "The gate opens at seven."
 
 
-def test_forget_restore_purge(api: httpx2.Client) -> None:
+def test_a_memory_is_forgotten_restored_and_purged(api: httpx2.Client) -> None:
     """Forgotten is out of search, context and list but exported as forgotten;
     restored it is back; purged it is proven gone.
     """
@@ -171,7 +173,7 @@ def test_forget_restore_purge(api: httpx2.Client) -> None:
     assert "heron" not in api.get(f"/memories/{one}").text
 
 
-def test_all_about_a_thing_is_listed_and_then_purged(api: httpx2.Client) -> None:
+def test_memories_about_a_thing_are_listed_and_purged(api: httpx2.Client) -> None:
     """The list changes nothing, says what names the thing, and its ids are what a purge takes."""
     one = add(api, "Zelda sells lamps.")
     other = add(api, "The lamp shop opens at nine.")
@@ -185,7 +187,7 @@ def test_all_about_a_thing_is_listed_and_then_purged(api: httpx2.Client) -> None
     problem(api.post("/purge/about", json={"about": ""}), 422)
 
 
-def test_pages_and_filters(api: httpx2.Client) -> None:
+def test_lists_are_paged_and_filtered(api: httpx2.Client) -> None:
     """A list goes on where `next` says, without gaps and repeats;
     kind, tag, text and order choose.
     """
@@ -232,7 +234,7 @@ def test_pages_and_filters(api: httpx2.Client) -> None:
         "a" * 69_000,
     ],
 )
-def test_hostile_text(api: httpx2.Client, text: str) -> None:
+def test_hostile_text_comes_back_unchanged(api: httpx2.Client, text: str) -> None:
     """Any text comes back as it was, without NUL."""
     assert api.get(f"/memories/{add(api, text)}").json()["text"] == text.replace("\0", "").strip()
 
@@ -256,7 +258,9 @@ def test_hostile_text(api: httpx2.Client, text: str) -> None:
         (b'\xff\xfe{"text": "x"}', 400),
     ],
 )
-def test_bodies_that_cannot_be(api: httpx2.Client, content: bytes, status: int) -> None:
+def test_unusable_bodies_are_refused_with_a_hint(
+    api: httpx2.Client, content: bytes, status: int
+) -> None:
     """A body that is no JSON, of another form, or beyond a limit is a problem with a hint, never a
     crash.
     """
@@ -310,7 +314,7 @@ def test_a_body_without_a_length_is_counted(api: httpx2.Client) -> None:
     problem(answer, 413)
 
 
-def test_names_that_no_scope_can_hold(person: Person, api: httpx2.Client) -> None:
+def test_unusable_scope_names_are_refused(person: Person, api: httpx2.Client) -> None:
     """A user, project or conversation that cannot be one is refused; any other text is a name."""
     problem(person("x" * 300).get("/memories"), 400)
     problem(person("%00").get("/memories"), 400)
@@ -320,7 +324,7 @@ def test_names_that_no_scope_can_hold(person: Person, api: httpx2.Client) -> Non
         assert len(person(name).get("/memories", params={"kind": "note"}).json()["memories"]) == 1
 
 
-def test_projects_and_conversations(api: httpx2.Client) -> None:
+def test_a_project_does_not_see_another_project(api: httpx2.Client) -> None:
     """What is said in a project is found there and by the whole, not in another project."""
     one = api.post(
         "/memories", params={"project": "boat"}, json={"text": "The mooring costs 40 a night."}
@@ -349,6 +353,8 @@ def test_projects_and_conversations(api: httpx2.Client) -> None:
         ("PATCH", "/jobs/retry/x", 404),
     ],
 )
-def test_what_is_not_there(api: httpx2.Client, method: str, path: str, status: int) -> None:
+def test_unknown_paths_and_methods_never_reach_an_upstream(
+    api: httpx2.Client, method: str, path: str, status: int
+) -> None:
     """Another method or path under ours is a problem here, and never goes to an upstream."""
     problem(api.request(method, path), status)

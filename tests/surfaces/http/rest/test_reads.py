@@ -27,7 +27,7 @@ def test_explain_tells_all_and_changes_nothing(api: httpx2.Client) -> None:
     assert api.get("/export").text == before
 
 
-def test_search_takes_tests_kinds_and_times(api: httpx2.Client) -> None:
+def test_a_search_filters_by_field_kind_and_time(api: httpx2.Client) -> None:
     """Only what passes every test, of these kinds, as it was at that time."""
     one = add(api, "The red kayak hangs in the barn.", tags=["boat"])
     add(api, "The blue kayak lies at the pier.")
@@ -92,7 +92,7 @@ def test_context_keeps_its_budget(api: httpx2.Client) -> None:
     assert "likes the colour" in made["text"]
 
 
-def test_out_and_in_again(api: httpx2.Client, person: Person) -> None:
+def test_an_export_imports_unchanged_and_only_once(api: httpx2.Client, person: Person) -> None:
     """An export imports into another person's empty memory as it was, and a second time stores
     nothing.
     """
@@ -112,7 +112,7 @@ def test_out_and_in_again(api: httpx2.Client, person: Person) -> None:
     assert other.get("/memories", params={"status": "forgotten"}).json()["memories"]
 
 
-def test_imports_report_what_is_unreadable(api: httpx2.Client) -> None:
+def test_an_import_names_unreadable_lines(api: httpx2.Client) -> None:
     """A broken line is named, and with skip_bad the rest imported;
     an unknown format is a problem.
     """
@@ -132,14 +132,14 @@ def test_imports_report_what_is_unreadable(api: httpx2.Client) -> None:
     problem(api.post("/import", content=b"x", params={"format": "zip"}), 422)
 
 
-def test_numbers(api: httpx2.Client) -> None:
+def test_stats_count_only_this_persons_memories(api: httpx2.Client) -> None:
     """The numbers are this person's."""
     assert sum(api.get("/stats").json()["status"].values()) == 0
     add(api, "The attic window sticks.")
     assert api.get("/stats").json()["kind"]["note"] == 1
 
 
-def test_jobs_that_failed(served: Served, person: Person) -> None:
+def test_a_failed_job_is_seen_and_retried_by_its_owner_only(served: Served, person: Person) -> None:
     """A failed job shows to its owner alone, who may retry it; nobody else can."""
     ann = person()
     bob = person()
@@ -191,7 +191,7 @@ def test_two_owners_never_meet(served: Served, person: Person) -> None:
     assert ann.get(f"/memories/{hers}").json()["version"] == 2
 
 
-def test_an_address_that_cannot_be_one_of_a_model_server_is_refused(api: httpx2.Client) -> None:
+def test_an_unusable_model_server_address_is_refused(api: httpx2.Client) -> None:
     """The reader's fault, not the server's: 422, with how it is given."""
     told = problem(api.post("/settings/model/servers", json={"url": "\u00a9"}), 422)
     assert "https://host/v1" in str(told)

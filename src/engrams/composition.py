@@ -69,17 +69,17 @@ def open(
 ) -> MemoryEngine:
     """Open an engine on ``settings``, or on the ones that ``settings.load`` finds.
 
-    ``arguments`` are the strongest layer, with ``__`` for a section: ``open(home="/tmp/m",
-    read__limit=5)``. ``embedder`` and ``chat`` replace the configured models; ``chat`` may be a
-    function from messages to text, or an ``openai.OpenAI`` client. ``background``: go on with the
-    jobs that an earlier process left (False: workers start with the first write). ``helped``: this
-    is a program of its own, which takes as many processes for a large import as there are cores,
-    where ``jobs.processes`` is 0.
+    ``arguments`` override all other sources of settings, with ``__`` for a section:
+    ``open(home="/tmp/m", read__limit=5)``. ``embedder`` and ``chat`` replace the configured models;
+    ``chat`` may be a function from messages to text, or an ``openai.OpenAI`` client. ``background``:
+    continue the jobs of earlier processes at once (False: workers start with the first write).
+    ``helped``: True for a program of its own. A large import then uses one process for each core if
+    ``jobs.processes`` is 0.
 
     Nothing is created on disk before the first write. Use as a context manager or call ``close()``.
 
     SettingsError: a setting is unknown or out of range. StoreError: the database is damaged beyond
-    repair, or another program's. ExtraError: a setting asks for an optional part that is not
+    repair, or belongs to another program. ExtraError: a setting asks for an optional part that is not
     installed.
     """
     settings = _resolve_settings(settings, arguments)

@@ -10,7 +10,7 @@ MINUTES ?= 60
 AT ?= homes
 AT ?= homes
 EXTRAS := $(addprefix --extra ,all postgres encrypted local otel)
-.PHONY: help run demo test test-all test-models test-postgres campaign check fix coverage-spec bench conformance docs site release pins clean
+.PHONY: help run demo test test-all test-models test-postgres campaign check fix coverage-spec mutants bench conformance docs site release pins clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "make %-13s %s\n", $$1, $$2}' Makefile
@@ -29,6 +29,7 @@ test: .make/test ## Run the fast tests (under 8 minutes on two cores), a few on 
 test-all: .make/test ## Run every test, those with a real model where its packages install
 	-@test -e .make/models || $(MAKE) --no-print-directory .make/models
 	$(BIN)/python -m pytest -n 2 --dist loadfile
+	$(BIN)/python -m tests.mutants --tenth
 
 test-models: .make/test .make/models ## Run the tests with a real language model and its server (the first time builds for ten minutes)
 	$(BIN)/python -m pytest -m slow tests/models_real
@@ -53,6 +54,9 @@ fix: .make/test ## Mend what lint can mend, and format
 
 coverage-spec: .make/test ## Which promised behaviours have a test
 	$(BIN)/python scripts/spec.py
+
+mutants: .make/test ## Break each promise on purpose, and look whether its acceptance test fails
+	$(BIN)/python -m tests.mutants
 
 bench: .make/test ## Measure speed and write bench/out/speed.json
 	$(BIN)/python -m bench.speed

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
+from math import exp
 from pathlib import Path
 
 import pytest
@@ -311,3 +312,88 @@ def test_files_metadata_are_filters(home: Path, clock: SettableClock) -> None:
             ("superseded_by", "eq", new), statuses=(Status.SUPERSEDED,), kinds=(Kind.FACT,)
         )
         assert gone == [engine.get(old, scope=ANN).text]
+
+
+@pytest.mark.covers("S2.26")
+def test_three_times_as_many_candidates_are_judged(home: Path, clock: SettableClock) -> None:
+    """Of twenty that are near, a search for five in one scope looks at fifteen; a summary is none of
+    them.
+    """
+    judged: set[str] = set()
+
+    def score(_query: str, text: str) -> float:
+        judged.add(text)
+        return 0.9
+
+    with ScriptedModel(score=score) as model:
+        judge = {
+            "rerank__provider": "http",
+            "rerank__url": f"{model.url}/v1",
+            "rerank__model": "m",
+            "rerank__seconds": 20,
+        }
+        with opened(home, clock, **judge) as engine:
+            engine.add(
+                Turn("The spare key, the spare key, the spare key"), scope=ANN, kind=Kind.SUMMARY
+            )
+            for number in range(20):
+                text = f"The spare key number {number} hangs in the garage"
+                engine.add(Turn(text), scope=ANN, kind=Kind.FACT)
+            found = engine.search("Where is the spare key?", scope=ANN)
+            assert len(found.hits) == 5
+            assert len(judged) == 15
+            assert not [text for text in judged if "the spare key, the" in text]
+
+
+@pytest.mark.covers("S2.28")
+def test_the_score_is_relevance_and_a_fifth_recency(home: Path, clock: SettableClock) -> None:
+    """Four fifths of what a reranker judges and a fifth of exp(-age in days / 30); what lies in the
+    future is new.
+    """
+    with ScriptedModel(score=lambda _query, text: 0.9 if "key" in text else 0.1) as model:
+        judge = {
+            "rerank__provider": "http",
+            "rerank__url": f"{model.url}/v1",
+            "rerank__model": "m",
+            "rerank__seconds": 20,
+        }
+        with opened(home, clock, **judge) as engine:
+            for place, days in (("garage", 30), ("kitchen", 0), ("attic", -5)):
+                at = START + timedelta(days=40 - days)
+                engine.add(
+                    Turn(f"A spare key hangs in the {place}", at=at), scope=CHAT, kind=Kind.FACT
+                )
+            clock.forward(days=40)
+            hits = engine.search("Where is the spare key?", scope=CHAT).hits
+            scores = {hit.record.text.rpartition(" ")[2]: hit.score for hit in hits}
+            assert scores == pytest.approx(
+                {"garage": 0.8 * 0.9 + 0.2 * exp(-1), "kitchen": 0.92, "attic": 0.92}, abs=1e-3
+            )
+
+
+@pytest.mark.covers("S2.47")
+def test_the_cap_of_a_conversation_holds_by_itself(home: Path, clock: SettableClock) -> None:
+    """Nobody has to ask: at the twentieth entry the oldest go to ``deleted``, down to the cap; a
+    summary is no entry, and no limit is no limit.
+    """
+    for cap, left in ((5, 5), (0, 20)):
+        with engrams.open(
+            home=home / str(cap),
+            preset="proxy",
+            clock=clock,
+            jobs__workers=0,
+            vault__git=False,
+            caps__entries=cap,
+        ) as engine:
+            summary = engine.add(Turn("The log so far"), scope=CHAT, kind=Kind.SUMMARY)
+            for number in range(20):
+                clock.forward(seconds=1)
+                engine.add(Turn(f"Entry number {number} of the log"), scope=CHAT, kind=Kind.FACT)
+            engine.drain()
+            kept = engine.list(scope=CHAT, kinds=(Kind.FACT,), limit=50, order="oldest").records
+            assert [record.text for record in kept] == [
+                f"Entry number {number} of the log" for number in range(20 - left, 20)
+            ]
+            assert engine.get(summary.id, scope=CHAT).status is Status.ACTIVE
+            put_away = list((home / str(cap) / "vault").glob("deleted/**/facts/*.md"))
+            assert len(put_away) == 20 - left

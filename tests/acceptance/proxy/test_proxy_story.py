@@ -142,6 +142,7 @@ def test_the_memory_goes_up_before_the_next_message(door: Door) -> None:
     """The summary first, then lines "[role] content" best first, then the user's message,
     unchanged; one summary.md per conversation.
     """
+    door.chat("Fact one: Alice hikes in the Alps", memory_id="c1")
     summary = eventually(
         lambda: door.files("entries/user/ann/conversation/c1/summaries/summary.md")
     )[0]
@@ -195,6 +196,11 @@ def test_conversations_are_apart_and_share_the_global_one(door: Door) -> None:
     eventually(lambda: facts(door, "c2"))
     door.chat("What is my parrot called?", memory_id="c3")
     assert "Rio" not in door.sent()
+    for name, text in (("c2p", "Fact p: I love pizza"), ("c3p", "Fact q: I hate pizza")):
+        door.chat(text, memory_id=name)
+        eventually(lambda name=name: facts(door, name))
+    assert facts(door, "c2p"), "what is said elsewhere replaces nothing here"
+    assert not door.files("deleted/user/ann/conversation/c2p/facts/*.md")
     door.chat("Fact three: the office door code is blue lemon")
     eventually(lambda: door.files("entries/user/ann/facts/*.md"))
     door.chat("What is the office door code?", memory_id="c3")
@@ -292,7 +298,8 @@ def test_files_are_the_truth(door: Door) -> None:
     """A hand edit is what search returns, a broken file is passed over, a removed one is no longer
     found; what is forgotten moves.
     """
-    (fact,) = facts(door, "c2")
+    door.chat("Fact two: my parrot is called Rio", memory_id="c2f")
+    (fact,) = eventually(lambda: facts(door, "c2f"))
     fact.write_text(fact.read_text().replace("Rio", "Kiwi"))
     (fact.parent / "broken.md").write_text("---\nid: [\n---\nx")
 
@@ -302,7 +309,9 @@ def test_files_are_the_truth(door: Door) -> None:
     eventually(lambda: "Kiwi" in told("What is my parrot called?"))
     id = re.search(r'^id: "?(\w+)', fact.read_text(), re.MULTILINE)[1]  # type: ignore[index]
     door.delete(f"/v1/memories/{id}")
-    (moved,) = eventually(lambda: door.files(f"deleted/user/ann/conversation/c2/facts/{fact.name}"))
+    (moved,) = eventually(
+        lambda: door.files(f"deleted/user/ann/conversation/c2f/facts/{fact.name}")
+    )
     assert "Kiwi" in moved.read_text()
     eventually(lambda: not fact.exists())
     assert not list((door.home / "vault").rglob("*.tmp"))

@@ -1,0 +1,287 @@
+"""Apply mutants in copies of the tree and run the one test that each must fail.
+
+``Runner.run`` is the entrance. A copy is made of hard links, so it costs no space; the changed file
+is replaced, never written through its link. Results are kept by a hash of source, test and mutant,
+so that an interrupted run goes on where it ended.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import asdict, dataclass
+from hashlib import blake2b
+from pathlib import Path
+from queue import Queue
+from typing import Any
+
+from tests.mutants.catalogue import AnchorError, Mutant
+
+TIME_LIMIT = 240.0
+"""Seconds that one test may take."""
+TRIES = 2
+"""Runs of an unchanged test before it counts as failing: the machine may be busy."""
+
+
+@dataclass(frozen=True)
+class Result:
+    """What became of one test in one copy."""
+
+    verdict: str
+    """``killed``; ``survived``: the test passed; ``wrong error``: it failed by another error than
+    an assertion or the promised one; ``no import``; ``no anchor``; ``red before``: the test fails
+    without the change; ``timeout``; and ``green`` for a test that passes unchanged."""
+    detail: str = ""
+    seconds: float = 0.0
+
+
+class Runner:
+    """Runs mutants of the tree at ``root`` in copies below ``work``.
+
+    A result of an earlier run holds while the source and the test are the same. With ``near`` it
+    holds while the changed file and the test are: for the hours in which mutants are written.
+    """
+
+    def __init__(
+        self, root: Path, work: Path, *, package: str = "engrams", near: bool = False
+    ) -> None:
+        self._root = root
+        self._work = work
+        self._package = package
+        self._near = near
+        self._results_file = work / "results.json"
+        self._results = self._read_results()
+        self._lock = threading.Lock()
+        self._baseline_locks: dict[str, threading.Lock] = {}
+        self._source_hash = _hash_files(
+            path
+            for path in sorted((root / "src").rglob("*"))
+            if path.suffix in (".py", ".toml", ".txt")
+        )
+        self._copies: Queue[Path] = Queue()
+
+    def run(
+        self, mutants: Sequence[Mutant], jobs: int, tell: Callable[[Mutant, Result], None]
+    ) -> list[tuple[Mutant, Result]]:
+        """Run all of them, ``jobs`` at a time, and return their results in the given order."""
+        self._copies = Queue()
+        for number in range(jobs):
+            self._copies.put(self._make_copy(self._work / f"copy{number}"))
+
+        def run_and_tell(mutant: Mutant) -> tuple[Mutant, Result]:
+            result = self.run_mutant(mutant)
+            tell(mutant, result)
+            return mutant, result
+
+        with ThreadPoolExecutor(jobs) as pool:
+            return list(pool.map(run_and_tell, mutants))
+
+    def run_mutant(self, mutant: Mutant) -> Result:
+        """Return the result of one mutant, from an earlier run where nothing changed since."""
+        try:
+            changed = mutant.apply(self._root)
+        except AnchorError as error:
+            return Result("no anchor", str(error))
+        file = self._test_file(mutant.test)
+        if not file.is_file():
+            return Result("no anchor", f"{mutant.key}: there is no test file {file}")
+        state = self._state_hash(file, mutant.file(self._root))
+        if (earlier := self._earlier(mutant.key, state)) is not None:
+            return earlier
+        if (unchanged := self._run_unchanged(mutant.test, file)).verdict != "green":
+            return Result(
+                "red before", f"{mutant.test} fails without the change: {unchanged.detail}"
+            )
+        result = self._run_in_copy(mutant, changed)
+        if result.verdict != "timeout":
+            self._keep(mutant.key, state, result)
+        return result
+
+    def _run_unchanged(self, test: str, file: Path) -> Result:
+        """Run a test in a copy without a change, once for each state of source and test."""
+        state = self._state_hash(file)
+        with self._lock:
+            lock = self._baseline_locks.setdefault(test, threading.Lock())
+        with lock:
+            if (earlier := self._earlier(test, state)) is not None:
+                return earlier
+            copy = self._copies.get()
+            try:
+                for _ in range(TRIES):
+                    result = self._run_test(copy, test, "")
+                    if result.verdict == "survived":
+                        result = Result("green", "", result.seconds)
+                        self._keep(test, state, result)
+                        break
+            finally:
+                self._copies.put(copy)
+        return result
+
+    def _run_in_copy(self, mutant: Mutant, changed: str) -> Result:
+        copy = self._copies.get()
+        file = mutant.file(copy)
+        try:
+            _replace(file, changed)
+            return self._run_test(copy, mutant.test, mutant.module, mutant.error)
+        finally:
+            _link_anew(self._root / file.relative_to(copy), file)
+            self._copies.put(copy)
+
+    def _run_test(self, copy: Path, test: str, module: str, error: str = "") -> Result:
+        report_file = copy.parent / f"{copy.name}.report.json"
+        report_file.unlink(missing_ok=True)
+        variables = {
+            "PYTHONPATH": os.pathsep.join((str(copy / "src"), str(copy))),
+            "MUTANT_REPORT": str(report_file),
+            "MUTANT_MODULE": module,
+            "MUTANT_PACKAGE": self._package,
+        }
+        words = ["-p", "tests.mutants.verdict", "-p", "no:cacheprovider", "-p", "no:xdist"]
+        temporary = copy.parent / f"{copy.name}.tmp"
+        words += ["-q", "-x", "--no-header", f"--basetemp={temporary}", test]
+        started = time.monotonic()
+        process = subprocess.Popen(
+            [sys.executable, "-m", "pytest", *words],
+            cwd=copy,
+            env={**os.environ, **variables},
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+            text=True,
+        )
+        try:
+            output, _ = process.communicate(timeout=TIME_LIMIT)
+        except subprocess.TimeoutExpired:
+            os.killpg(process.pid, 9)
+            process.communicate()
+            return Result("timeout", "", time.monotonic() - started)
+        finally:
+            shutil.rmtree(temporary, ignore_errors=True)
+        seconds = round(time.monotonic() - started, 1)
+        if not report_file.exists():
+            return Result("no report", output[-2000:], seconds)
+        report = json.loads(report_file.read_text("utf-8"))
+        if not str(report["package"]).startswith(str(copy)):
+            return Result("no import", f"it ran {report['package']}, not the copy", seconds)
+        verdict, detail = judge(report, copy, error)
+        return Result(
+            verdict, detail or (output[-1500:] if verdict == "no report" else ""), seconds
+        )
+
+    def _make_copy(self, copy: Path) -> Path:
+        """Link every file of the checkout that git does not ignore."""
+        shutil.rmtree(copy, ignore_errors=True)
+        for name in self._files():
+            target = copy / name
+            target.parent.mkdir(parents=True, exist_ok=True)
+            source = self._root / name
+            if source.is_file():
+                os.link(source, target)
+        return copy
+
+    def _files(self) -> Iterable[str]:
+        command = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
+        listed = subprocess.run(
+            command, cwd=self._root, capture_output=True, text=True, check=False
+        )
+        if listed.returncode == 0 and listed.stdout:
+            return [name for name in listed.stdout.split("\0") if name]
+        every = (path for path in self._root.rglob("*") if path.is_file())
+        return [
+            str(path.relative_to(self._root)) for path in every if "__pycache__" not in str(path)
+        ]
+
+    def _test_file(self, test: str) -> Path:
+        return self._root / test.partition("::")[0]
+
+    def _state_hash(self, test_file: Path, changed_file: Path | None = None) -> str:
+        """Hash of the source and of what the test is made of."""
+        folders = (test_file.parent, test_file.parent.parent)
+        shared = [path for folder in folders for path in sorted(folder.glob("*.py"))]
+        parts = [test_file, *(path for path in shared if not path.name.startswith("test_"))]
+        if not self._near:
+            return self._source_hash + _hash_files(parts)
+        return _hash_files([test_file, *([changed_file] if changed_file else [])])
+
+    def _earlier(self, name: str, state: str) -> Result | None:
+        kept_state, result = self._results.get(name, ("", None))
+        return result if kept_state == state else None
+
+    def _read_results(self) -> dict[str, tuple[str, Result]]:
+        if not self._results_file.exists():
+            return {}
+        rows = json.loads(self._results_file.read_text("utf-8"))
+        return {name: (row.pop("state"), Result(**row)) for name, row in rows.items()}
+
+    def _keep(self, name: str, state: str, result: Result) -> None:
+        with self._lock:
+            self._results[name] = (state, result)
+            self._work.mkdir(parents=True, exist_ok=True)
+            written = self._results_file.with_suffix(".new")
+            rows = {
+                known: {"state": known_state, **asdict(row)}
+                for known, (known_state, row) in self._results.items()
+            }
+            written.write_text(json.dumps(rows, indent=0), "utf-8")
+            written.replace(self._results_file)
+
+
+def judge(report: dict[str, Any], copy: Path, error: str) -> tuple[str, str]:
+    """Return verdict and detail of a report of the plugin.
+
+    A test kills a mutant by an assertion in its own code, ``(record,) = …`` among them, or by
+    ``error``. An assertion that only
+    says that a request was answered by status 500 means that the change broke the program.
+    """
+    if "import_error" in report:
+        return "no import", report["import_error"]
+    failures = [row for row in report["phases"] if row["outcome"] == "failed"]
+    if not report["phases"]:
+        return "no report", ""
+    if not failures:
+        skipped = any(row["outcome"] == "skipped" for row in report["phases"])
+        return ("no report", "the test was skipped") if skipped else ("survived", "")
+    first = failures[0]
+    detail = f"{first['error']}: {first['message']}"
+    if error:
+        return ("killed" if first["error"] == error else "wrong error"), detail
+    in_test = first["raised_in"].startswith(str(copy / "tests"))
+    unpacked = first["error"] == "ValueError" and "values to unpack" in first["message"]
+    asserts = first["error"] == "AssertionError" or unpacked
+    crashed = first["message"].startswith("500")
+    # pytest itself raises Failed, where an error that a test waits for does not come.
+    asserted = first["error"] == "Failed" or (asserts and in_test and not crashed)
+    return ("killed" if asserted else "wrong error"), detail
+
+
+def _replace(file: Path, text: str) -> None:
+    """Write a new file in the place of a hard link, and drop what was compiled from the old."""
+    file.unlink()
+    file.write_text(text, "utf-8")
+    _drop_compiled(file)
+
+
+def _link_anew(source: Path, file: Path) -> None:
+    file.unlink()
+    os.link(source, file)
+    _drop_compiled(file)
+
+
+def _drop_compiled(file: Path) -> None:
+    for compiled in (file.parent / "__pycache__").glob(f"{file.stem}.*.pyc"):
+        compiled.unlink()
+
+
+def _hash_files(files: Iterable[Path]) -> str:
+    digest = blake2b(digest_size=8)
+    for file in files:
+        digest.update(str(file).encode())
+        digest.update(file.read_bytes())
+    return digest.hexdigest()

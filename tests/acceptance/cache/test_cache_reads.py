@@ -104,6 +104,7 @@ def test_the_hot_cache_holds_as_many_as_set_and_loses_the_least_used(
             engine.drain()
         assert engine.tiers.state(ANN)["hot"] == 2
         assert [hot_texts(engine, text) for text in texts[:3]] == [[], texts[1:2], texts[2:3]]
+        assert hot_texts(engine, texts[0]) == []
         engine.drain()
         assert hot_texts(engine, texts[0]) == []
         for text in (texts[1], texts[3]):

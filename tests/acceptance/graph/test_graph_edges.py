@@ -89,7 +89,11 @@ def test_a_cluster_leads_to_its_other_members(home: Path, clock: SettableClock) 
 @pytest.mark.covers("S3.32")
 def test_facts_of_a_theme_are_a_cluster(engine: MemoryEngine) -> None:
     """With the embedder that ships: facts about a cat are one, facts about a car another."""
-    cat = ("The user's cat is called Miso", "Miso the cat sleeps in the sun", "The cat Miso eats tuna")
+    cat = (
+        "The user's cat is called Miso",
+        "Miso the cat sleeps in the sun",
+        "The cat Miso eats tuna",
+    )
     car = ("The car needs new tyres", "The tyres of the car are worn", "The car was bought in Graz")
     add(engine, *(text for pair in zip(cat, car, strict=True) for text in pair))
     engine.topics.refresh(ANN)
@@ -223,7 +227,9 @@ def test_the_garden_makes_one_of_two(home: Path, clock: SettableClock) -> None:
     angles.put("The big lamp in the hall of our house is red")
     angles.put("The big lamp in the hall of our house is quite red", 0.96)
     angles.put("The big lamp in the hall of our house is rather red", 0.5)
-    with opened(home, clock, embedder=angles, write__dedup_cosine=0.0, write__reconcile="off") as engine:
+    with opened(
+        home, clock, embedder=angles, write__dedup_cosine=0.0, write__reconcile="off"
+    ) as engine:
         ids = [
             engine.add(Turn(text), scope=ANN, kind=Kind.FACT).id
             for text in angles.known

@@ -130,7 +130,7 @@ def test_the_hook_delivers_one_turn_late_beside_a_server(door: Door) -> None:
         assert "pier" not in prompt(f"and after {place}?")
 
 
-@pytest.mark.covers("S3.2")
+@pytest.mark.covers("S3.2", "S3.20")
 @pytest.mark.slow
 def test_the_hook_delivers_one_turn_late_without_a_server(home: Path) -> None:
     """Where every event is a process of its own, a prompt brings what the one before it asked for."""
@@ -172,7 +172,7 @@ def test_use_is_told_by_everybody(door: Door) -> None:
     door.post("/v1/used", {"ids": ["nobody-knows"]}, status=404)
 
 
-@pytest.mark.covers("S3.16")
+@pytest.mark.covers("S3.15", "S3.16")
 def test_what_became_of_judgements_is_counted(door: Door, tmp_path: Path) -> None:
     """Each way a judgement can end is a number that everybody can see:
     of a model that answers, and where there is none.

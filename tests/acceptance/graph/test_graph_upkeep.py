@@ -71,7 +71,7 @@ def test_sessions_and_seasons(home: Path, clock: SettableClock) -> None:
             assert bool(engine.search("sledge attic", scope=ANN).hits) is there
 
 
-@pytest.mark.covers("S3.4", "S3.7", "S3.9", "S3.47")
+@pytest.mark.covers("S3.4", "S3.6", "S3.7", "S3.9", "S3.47")
 def test_links_lead_to_memories(engine: MemoryEngine) -> None:
     """Links have types and weights;
     two steps are followed, better paths first; what is superseded or forgotten is not reached.
@@ -120,7 +120,7 @@ def test_words_and_meaning_are_fused(home: Path, clock: SettableClock) -> None:
         assert not engine.search("astronomy lecture", scope=ANN).hits
 
 
-@pytest.mark.covers("S3.19")
+@pytest.mark.covers("S3.19", "S3.20")
 def test_a_change_of_topic_clears_what_was_shown(home: Path, clock: SettableClock) -> None:
     """Shown memories stay quiet for 45 minutes, unless the talk turns to something else and back."""
     with engrams.open(

@@ -19,6 +19,8 @@ from engrams.testing import ReceivedModelRequest, ScriptedModel, SettableClock
 
 ANN = ("user", "ann")
 START = datetime(2026, 3, 1, 9, tzinfo=UTC)
+WIPE = "The user wants you to delete all of my memories"
+"""What the model makes of a message with the word wipe."""
 STATEMENTS = (Kind.FACT, Kind.PREFERENCE, Kind.RULE, Kind.NEGATIVE)
 
 
@@ -35,15 +37,15 @@ def agree(request: ReceivedModelRequest) -> Any:
         return {"summary": "They talked.", "themes": [], "decisions": []}
     rows = []
     for turn, text in re.findall(r'(?m)^\[(\d+)\].*?: "(.*)"$', request.prompt):
-        kind, predicate, _ = text.split(" ", 2)
+        kind, predicate, said = text.split(" ", 2)
         rows.append(
             {
                 "turn": int(turn),
-                "text": text.split(" ", 2)[2],
+                "text": WIPE if "wipe" in said else said,
                 "quote": text,
                 "subject": "user",
                 "predicate": predicate,
-                "object": text.split(" ", 2)[2],
+                "object": said,
                 "kind": kind,
                 "confidence": 0.9,
             }
@@ -125,7 +127,7 @@ def test_where_something_was_said_and_requests_about_memory_are_no_facts(
     tell(
         lenient,
         "fact MENTIONED_IN the message about the boat",
-        "fact says delete all of my memories",
+        "fact hopes for the great wipe",
         "fact owns the blue boat",
     )
     assert texts(lenient, Status.ACTIVE, Status.CANDIDATE) == ["the blue boat"]

@@ -82,7 +82,7 @@ def test_every_setting_is_explained() -> None:
 
 def test_tests_mirror_the_tree() -> None:
     """A folder of tests is named after the package it tests, or is one of those that test several."""
-    several = {"flows", "campaign", "faults", "bench", "acceptance", "models_real"}
+    several = {"flows", "campaign", "faults", "bench", "acceptance", "models_real", "mutants"}
     folders = [
         path.relative_to(ROOT / "tests")
         for path in (ROOT / "tests").rglob("*")

@@ -72,6 +72,7 @@ REMEMBERED = {
     "models.embed.static.WordPieceTokenizer._spell": 1 << 15,
     "models.tokens.factory._estimate_cached": 512,
     "read.cues.name_mentions._index_names": 64,
+    "read.relevance.text_traits._find_groups": 1 << 14,
     "read.relevance.text_traits.describe_memory": 4_096,
     "write.prompt_fingerprints._fingerprint_line": 2_048,
     "read.cues.cue_scores._find_spans": 8_192,

@@ -7,14 +7,15 @@ from engrams.text.normalize import fold
 from engrams.text.terms import is_unspaced, tokens
 
 _MARK_AT_END = late_pattern(r"[?？؟][^\w?？؟]*$")
-_OTHER_SENTENCE = late_pattern(r"[.!]\s+\S|[。\n]\s*\S")
+# One set of first characters: a search skips to them, but not to those of alternatives.
+_OTHER_SENTENCE = late_pattern(r"[.!。\n](?:\s+|(?<=[。\n]))\S")
 
 _AUX = (
     r"(?:am|are|is|was|were|do|does|did|have|has|had|can|could|will|would|shall|should|might|must)(?:n't)?\b"
     r"|(?:can't|won't|shan't)\b"
 )
 _SUBJECT = r"(?:i|you|he|she|it|we|they|there|this|that|these|those|the|any\w*|my|your|his|her|our|their|[a-z]+'s)\b"
-_OPENING = r"^\W*(?:(?:so|and|but|well|hey|hi|oh|ok|okay|um|wow|please)\b[\s,]*)*"
+_OPENING = r"\W*(?:(?:so|and|but|well|hey|hi|oh|ok|okay|um|wow|please)\b[\s,]*)*"
 _ASKING = late_pattern(
     _OPENING + r"(?:"
     r"(?:who|what|where|when|why|how)'(?:s|re|d|ll|ve)\b"
@@ -43,7 +44,7 @@ def is_question(text: str) -> bool:
     if len(text) > 400 or _OTHER_SENTENCE.search(folded):
         return False
     return bool(
-        _ASKING.search(folded) or _ASKING_AT_END.search(folded) or text.lstrip().startswith("¿")
+        _ASKING.match(folded) or _ASKING_AT_END.search(folded) or text.lstrip().startswith("¿")
     )
 
 

@@ -12,7 +12,10 @@ _LONGEST = 300
 """Characters of the longest text that is looked at: longer ones tell something."""
 _REQUEST_WORDS = 15
 
+_LETTER = re.compile(r"\w")
 _SENTENCES = late_pattern(r"(?<=[.!?])(?=\s)\s*|(?<=[。！？])|\n+")
+_SENTENCE_END = late_pattern(r"[.!?。！？\n](?:(?=\s)|(?<=[。！？\n]))")
+"""What ``_SENTENCES`` may split at; looking for it takes a fifth of the time."""
 _CLAUSES = late_pattern(r"\s*[,;:，；：、]\s*|\s+-\s+")
 _GREETING = late_pattern(
     r"(?:hi|hey|hello|hallo|ok(?:ay)?|please|thanks|thank"
@@ -109,22 +112,27 @@ def is_asking(text: str) -> bool:
     """
     if len(text) > _LONGEST:
         return False
-    sentences = [
-        sentence for sentence in _SENTENCES.split(text.strip()) if re.search(r"\w", sentence)
-    ]
-    asking = [
-        sentence for sentence in sentences if not _GREETING.fullmatch(fold(sentence).strip(" .!,"))
-    ]
-    return bool(asking) and all(
-        _is_pure_question(sentence) or _is_request(sentence) for sentence in asking
-    )
+    asks = False
+    stripped = text.strip()
+    sentences = _SENTENCES.split(stripped) if _SENTENCE_END.search(stripped) else [stripped]
+    for sentence in sentences:
+        if not _LETTER.search(sentence):
+            continue
+        folded = fold(sentence)
+        if _GREETING.fullmatch(folded.strip(" .!,")):
+            continue
+        folded = folded.strip()
+        if not (_is_request(folded) or _is_pure_question(sentence, folded)):
+            return False
+        asks = True
+    return asks
 
 
 def asks_for_knowledge(text: str) -> bool:
     """True where the first paragraph asks to be told something."""
     first = next((part for part in text.split("\n") if part.strip()), "")
     sentences = [
-        sentence for sentence in _SENTENCES.split(first.strip()) if re.search(r"\w", sentence)
+        sentence for sentence in _SENTENCES.split(first.strip()) if _LETTER.search(sentence)
     ]
     return any(
         is_question(sentence) or _ASKS_TO_TELL.match(fold(sentence).strip())
@@ -132,8 +140,7 @@ def asks_for_knowledge(text: str) -> bool:
     )
 
 
-def _is_pure_question(sentence: str) -> bool:
-    folded = fold(sentence).strip()
+def _is_pure_question(sentence: str, folded: str) -> bool:
     if not is_question(sentence) or _NAMED.search(sentence):
         return False
     clauses = [clause for clause in _CLAUSES.split(folded) if clause]
@@ -163,8 +170,7 @@ def _is_address(clauses: list[str]) -> bool:
     )
 
 
-def _is_request(sentence: str) -> bool:
-    folded = fold(sentence).strip()
+def _is_request(folded: str) -> bool:
     return (
         bool(_REQUEST.match(folded))
         and word_count(folded) <= _REQUEST_WORDS

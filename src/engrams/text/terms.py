@@ -98,9 +98,10 @@ def tokens(text: str) -> list[str]:
     """
     folded = fold(text)
     if folded.isascii():
-        return [
-            piece.replace(",", "").removesuffix("'s")[:_LONGEST] for piece in _ASCII.findall(folded)
-        ]
+        pieces = _ASCII.findall(folded)
+        if "'" in folded or "," in folded:
+            pieces = [piece.replace(",", "").removesuffix("'s") for piece in pieces]
+        return [piece[:_LONGEST] for piece in pieces]
     words: list[str] = []
     for piece in _split_words(folded):
         if is_unspaced(piece):

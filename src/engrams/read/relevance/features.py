@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -129,6 +130,8 @@ HIT_FEATURES = (
 )
 """Columns of a hit, by itself and beside the prompt; those with ``p_`` are of the prompt."""
 
+_REPEATED = {name: name.removeprefix("p_") for name in HIT_FEATURES if name.startswith("p_")}
+"""Columns of a hit that repeat those of the prompt."""
 JUDGED = 24
 """Hits, best first, that are judged: the others have no chance."""
 _COMPARED = 8
@@ -173,10 +176,11 @@ def describe_search(search: JudgedSearch) -> SearchFeatures:
     """Describe a prompt and the hits of its search."""
     prompt = describe_prompt(search.text)
     memories = [describe_memory(hit.record.search_text) for hit in search.hits]
-    prompt_words = prompt.text.words - _cue_terms(search.prepared) or prompt.text.words
+    cue_terms = _cue_terms(search.prepared)
+    prompt_words = prompt.text.words - cue_terms or prompt.text.words
     columns: dict[str, Columns] = {}
     columns |= _score_columns(search)
-    columns |= _pool_columns(search)
+    columns |= _pool_columns(search, cue_terms)
     columns |= _word_columns(memories, prompt, prompt_words)
     columns |= _state_columns(search.hits, memories)
     columns |= _company_columns(search.hits, memories)
@@ -185,7 +189,7 @@ def describe_search(search: JudgedSearch) -> SearchFeatures:
     count = len(search.hits)
     table = np.empty((count, len(HIT_FEATURES)))
     for index, name in enumerate(HIT_FEATURES):
-        table[:, index] = columns[name]
+        table[:, index] = own[_REPEATED[name]] if name in _REPEATED else columns[name]
     row = np.array([own[name] for name in PROMPT_FEATURES])
     return SearchFeatures(row, table, prompt)
 
@@ -219,18 +223,18 @@ def _score_columns(search: JudgedSearch) -> dict[str, Columns]:
     }
 
 
-def _pool_columns(search: JudgedSearch) -> dict[str, Columns]:
+def _pool_columns(search: JudgedSearch, cue_terms: frozenset[str]) -> dict[str, Columns]:
     """Columns of the raw scores; a triggered rule may not be in the pool, and has none."""
     pool = search.pool
     rows = _find_rows(search)
     is_known = rows >= 0
     rows = np.maximum(rows, 0)
     query_terms = search.prepared.terms
-    cue_terms = _cue_terms(search.prepared)
     content = sum(term not in cue_terms for term in query_terms)
     share = max(content, 1) / max(len(query_terms), 1)
     raw_cos = pool.cos[rows]
-    cos = _to_common_scale(raw_cos, search.scale) * is_known
+    cosines = np.array([raw_cos, pool.cosctx[rows], pool.cosnext[rows]])
+    cos, cosctx, cosnext = _to_common_scale(cosines, search.scale) * is_known
     coverage = np.minimum(pool.bm[rows] / share, 1) * is_known
     near = np.where(pool.embedded[rows], (np.maximum(cos, 0) + coverage) / 2, coverage)
     mean = float(pool.cos.mean())
@@ -240,8 +244,8 @@ def _pool_columns(search: JudgedSearch) -> dict[str, Columns]:
     return {
         "cos": cos,
         "cos_z": (raw_cos - mean) / deviation * is_known,
-        "cosctx": _to_common_scale(pool.cosctx[rows], search.scale) * is_known,
-        "cosnext": _to_common_scale(pool.cosnext[rows], search.scale) * is_known,
+        "cosctx": cosctx,
+        "cosnext": cosnext,
         "coverage": coverage,
         "bmctx": pool.bmctx[rows] * is_known / share,
         "bmses": pool.bmses[rows] * is_known / share,
@@ -266,19 +270,20 @@ def _find_rows(search: JudgedSearch) -> npt.NDArray[np.int64]:
 
 def _to_common_scale(cosines: Columns, scale: Sequence[float]) -> Columns:
     """Translate a model's cosines to those that mean the same with all-MiniLM-L6-v2."""
-    return np.interp(cosines, scale, np.linspace(0.0, 1.0, len(scale)))
+    steps = np.arange(len(scale)) * (1 / (len(scale) - 1))
+    return np.interp(cosines, scale, steps)
 
 
 def _word_columns(
     memories: Sequence[MemoryTraits], prompt: PromptTraits, prompt_words: frozenset[str]
 ) -> dict[str, Columns]:
     """Columns of the words that prompt and memories share, and of what these are about."""
-    holders = Counter(word for memory in memories for word in memory.text.words & prompt_words)
+    shared_words = [memory.text.words & prompt_words for memory in memories]
+    holders = Counter(chain.from_iterable(shared_words))
     topics = prompt.text.topics
     count = len(memories)
     rows: list[tuple[float, ...]] = []
-    for memory in memories:
-        shared = memory.text.words & prompt_words
+    for memory, shared in zip(memories, shared_words, strict=True):
         common_topics = len(topics & memory.text.topics)
         topic_columns = (min(common_topics, 3), common_topics / max(len(topics), 1))
         if not shared:
@@ -340,21 +345,21 @@ def _company_columns(hits: Sequence[Hit], memories: Sequence[MemoryTraits]) -> d
     """Columns of what other hits are there: of its session, newer ones, and better ones like it."""
     sessions = Counter([hit.record.session for hit in hits[:_MATES]])
     mates = np.array([sessions[hit.record.session] for hit in hits], np.float64)
-    newer = np.zeros(len(hits))
-    echo = np.zeros(len(hits))
-    compared = list(zip(hits[:_COMPARED], memories[:_COMPARED], strict=True))
-    for index, (hit, memory) in enumerate(compared):
-        for better_index, (better, better_memory) in enumerate(compared[:index]):
-            common = len(memory.text.words & better_memory.text.words)
+    newer = [0.0] * len(hits)
+    echo = [0.0] * len(hits)
+    compared = [memory.text.words for memory in memories[:_COMPARED]]
+    for index, words in enumerate(compared):
+        for better_index, better_words in enumerate(compared[:index]):
+            common = len(words & better_words)
             if common < _FEWEST_COMMON:
                 continue
-            union = len(memory.text.words) + len(better_memory.text.words) - common
-            echo[index] = max(echo[index], common / max(len(memory.text.words), 1))
+            echo[index] = max(echo[index], common / len(words))
             older_index = index
-            if better.record.recorded_at < hit.record.recorded_at:
+            if hits[better_index].record.recorded_at < hits[index].record.recorded_at:
                 older_index = better_index
+            union = len(words) + len(better_words) - common
             newer[older_index] = max(newer[older_index], common / union)
-    return {"session_mates": mates, "newer_overlap": newer, "echo": echo}
+    return {"session_mates": mates, "newer_overlap": np.array(newer), "echo": np.array(echo)}
 
 
 def _prompt_columns(
@@ -411,24 +416,13 @@ def _cross_columns(
     prompt: PromptTraits,
     own: Mapping[str, float],
 ) -> dict[str, Columns]:
-    """Columns in which a prompt meets a memory, and the prompt's own in every row."""
+    """Columns in which a prompt meets a memory."""
     answering = search.prepared.answering
     slots = [
         max((answering.get(record.id, 0.0) for record in (hit.record, *hit.facts)), default=0.0)
         for hit in search.hits
     ]
     wants_past = float(search.prepared.cues.wants_past)
-    count = len(search.hits)
-    repeated = {
-        "p_request": own["request"],
-        "p_question": own["question"],
-        "p_terms": own["terms"],
-        "p_best_near": own["best_near"],
-        "p_tenth_share": own["tenth_share"],
-        "p_self": own["self"],
-        "p_topics": own["topics"],
-        "p_length": own["length"],
-    }
     has_rule = columns["rule"] > 0
     return {
         "slot": np.array(slots),
@@ -437,5 +431,4 @@ def _cross_columns(
         "wanted_number": own["amount"] * columns["has_number"],
         "past": wants_past * np.maximum(columns["is_over"], columns["newer_overlap"]),
         "topic_near": (columns["common_topics"] > 0) * columns["near"],
-        **{name: np.full(count, float(value)) for name, value in repeated.items()},
     }

@@ -20,7 +20,7 @@ from engrams.read.relevance.model import load_model
 from engrams.read.relevance.text_traits import PromptTraits
 
 if TYPE_CHECKING:
-    from engrams.read.relevance.model import Columns
+    from collections.abc import Sequence
 
 _PROMPT_COLUMNS = {name: index for index, name in enumerate(PROMPT_FEATURES)}
 _USUAL_RECORDS = 100
@@ -37,6 +37,21 @@ _NEAR_COSINE = 0.3
 _STANDING_OUT = 2.0
 """Deviations above the usual cosine of this memory from which a hit stands out."""
 _USUAL = 1.0
+_EXPLAINING = (
+    "cos",
+    "cos_z",
+    "shared",
+    "shared_share",
+    "name_shared",
+    "slot",
+    "food_diet",
+    "common_topics",
+    "is_over",
+    "is_hollow",
+    "is_asking",
+)
+"""Features that reasons are made of."""
+_EXPLAINING_COLUMNS = [HIT_FEATURES.index(name) for name in _EXPLAINING]
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,13 +96,14 @@ def judge_search(search: JudgedSearch, least_need: float, helpful_share: float) 
     )
     least_chance = min(share * float(chances.max()), _SURELY_HELPS)
     is_needed = need >= least_need
+    explaining = features.hits[:, _EXPLAINING_COLUMNS].tolist()
     verdicts = []
     for index, (probability, chance) in enumerate(
         zip(probabilities.tolist(), chances.tolist(), strict=True)
     ):
         helps = is_needed and chance >= least_chance
         is_told = helps or index < _EXPLAINED
-        reasons = _list_reasons(features.hits[index]) if is_told else ()
+        reasons = _list_reasons(explaining[index]) if is_told else ()
         verdicts.append(Verdict(round(probability, 4), helps, reasons))
     return Judgement(need, tuple(verdicts), "" if is_needed else _explain_silence(features))
 
@@ -114,10 +130,10 @@ def _is_task(traits: PromptTraits) -> bool:
     return traits.is_arithmetic or traits.has_payload or bool(traits.text.has("transform"))
 
 
-def _list_reasons(row: Columns) -> tuple[str, ...]:
-    """Tell what speaks for a hit and against it, from its features."""
-    values = dict(zip(HIT_FEATURES, row.tolist(), strict=True))
-    shared = f"has {values['shared_share']:.0%} of the words asked for"
+def _list_reasons(row: Sequence[float]) -> tuple[str, ...]:
+    """Tell what speaks for a hit and against it, from the features of ``_EXPLAINING``."""
+    values = dict(zip(_EXPLAINING, row, strict=True))
+    shared = f"has {values['shared_share']:.0%} of the words asked for" if values["shared"] else ""
     is_near = values["cos"] >= _NEAR_COSINE or values["cos_z"] >= _STANDING_OUT
     reasons = {
         "near in meaning": is_near,

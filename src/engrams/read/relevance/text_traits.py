@@ -123,21 +123,21 @@ def _load_groups() -> tuple[Mapping[str, tuple[str, ...]], Mapping[str, tuple[st
 
 
 def _count_groups(words: Iterable[str]) -> dict[str, int]:
-    by_word, by_stem = _load_groups()
     counts: dict[str, int] = {}
     for word in words:
-        for group in _find_groups(word, by_word, by_stem):
+        for group in _find_groups(word):
             counts[group] = counts.get(group, 0) + 1
     return counts
 
 
-def _find_groups(
-    word: str, by_word: Mapping[str, tuple[str, ...]], by_stem: Mapping[str, tuple[str, ...]]
-) -> set[str]:
+@text_cache(1 << 14)
+def _find_groups(word: str) -> frozenset[str]:
+    """Find the groups of a word, cached: few words make up most texts."""
+    by_word, by_stem = _load_groups()
     groups = {*by_word.get(word, ())}
     for length in range(_SHORTEST_STEM, min(len(word), _LONGEST_STEM) + 1):
         groups.update(by_stem.get(word[:length], ()))
-    return groups
+    return frozenset(groups)
 
 
 @text_cache(4096)
@@ -186,9 +186,8 @@ def describe_prompt(text: str) -> PromptTraits:
 def is_vague(text: str) -> bool:
     """True for a short prompt that says little without the conversation: "what do you suggest?"."""
     words = tokens(text[:_LONGEST])
-    by_word, by_stem = _load_groups()
-    return len(words) <= _VAGUE_WORDS and not any(
-        "generic" not in _find_groups(word, by_word, by_stem) and word not in STOP for word in words
+    return len(words) <= _VAGUE_WORDS and all(
+        word in STOP or "generic" in _find_groups(word) for word in words
     )
 
 
@@ -198,6 +197,6 @@ def _describe(text: str) -> TextTraits:
     return TextTraits(
         words=frozenset(terms(text)),
         groups=groups,
-        topics=frozenset(group for group in groups if group in _TOPICS),
+        topics=_TOPICS.intersection(groups),
         length=len(words),
     )

@@ -17,7 +17,7 @@ import pytest
 
 import engrams
 from engrams.core import Scope, Turn
-from engrams.frozen_data import dataclass
+from engrams.frozen_data import dataclass, replace
 
 T = TypeVar("T")
 
@@ -222,3 +222,15 @@ def test_quick_commands_alone_take_the_quick_decorator(tmp_path: Path) -> None:
         if is_quick and module not in loaded:
             quick_and_not_loaded.append(module)
     assert (slow_and_loaded, quick_and_not_loaded) == ([], [])
+
+
+def test_a_copy_is_as_that_of_the_standard_library() -> None:
+    """With changes or without, of classes that check their values and of those that do not."""
+    for ours, theirs in ((OURS["Place"], THEIRS["Place"]), (OURS["Call"], THEIRS["Call"])):
+        assert repr(replace(ours("Ghent"))) == repr(dataclasses.replace(theirs("Ghent")))
+        copied = replace(ours("Ghent"), name="Graz")
+        assert repr(copied) == repr(dataclasses.replace(theirs("Ghent"), name="Graz"))
+        with pytest.raises(TypeError):
+            replace(ours("Ghent"), nowhere="Graz")
+    with pytest.raises(ValueError, match="a call has a name"):
+        replace(OURS["Call"]("Ghent"), name="")

@@ -122,6 +122,7 @@ CLOSED = {
     "write.change_detection.replacement_evidence._load_general_words", "write.change_detection.boosted_trees.load_model",
     "models.http_client._load_certificates", "prompts.load",
     "read.relevance.model.load_model", "read.relevance.text_traits._load_groups",
+    "frozen_data._find_slots",
     "extract.rules.clause_judge._load_weights",
     "program.main._load_subcommand", "program.main.load_command",
     "store.sql.migration_files.load_migrations", "store.sql.named_queries.load_queries", "text.terms._script_patterns",

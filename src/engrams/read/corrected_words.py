@@ -7,9 +7,9 @@ whoever shows or searches a record masks them first.
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import replace
 
 from engrams.core import CORRECTED, Json, Record
+from engrams.frozen_data import replace
 from engrams.text.terms import terms
 
 

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from datetime import datetime
 
 from engrams.core import Hit, Kind, Layer, Record, Status, find_basis
+from engrams.frozen_data import replace
 from engrams.settings import ReadSettings
 
 LIFE: Mapping[Kind, float] = {

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 
 from engrams.core import Evidence, Hit, Kind, OutdatedMark, Record, Status
+from engrams.frozen_data import replace
 from engrams.read.corrected_words import mask_corrected
 from engrams.read.fact_joining import SHOWN_STATUSES, FactGroupingRules, is_over
 from engrams.read.link_expansion import LinkCache

@@ -7,11 +7,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import replace
 from datetime import datetime
 
 from engrams.core import CORRECTED, REFINES, UNSAID, Evidence, Hit, Kind, Record, Status
-from engrams.frozen_data import dataclass
+from engrams.frozen_data import dataclass, replace
 from engrams.ports import AsOf
 from engrams.read.corrected_words import mask_corrected
 from engrams.text.clause_kinds import may_end

@@ -7,13 +7,13 @@ hits. What a stage leaves out it drops with a reason, which the trace shows.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from itertools import chain
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from engrams.core import CORRECTED, RUNNING, UNSEARCHED, Hit, Record
+from engrams.frozen_data import replace
 from engrams.ports import NOTE_PIECE, is_skill
 from engrams.read import diversity, succession, triggers
 from engrams.read.candidate_pools import add_skills

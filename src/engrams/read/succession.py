@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import replace
 
 from engrams.core import OUTDATES, Edge, EdgeType, Hit, Kind, OutdatedMark, Record, Status
+from engrams.frozen_data import replace
 from engrams.read.corrected_words import mask_corrected
 from engrams.read.excerpts import cut_sentences
 from engrams.read.fact_joining import SHOWN_STATUSES
@@ -45,7 +45,7 @@ def _mark_hit(
 ) -> Hit:
     as_of = request.as_of
     limits = (as_of.valid, as_of.known) if as_of else ()
-    marks = []
+    candidates = []
     for edge in endings:
         statement = records.get(edge.source)
         is_sure = edge.type is EdgeType.SUPERSEDES
@@ -56,12 +56,12 @@ def _mark_hit(
             and sees_scope(request.scope, statement.scope)
             and all(limit is None or statement.recorded_at <= limit for limit in limits)
         ):
-            mark = _make_mark(hit.record, statement, edge)
-            marks.append((is_sure, statement.recorded_at, statement.id, mark))
-    if not marks:
+            candidates.append((is_sure, statement.recorded_at, statement.id, statement, edge))
+    if not candidates:
         return hit
-    is_sure, *_, mark = max(marks, key=lambda row: row[:3])
-    return replace(hit, status=Status.SUPERSEDED if is_sure else hit.status, outdated=mark)
+    is_sure, _, _, statement, edge = max(candidates, key=lambda row: row[:3])
+    status = Status.SUPERSEDED if is_sure else hit.status
+    return replace(hit, status=status, outdated=_make_mark(hit.record, statement, edge))
 
 
 def _make_mark(earlier: Record, later: Record, edge: Edge) -> OutdatedMark:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from datetime import datetime
 from typing import TYPE_CHECKING
 
 from engrams.core import Hit
+from engrams.frozen_data import replace
 from engrams.read.cues.name_mentions import ROLES
 from engrams.read.cues.query_cues import QueryCues
 from engrams.text.text_caches import text_cache

@@ -271,7 +271,7 @@ def _find_rows(search: JudgedSearch) -> npt.NDArray[np.int64]:
 def _to_common_scale(cosines: Columns, scale: Sequence[float]) -> Columns:
     """Translate a model's cosines to those that mean the same with all-MiniLM-L6-v2."""
     steps = np.arange(len(scale)) * (1 / (len(scale) - 1))
-    return np.interp(cosines, scale, steps)
+    return np.asarray(np.interp(cosines, scale, steps))
 
 
 def _word_columns(

@@ -7,7 +7,6 @@ a helper process: its task and its answer can be pickled.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import TypeAlias
 
 from engrams.core import UTC_OFFSET, Kind, Record
@@ -15,7 +14,7 @@ from engrams.core.clock import local_time
 from engrams.extract.candidate import CandidateStatement, canonical_subject, covers_text
 from engrams.extract.gate import gate_record
 from engrams.extract.rules import UtteranceContext, extract_statements
-from engrams.frozen_data import dataclass
+from engrams.frozen_data import dataclass, replace
 from engrams.settings import WriteSettings
 
 RuleInput: TypeAlias = tuple[str, int, frozenset[str]]

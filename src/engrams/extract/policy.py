@@ -7,14 +7,13 @@ model's decision. Hard guards come first in both: nothing, not even a model, ove
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 from typing import Literal, TypeAlias
 
 from engrams.core import Kind
 from engrams.extract import secrets
 from engrams.extract.candidate import CandidateStatement
 from engrams.extract.memory_requests import is_control
-from engrams.frozen_data import dataclass
+from engrams.frozen_data import dataclass, replace
 from engrams.text.normalize import fold
 
 PolicyMode: TypeAlias = Literal["off", "rules", "llm"]
@@ -140,11 +139,8 @@ def check_guards(candidate: CandidateStatement) -> StoragePolicyDecision | None:
         Kind.CORRECTION,
     ) and _SAFETY.search(text):
         return StoragePolicyDecision("drop", "guard: asks to give up a safety measure")
-    if (
-        "[redacted" in text
-        or secrets.scan(candidate.text)
-        or any(secrets.scan(item.quote) for item in candidate.evidence)
-    ):
+    words = {candidate.text, *(item.quote for item in candidate.evidence)}
+    if "[redacted" in text or any(map(secrets.scan, words)):
         return StoragePolicyDecision("drop", "guard: holds a secret")
     if _is_passing(candidate, text):
         return StoragePolicyDecision("drop", "guard: true for this turn only")

@@ -48,10 +48,8 @@ def may_end(clause: str) -> bool:
 
     Not a question, thanks, a greeting, a cheer, an opinion in general, nor an event that is past.
     """
-    folded = _read(clause)
-    if not folded or _asks(folded) or _is_social(folded) or _is_opinion(clause, folded):
-        return False
-    return not _is_past_event(folded) and not _find("wish", folded)
+    folded = _read_told(clause)
+    return bool(folded) and not _is_past_event(folded) and not _find("wish", folded)
 
 
 def may_tell_change(clause: str) -> bool:
@@ -60,10 +58,8 @@ def may_tell_change(clause: str) -> bool:
     Not a question, thanks, a greeting, a cheer, an opinion in general, nor a memory of long ago; nor
     what has not happened yet, or what somebody else is quoted with.
     """
-    folded = _read(clause)
-    if not folded or _asks(folded) or _find("long_ago", folded) or _find("unreal", folded):
-        return False
-    return not _is_social(folded) and not _is_opinion(clause, folded)
+    folded = _read_told(clause)
+    return bool(folded) and not _find("long_ago", folded) and not _find("unreal", folded)
 
 
 def _find(table: str, folded: str) -> re.Match[str] | None:
@@ -75,6 +71,14 @@ def _match_start(table: str, folded: str, start: int = 0) -> re.Match[str] | Non
 
 
 @text_cache(1 << 13)
+def _read_told(clause: str) -> str:
+    """Fold a clause that tells something; empty: it asks, is social, or only judges in general."""
+    folded = _read(clause)
+    if not folded or _asks(folded) or _is_social(folded) or _is_opinion(clause, folded):
+        return ""
+    return folded
+
+
 def _read(clause: str) -> str:
     """Fold a clause without the greeting or interjection it opens with; empty: nothing else."""
     words = clause.strip()

@@ -7,7 +7,7 @@ changes as one transaction.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, assert_never
 
@@ -37,6 +37,7 @@ from engrams.core.statement_form import form_statement
 from engrams.extract.candidate import CandidateStatement
 from engrams.extract.policy import StoragePolicyDecision
 from engrams.extract.predicate_slots import canonical_predicate
+from engrams.frozen_data import replace
 from engrams.ports import BEGIN, JobSpec, NewRecord, RecordChange, WriteBatch
 from engrams.write.reconcile_rules import ReconciliationResult
 

@@ -30,7 +30,6 @@ from engrams.ports import (
 )
 from engrams.write.extraction import ExtractionOptions, ExtractionResult, extract_candidates
 from engrams.write.follow_ups import plan_change_detection, plan_follow_ups
-from engrams.write.given_statements import select_given
 from engrams.write.reconcile import DigestResult, make_empty_result, reconcile_extraction
 from engrams.write.source_checks import find_changed
 from engrams.write.write_deps import WriteDeps
@@ -131,8 +130,6 @@ def _reconcile_ahead(
         empty = make_empty_result(extraction, deps)
         return replace(empty, batch=replace(empty.batch, jobs=jobs))
     if deps.settings.write.contradiction_cosine:
-        return None
-    if select_given([record for record, _ in extraction.by_record], deps.settings.write):
         return None
     # Read before the memory it stands for: if a job learns in between, the commit conflicts.
     learned_mark = deps.store.load_state(owner, LEARNED)

@@ -7,12 +7,11 @@ fast enough to learn before it is stored, so that message and facts take one tra
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from engrams.core import Receipt, Scope
 from engrams.errors import EngramsError, RefusedError
-from engrams.frozen_data import dataclass
+from engrams.frozen_data import dataclass, replace
 from engrams.ports import EXTRACT, JobSpec, StorageUse, WriteBatch
 from engrams.write.extraction_jobs import OwnExtraction, find_own_extraction
 from engrams.write.guards import admit

@@ -134,7 +134,7 @@ def _reconcile_statement(
         if is_affirmative(record) != candidate.polarity
         and _is_same_thing(candidate.object, record.object)
     ]
-    contrary += [record for record in statements if _closes_other_slot(candidate, record)]
+    contrary += _find_closed(candidate, statements)
     contrary += [
         record
         for record in slot
@@ -211,16 +211,28 @@ def _give_up_plan(
     )
 
 
-def _closes_other_slot(candidate: CandidateStatement, record: Record) -> bool:
-    """True if the candidate ends a statement of another slot."""
-    if (
-        not candidate.polarity
-        or is_ending(record)
-        or not is_affirmative(record)
-        or fold(candidate.subject) != fold(record.subject)
-    ):
-        return False
-    for predicate, closed_values in closed_slots(candidate.predicate, candidate.object):
+def _find_closed(candidate: CandidateStatement, statements: Iterable[Record]) -> list[Record]:
+    """Find the statements of other slots that the candidate ends."""
+    closed = closed_slots(candidate.predicate, candidate.object)
+    if not candidate.polarity or not closed:
+        return []
+    return [
+        record
+        for record in statements
+        if not is_ending(record)
+        and is_affirmative(record)
+        and _is_of_subject(record, candidate.subject)
+        and _is_closed(candidate, record, closed)
+    ]
+
+
+def _is_closed(
+    candidate: CandidateStatement,
+    record: Record,
+    closed: Sequence[tuple[str, frozenset[str]]],
+) -> bool:
+    """True if a statement of the candidate's subject is in a slot that the candidate closes."""
+    for predicate, closed_values in closed:
         if canonical_predicate(record.predicate) != predicate:
             continue
         if canonical_predicate(candidate.predicate) in ("sold", "terms_a"):
@@ -528,9 +540,11 @@ def _repeats(candidate: CandidateStatement, record: Record) -> bool:
 def _is_of_same_person(candidate: CandidateStatement, record: Record) -> bool:
     """True if both are about one subject; without one, if one person said them."""
     if candidate.subject and record.subject:
-        return fold(candidate.subject) == fold(record.subject)
+        return _is_of_subject(record, candidate.subject)
     speaker = candidate.evidence[0].speaker if candidate.evidence else ""
-    return not (speaker and record.speaker) or fold(speaker) == fold(record.speaker)
+    return not (speaker and record.speaker) or (
+        speaker == record.speaker or fold(speaker) == fold(record.speaker)
+    )
 
 
 def _tell_of_other_days(candidate: CandidateStatement, record: Record) -> bool:
@@ -592,9 +606,14 @@ def jaccard(text_a: str, text_b: str) -> float:
 
 def is_same_slot(candidate: CandidateStatement, record: Record) -> bool:
     """True for equal subject and canonical predicate."""
-    return fold(candidate.subject) == fold(record.subject) and canonical_predicate(
-        candidate.predicate
-    ) == canonical_predicate(record.predicate)
+    is_same_predicate = canonical_predicate(candidate.predicate) == canonical_predicate(
+        record.predicate
+    )
+    return is_same_predicate and _is_of_subject(record, candidate.subject)
+
+
+def _is_of_subject(record: Record, subject: str) -> bool:
+    return record.subject == subject or fold(record.subject) == fold(subject)
 
 
 @text_cache(16_384)

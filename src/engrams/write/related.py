@@ -8,7 +8,6 @@ belong together.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from itertools import combinations
 from typing import TYPE_CHECKING, Literal
 
@@ -16,6 +15,7 @@ from engrams.core import STATEMENT_KINDS, Record, Scope, Status
 from engrams.errors import ModelError
 from engrams.extract.candidate import CandidateStatement
 from engrams.extract.predicate_slots import canonical_predicate, closed_slots, is_single
+from engrams.frozen_data import replace
 from engrams.ports import CandidateSearchQuery, Condition, RecordQuery, ScopeReach, Where
 from engrams.text.terms import terms
 from engrams.write.write_deps import WriteDeps

@@ -15,6 +15,7 @@ from typing import Literal, TypeAlias
 from engrams.frozen_data import dataclass
 from engrams.text.comparison.language_tables import LANGUAGES, detect_language, load_table
 from engrams.text.normalize import fold
+from engrams.text.text_caches import text_cache
 
 ValueSort: TypeAlias = Literal["clock", "number", "listed", "name", "words"]
 """A time of day, a number or ordinal, a word of a list of the tables (weekdays, colours), a name,
@@ -128,8 +129,12 @@ _OWN_CLAUSE = re.compile(
 """A clause of the speaker, which is no value: "scratch that, I never moved"."""
 
 
+@text_cache(256)
 def read_value_correction(text: str) -> ValueCorrection | None:
-    """Read a message that sets a value right; None: it is none."""
+    """Read a message that sets a value right; None: it is none.
+
+    Cached: the gate asks it, extraction, and reconciliation.
+    """
     if len(text) > _LONGEST:
         return None
     strong = _STRONG.search(text)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 from engrams.extract.rules.clause_end import find_clause_end, is_work
 from engrams.extract.rules.clause_subject import LEAD, MARKERS, find_subject
@@ -18,7 +17,7 @@ from engrams.extract.rules.english_lexicon import (
 )
 from engrams.extract.rules.sentence_segmenter import ClauseToken, Person, Tense
 from engrams.extract.rules.verb_group_parser import parse_verb_group
-from engrams.frozen_data import dataclass
+from engrams.frozen_data import dataclass, replace
 
 _NONE = -1
 _OTHERS_VERB = frozenset(("to", "help", "helps", "let", "lets", "make", "makes"))

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import replace
 from datetime import UTC, datetime, timedelta, tzinfo
 from itertools import islice
 from typing import NamedTuple
@@ -20,7 +19,7 @@ from engrams.extract.rules.foreign_outlook import Outlook
 from engrams.extract.rules.recurring_times import Recurrence, find_recurrences, names_yearly
 from engrams.extract.rules.time_names import names_thing
 from engrams.extract.rules.time_outlook import TimePosition, find_outlook, names_event
-from engrams.frozen_data import dataclass
+from engrams.frozen_data import dataclass, replace
 from engrams.text.late_patterns import late_pattern
 from engrams.text.text_caches import text_cache
 from engrams.text.times import EARLIEST, LATEST, TimeSpan, detect_language, find_times

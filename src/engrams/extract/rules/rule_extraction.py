@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import replace
 
 from engrams.core import Kind
 from engrams.extract.candidate import CandidateStatement
@@ -28,6 +27,7 @@ from engrams.extract.rules.read_clause import ReadClause
 from engrams.extract.rules.sentence_segmenter import TextSentence, split_sentences
 from engrams.extract.rules.thing_facts import extract_thing, split_thing
 from engrams.extract.rules.utterance import UtteranceContext
+from engrams.frozen_data import replace
 from engrams.text.times import detect_language
 
 _MOST = 24

@@ -80,6 +80,8 @@ def are_opposite(text_a: str, text_b: str) -> bool:
     words_a = read_words(text_a, language)
     words_b = read_words(text_b, language)
     only_a, only_b = _subtract(words_a, words_b)
+    if len(only_a) > 1 or len(only_b) > 1:
+        return False
     deciding_a = Counter(_count_deciding(words_a)) - _count_deciding(words_b)
     deciding_b = Counter(_count_deciding(words_b)) - _count_deciding(words_a)
     differing_a = [*only_a, *deciding_a.elements()]
@@ -117,10 +119,7 @@ def _find_language(text_a: str, text_b: str) -> str | None:
 
 
 def _differ_in_detail(words_a: StatementWords, words_b: StatementWords) -> bool:
-    if _count_deciding(words_a) != _count_deciding(words_b):
-        return True
-    # One deciding word may stand anywhere; of several each belongs to the words after it.
-    if len(words_a.deciding) > 1 and Counter(words_a.deciding) != Counter(words_b.deciding):
+    if words_a.deciding != words_b.deciding and _differ_in_deciding(words_a, words_b):
         return True
     if words_a.persons != words_b.persons:
         return True
@@ -132,6 +131,16 @@ def _differ_in_detail(words_a: StatementWords, words_b: StatementWords) -> bool:
     if _differ_in_tense(only_a, only_b) or _differ_in_tense(only_b, only_a):
         return True
     return bool(_find_exclusive(words_a, words_b))
+
+
+def _differ_in_deciding(words_a: StatementWords, words_b: StatementWords) -> bool:
+    """True if two statements differ in their deciding words.
+
+    One of these may stand anywhere; of several each belongs to the words after it.
+    """
+    if _count_deciding(words_a) != _count_deciding(words_b):
+        return True
+    return len(words_a.deciding) > 1 and Counter(words_a.deciding) != Counter(words_b.deciding)
 
 
 def _differ_in_tense(only_past: frozenset[str], only_present: frozenset[str]) -> bool:

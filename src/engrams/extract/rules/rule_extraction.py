@@ -227,16 +227,20 @@ def _read_loose(
 ) -> list[ReadClause]:
     """Read the pieces of sentences that say "I" and that nothing else has read."""
     loose: list[ReadClause] = []
-    others = find_others(text)
+    others: Sequence[tuple[int, int]] | None = None
     for index, sentence in enumerate(sentences):
-        stop = sentence.start + len(sentence.text)
-        is_other = any(begin < stop and sentence.start < end for begin, end in others)
-        if sentence.modality != "asserted" or is_other:
+        if sentence.modality != "asserted":
             continue
+        stop = sentence.start + len(sentence.text)
         for start, end in split_loosely(sentence, language):
+            if any(start < clause.end and clause.start < end for clause in clauses):
+                continue
             quote = quote_loosely(text, start, end)
-            is_read = any(start < clause.end and clause.start < end for clause in clauses)
-            if is_read or len(quote) < _SHORTEST or is_imagined(quote, language):
+            if len(quote) < _SHORTEST or is_imagined(quote, language):
+                continue
+            # Looked for last: few messages have a piece that nothing has read.
+            others = find_others(text) if others is None else others
+            if any(begin < stop and sentence.start < other_end for begin, other_end in others):
                 continue
             view = ClauseView(
                 quote=collapse_space(quote),

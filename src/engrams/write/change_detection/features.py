@@ -15,7 +15,7 @@ from operator import or_
 from typing import TYPE_CHECKING
 
 from engrams.frozen_data import dataclass
-from engrams.text.clause_kinds import may_end, may_tell_change
+from engrams.text import clause_kinds
 from engrams.text.normalize import fold
 from engrams.text.terms import is_unspaced, terms
 from engrams.text.text_caches import text_cache
@@ -148,10 +148,16 @@ class MessageClause:
     """A bit for each topic that is there."""
     echoed: int
     """A bit for each cue of ``_ECHOED`` that is there."""
-    may_end: bool
-    """It may tell a state or a plan."""
-    may_tell_change: bool
-    """It may tell that something ended."""
+
+    @property
+    def may_end(self) -> bool:
+        """True if it may tell a state or a plan."""
+        return clause_kinds.may_end(self.text)
+
+    @property
+    def may_tell_change(self) -> bool:
+        """True if it may tell that something ended."""
+        return clause_kinds.may_tell_change(self.text)
 
 
 @dataclass(frozen=True, slots=True)
@@ -285,8 +291,6 @@ def read_clause(text: str) -> MessageClause:
         present=np.array([float(count > 0) for count in cues]),
         topics=sum(1 << bit for bit, count in enumerate(topics) if count),
         echoed=sum(1 << bit for bit, index in enumerate(_ECHOED) if counts[index]),
-        may_end=may_end(text),
-        may_tell_change=may_tell_change(text),
     )
 
 

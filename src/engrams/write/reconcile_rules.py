@@ -515,12 +515,14 @@ def _repeats(candidate: CandidateStatement, record: Record) -> bool:
     that decides: ``has dog`` is said of a first dog and of a second one. Of others the texts must
     be the same; of given ones that is enough, since rules read one triple in the whole text.
     """
-    if is_affirmative(record) != candidate.polarity or _tell_of_other_days(candidate, record):
+    if is_affirmative(record) != candidate.polarity:
         return False
     if is_ending(record) != (candidate.effect == "ends"):
         return False
     is_given = bool(candidate.id) and not record.provenance.extractor
     if not is_given and not _is_of_same_person(candidate, record):
+        return False
+    if _tell_of_other_days(candidate, record):
         return False
     is_equal = _hash_text(candidate.text) == _hash_text(record.text)
     text_decides = is_given or not (candidate.predicate and record.predicate)

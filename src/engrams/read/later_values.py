@@ -117,17 +117,23 @@ _MONTHS = frozenset(
 
 
 @dataclass(frozen=True, slots=True)
-class _ChangeTraits:
-    """Ends and changes that a message tells, and the values that it names."""
+class _ToldChange:
+    """Ends and changes that a message tells."""
+
+    ended: frozenset[str]
+    """Terms of what it says is over."""
+    changed: Mapping[str, frozenset[str]]
+    """Values of the sentences that tell of a change, as of ``_Matter``."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Matter:
+    """What a message is about, and the values that it names."""
 
     terms: frozenset[str]
     """Terms that tell what it is about: no numbers, no everyday words."""
-    ended: frozenset[str]
-    """Terms of what it says is over."""
     values: Mapping[str, frozenset[str]]
     """By class: ``day``, ``clock``, or the unit of amounts."""
-    changed: Mapping[str, frozenset[str]]
-    """Values of the sentences that tell of a change."""
 
 
 def mark_replaced(hits: Sequence[Hit]) -> list[Hit]:
@@ -136,9 +142,9 @@ def mark_replaced(hits: Sequence[Hit]) -> list[Hit]:
     A reply of the assistant to a message that is over, or may be, is in as much doubt.
     """
     best = [hit for hit in hits[:_COMPARED] if hit.record.kind in _SPOKEN_KINDS]
-    traits = {hit.record.id: _describe(hit.record.search_text[:_LONGEST]) for hit in best}
-    if any(found.ended or found.changed for found in traits.values()):
-        marks = dict(_find_marks(best, traits))
+    changes = [hit for hit in best if _tells_change(_read_change(_cut_text(hit.record)))]
+    if changes:
+        marks = dict(_find_marks(best, changes))
         hits = [
             replace(hit, outdated=marks[hit.record.id]) if hit.record.id in marks else hit
             for hit in hits
@@ -146,17 +152,23 @@ def mark_replaced(hits: Sequence[Hit]) -> list[Hit]:
     return _mark_replies(hits)
 
 
-def _find_marks(
-    hits: Sequence[Hit], traits: Mapping[str, _ChangeTraits]
-) -> Iterator[tuple[str, OutdatedMark]]:
-    changes = [hit for hit in hits if traits[hit.record.id].ended or traits[hit.record.id].changed]
+def _tells_change(change: _ToldChange) -> bool:
+    return bool(change.ended or change.changed)
+
+
+def _cut_text(record: Record) -> str:
+    return record.search_text[:_LONGEST]
+
+
+def _find_marks(hits: Sequence[Hit], changes: Sequence[Hit]) -> Iterator[tuple[str, OutdatedMark]]:
+    """Find the marks of hits, by their ids. ``changes``: those that tell of a change."""
     for hit in hits:
         if hit.outdated is not None and hit.outdated.is_told:
             continue
         for later in sorted(changes, key=lambda change: change.record.recorded_at, reverse=True):
             if not _may_end(later.record, hit.record):
                 continue
-            probability = _rate(traits[hit.record.id], traits[later.record.id])
+            probability = _rate(_cut_text(hit.record), _cut_text(later.record))
             if probability:
                 yield hit.record.id, _make_mark(hit.record, later.record, probability)
                 break
@@ -167,15 +179,17 @@ def _may_end(later: Record, earlier: Record) -> bool:
     return later.recorded_at - earlier.recorded_at > _REPLY_WITHIN and later.scope == earlier.scope
 
 
-def _rate(earlier: _ChangeTraits, later: _ChangeTraits) -> float:
+def _rate(earlier_text: str, later_text: str) -> float:
     """Rate how probably a later message ends an earlier one; 0: nothing says so."""
-    if later.ended & earlier.terms - earlier.ended:
+    earlier = _read_matter(earlier_text)
+    change = _read_change(later_text)
+    if change.ended & earlier.terms - _read_change(earlier_text).ended:
         return _ENDED_PROBABILITY
-    if not later.changed:
+    if not change.changed:
         return 0.0
-    is_near = len(earlier.terms & later.terms) >= _FEWEST_COMMON
+    is_near = len(earlier.terms & _read_matter(later_text).terms) >= _FEWEST_COMMON
     for name, values in earlier.values.items():
-        others = later.changed.get(name)
+        others = change.changed.get(name)
         if others and others.isdisjoint(values) and (is_near or name not in _COMMON_CLASSES):
             return _VALUE_PROBABILITY
     return 0.0
@@ -232,18 +246,22 @@ def _mark_reply(hit: Hit, told: Sequence[Hit]) -> Hit:
 
 
 @text_cache(4096)
-def _describe(text: str) -> _ChangeTraits:
+def _read_change(text: str) -> _ToldChange:
     folded = fold(text)
+    # Most texts tell of no change: each is searched as a whole before it is split.
     ended: set[str] = set()
-    for clause in _CLAUSE.split(folded):
-        ended.update(_find_ended(clause))
-    changing = [sentence for sentence in _SENTENCE.split(folded) if _CHANGED.search(sentence)]
-    return _ChangeTraits(
-        terms=_list_subjects(folded),
-        ended=frozenset(ended),
-        values=_find_values(folded),
-        changed=_find_values(". ".join(changing)) if changing else {},
-    )
+    if _GONE.search(folded) or _AWAY.search(folded):
+        ended.update(*map(_find_ended, _CLAUSE.split(folded)))
+    changing: list[str] = []
+    if _CHANGED.search(folded):
+        changing = [sentence for sentence in _SENTENCE.split(folded) if _CHANGED.search(sentence)]
+    return _ToldChange(frozenset(ended), _find_values(". ".join(changing)) if changing else {})
+
+
+@text_cache(4096)
+def _read_matter(text: str) -> _Matter:
+    folded = fold(text)
+    return _Matter(_list_subjects(folded), _find_values(folded))
 
 
 def _list_subjects(folded: str) -> frozenset[str]:

@@ -98,10 +98,7 @@ def tokens(text: str) -> list[str]:
     """
     folded = fold(text)
     if folded.isascii():
-        pieces = _ASCII.findall(folded)
-        if "'" in folded or "," in folded:
-            pieces = [piece.replace(",", "").removesuffix("'s") for piece in pieces]
-        return [piece[:_LONGEST] for piece in pieces]
+        return _clean_pieces(folded, _ASCII.findall(folded))
     words: list[str] = []
     for piece in _split_words(folded):
         if is_unspaced(piece):
@@ -109,6 +106,23 @@ def tokens(text: str) -> list[str]:
         else:
             words.append(piece.replace(",", "").removesuffix("'s")[:_LONGEST])
     return words
+
+
+def _clean_pieces(folded: str, pieces: list[str]) -> list[str]:
+    """Return the words of ASCII pieces; most texts have neither an apostrophe nor a comma."""
+    if "'" in folded or "," in folded:
+        pieces = [piece.replace(",", "").removesuffix("'s") for piece in pieces]
+    return [piece[:_LONGEST] for piece in pieces]
+
+
+def tokens_and_terms(text: str) -> tuple[list[str], frozenset[str]]:
+    """Return the words of a text, as ``tokens`` does, and its distinct terms, in one pass."""
+    folded = fold(text)
+    if not folded.isascii():
+        return tokens(text), frozenset(terms(text))
+    pieces = _ASCII.findall(folded)
+    distinct = frozenset(map(_to_term, [piece[:_LONGEST] for piece in pieces])) - {""}
+    return _clean_pieces(folded, pieces), distinct or frozenset(terms(text))
 
 
 def terms(text: str) -> list[str]:

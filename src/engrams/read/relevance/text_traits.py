@@ -19,7 +19,7 @@ from engrams.text.measures import is_question
 from engrams.text.normalize import fold
 from engrams.text.questions import is_asking
 from engrams.text.stopwords import STOP
-from engrams.text.terms import terms, tokens
+from engrams.text.terms import terms, tokens, tokens_and_terms
 from engrams.text.text_caches import text_cache
 
 _TOPICS = frozenset(
@@ -57,6 +57,7 @@ _SOCIAL = re.compile(
     r"|hasta manana|adios|brb|lgtm|good morning|perfect|great|awesome|super|nice|brilliant|crack)\b"
 )
 _NAME = re.compile(r"(?<=[^.!?\s])[\s\"'(–-]+([A-ZÀ-ÖØ-Þ][\w'-]*)")
+_DIGIT = re.compile("[0-9]")
 _FEW_WORDS = 6
 _VAGUE_WORDS = 12
 
@@ -124,8 +125,8 @@ def _load_groups() -> tuple[Mapping[str, tuple[str, ...]], Mapping[str, tuple[st
 
 def _count_groups(words: Iterable[str]) -> dict[str, int]:
     counts: dict[str, int] = {}
-    for word in words:
-        for group in _find_groups(word):
+    for groups in filter(None, map(_find_groups, words)):
+        for group in groups:
             counts[group] = counts.get(group, 0) + 1
     return counts
 
@@ -155,12 +156,18 @@ def describe_memory(text: str) -> MemoryTraits:
             float(is_asking(text)),
             float(is_acknowledgement(text)),
             math.log1p(traits.length),
-            float(any(map(str.isdigit, text))),
+            float(_has_digit(text)),
             float(min(groups.get("rule", 0), _MOST_RULES)),
             float("diet" in groups),
             float("self" in groups),
         ),
     )
+
+
+def _has_digit(text: str) -> bool:
+    if text.isascii():
+        return _DIGIT.search(text) is not None
+    return any(map(str.isdigit, text))
 
 
 def describe_prompt(text: str) -> PromptTraits:
@@ -192,10 +199,10 @@ def is_vague(text: str) -> bool:
 
 
 def _describe(text: str) -> TextTraits:
-    words = tokens(text)
+    words, distinct_terms = tokens_and_terms(text)
     groups = _count_groups(words)
     return TextTraits(
-        words=frozenset(terms(text)),
+        words=distinct_terms,
         groups=groups,
         topics=_TOPICS.intersection(groups),
         length=len(words),

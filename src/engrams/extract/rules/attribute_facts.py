@@ -6,7 +6,6 @@ Enter at ``read_attribute``.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 from engrams.core import Kind
 from engrams.extract.candidate import CandidateStatement
@@ -25,6 +24,7 @@ from engrams.extract.rules.word_classes import (
     match_proper_name,
     trim_trailing,
 )
+from engrams.frozen_data import replace
 from engrams.text.times import TimeSpan
 from engrams.text.word_list import word_set
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import replace
 
 from engrams.core import Kind
 from engrams.extract.candidate import CandidateStatement
@@ -37,7 +36,7 @@ from engrams.extract.rules.read_clause import ReadClause
 from engrams.extract.rules.sentence_segmenter import ClauseToken, Tense, TextSentence, tokens
 from engrams.extract.rules.utterance import UtteranceContext
 from engrams.extract.rules.word_classes import RELATIONS
-from engrams.frozen_data import dataclass
+from engrams.frozen_data import dataclass, replace
 from engrams.text.times import TimeSpan
 from engrams.text.word_list import word_set
 

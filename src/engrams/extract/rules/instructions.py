@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 
 from engrams.core import Kind
 from engrams.extract.candidate import CandidateStatement
@@ -12,7 +11,7 @@ from engrams.extract.rules.conventions import find_convention
 from engrams.extract.rules.english_lexicon import find_lemma
 from engrams.extract.rules.sentence_segmenter import TextSentence
 from engrams.extract.rules.utterance import UtteranceContext
-from engrams.frozen_data import dataclass
+from engrams.frozen_data import dataclass, replace
 from engrams.text.late_patterns import holds_any
 from engrams.text.terms import terms
 from engrams.text.vocabulary import read_vocabulary
@@ -389,7 +388,7 @@ def _build_candidate(
         effective_at=speech.said_at,
         reason=f"rule {kind}",
     )
-    return replace(made, **more)  # type: ignore[arg-type]  # names of Candidate's own fields
+    return replace(made, **more)
 
 
 def _command_body(match: re.Match[str], quote: str) -> str:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from functools import cache
 from itertools import takewhile
 from typing import TypeAlias
@@ -34,7 +33,7 @@ from engrams.extract.rules.word_classes import (
     match_proper_name,
     trim_trailing,
 )
-from engrams.frozen_data import dataclass
+from engrams.frozen_data import dataclass, replace
 from engrams.text.vocabulary import read_classes, read_rows
 from engrams.text.word_list import word_set
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 
 from engrams.core import Kind
 from engrams.extract.candidate import CandidateStatement
@@ -12,6 +11,7 @@ from engrams.extract.rules.clause_quote import collapse_space, trim_quote
 from engrams.extract.rules.fact_gate import is_sound
 from engrams.extract.rules.sentence_segmenter import TextSentence
 from engrams.extract.rules.utterance import UtteranceContext
+from engrams.frozen_data import replace
 from engrams.text.word_list import word_set
 
 _LONGEST = 200

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 from engrams.extract.rules.english_lexicon import (
     ADVERBS,
@@ -17,7 +16,7 @@ from engrams.extract.rules.english_lexicon import (
     find_lemma,
 )
 from engrams.extract.rules.sentence_segmenter import ClauseToken, Tense
-from engrams.frozen_data import dataclass
+from engrams.frozen_data import dataclass, replace
 
 _NOT = frozenset(("not", "n't", "never"))
 _JUST = frozenset(("already", "finally", "just", "once", "recently"))

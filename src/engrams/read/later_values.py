@@ -128,7 +128,7 @@ class _ToldChange:
 
 @dataclass(frozen=True, slots=True)
 class _Matter:
-    """What a message is about, and the values that it names."""
+    """Subject of a message, and the values that it names."""
 
     terms: frozenset[str]
     """Terms that tell what it is about: no numbers, no everyday words."""

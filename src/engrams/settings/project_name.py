@@ -1,24 +1,247 @@
-"""Name of the project that a folder belongs to."""
+"""Name of the project that a folder belongs to.
+
+``resolve_project`` is the way in. A repository is one project, whatever its clone, worktree or
+folder is called: its common Git directory and its remotes tell it apart. Names are kept in
+``projects.json`` in the home, so that a name once given stays.
+"""
 
 from __future__ import annotations
 
+import hashlib
+import json
 import os
+import re
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
+
+from engrams.frozen_data import dataclass
+
+_FILE = "projects.json"
+_SECTION = re.compile(r"\[\s*([\w.-]+)(?:\s+\"(.*)\")?\s*\]")
+_SCP = re.compile(r"(?:[\w.-]+@)?([\w.-]+):(?!//)(.+)")
+_URL = re.compile(r"\w+://(?:[^/@]*@)?([^/:]+)(?::\d+)?/(.+)")
+_MAX_ALIASES = 50
 
 
-def resolve_project(name: str, folder: Path | str) -> str:
+@dataclass(frozen=True, slots=True)
+class ProjectIdentity:
+    """Marks of a folder's project that stay when it is moved, cloned or checked out again."""
+
+    title: str
+    """Name that a reader expects: the repository's, else the folder's."""
+    folder: str
+    """Common Git directory, else the folder itself, as an absolute path."""
+    root_name: str
+    """Name of the checkout's folder, which a worktree may have of its own."""
+    remotes: tuple[str, ...] = ()
+    """Addresses ``host/owner/name`` of its remotes, ``origin`` first."""
+    inode: str = ""
+    """Device and inode of ``folder``, which a renaming keeps; empty where unknown."""
+    chosen: str = ""
+    """Name that ``git config engrams.project NAME`` gave; empty for none."""
+
+
+def resolve_project(name: str, folder: Path | str, home: Path | str | None = None) -> str:
     """Resolve ``.`` to the name of the project that a folder belongs to.
 
-    That is the name of its Git root, else its own. A Git root that is the user's home is ignored.
-    Any name but ``.`` stays as it is. Empty: the folder has no name.
+    That is the project of its Git repository, else the folder itself. A Git root that is the
+    user's home is ignored. Any name but ``.`` stays as it is. Empty: the folder has no name.
+    ``home``: engrams' home, in which names are kept; without one the folder's own name is used.
     """
-    folder = Path(folder)
     if name != ".":
         return name
+    folder = Path(folder)
     if not folder.is_absolute():
         return folder.name
-    home = os.path.expanduser("~")  # noqa: PTH111 - Path fails for a user without a home
+    identity = identify_project(folder)
+    if identity.chosen or home is None or not identity.title:
+        return identity.chosen or identity.title
+    return ProjectNames(Path(home).expanduser()).name(identity)
+
+
+def identify_project(folder: Path) -> ProjectIdentity:
+    """Read the marks of a folder's project from its Git repository; no git command is run."""
+    user_home = os.path.expanduser("~")  # noqa: PTH111 - Path fails for a user without a home
     for parent in (folder, *folder.parents):
-        if parent.name and str(parent) != home and os.path.exists(parent / ".git"):  # noqa: PTH110 - Path fails at a closed folder
-            return parent.name
-    return folder.name
+        if parent.name and str(parent) != user_home and os.path.exists(parent / ".git"):  # noqa: PTH110 - Path fails at a closed folder
+            return _identify_repository(parent)
+    return ProjectIdentity(folder.name, str(folder), folder.name, inode=_inode(folder))
+
+
+def _identify_repository(root: Path) -> ProjectIdentity:
+    common = _find_common_directory(root)
+    config = list(_read_config(common / "config"))
+    urls = [
+        (section, value)
+        for section, key, value in config
+        if key == "url" and section[0] == "remote"
+    ]
+    urls.sort(
+        key=lambda remote: (remote[0][1] != "origin", remote[0][1] != "upstream", remote[0][1])
+    )
+    remotes = tuple(dict.fromkeys(_normalise_url(url, root) for _, url in urls))
+    chosen = [
+        value for section, key, value in config if section[0] == "engrams" and key == "project"
+    ]
+    checkout = common.parent if common.name == ".git" else root
+    title = remotes[0].rsplit("/", 1)[-1] if remotes else checkout.name
+    return ProjectIdentity(
+        title=title,
+        folder=str(common),
+        root_name=root.name,
+        remotes=remotes,
+        inode=_inode(common),
+        chosen=chosen[-1] if chosen else "",
+    )
+
+
+def _find_common_directory(root: Path) -> Path:
+    """Return the Git directory that all worktrees of a repository share."""
+    marker = root / ".git"
+    if not marker.is_file():
+        return marker
+    text = _read_text(marker)
+    if not text.startswith("gitdir:"):
+        return marker
+    directory = (root / text.removeprefix("gitdir:").strip()).resolve()
+    shared = _read_text(directory / "commondir").strip()
+    return (directory / shared).resolve() if shared else directory
+
+
+def _read_config(path: Path) -> Iterator[tuple[tuple[str, str], str, str]]:
+    """Yield ((section, subsection), key, value) of a Git configuration file."""
+    section = ("", "")
+    for line in _read_text(path).splitlines():
+        text = line.strip()
+        if match := _SECTION.match(text):
+            section = (match[1].lower(), match[2] or "")
+        elif "=" in text and not text.startswith(("#", ";")):
+            key, _, value = text.partition("=")
+            yield section, key.strip().lower(), value.strip().strip('"')
+
+
+def _normalise_url(url: str, root: Path) -> str:
+    """Write an address as ``host/owner/name``: over https or ssh it is one repository."""
+    match = _URL.fullmatch(url) or (None if url.startswith(("/", ".")) else _SCP.fullmatch(url))
+    if match is not None:
+        return f"{match[1].lower()}/{match[2].strip('/').removesuffix('.git').strip('/')}"
+    path = (root / url.removeprefix("file://")).resolve()
+    return str(path).removesuffix("/.git").removesuffix(".git")
+
+
+def _inode(folder: Path) -> str:
+    try:
+        status = folder.stat()
+    except (OSError, ValueError):
+        return ""
+    return f"{status.st_dev}:{status.st_ino}"
+
+
+def _read_text(path: Path) -> str:
+    try:
+        return path.read_text("utf-8", errors="replace")
+    except (OSError, ValueError):
+        return ""
+
+
+class ProjectNames:
+    """Names of the projects of one home, kept in its ``projects.json``.
+
+    A project that is not known yet gets the name of its repository; if another project has that
+    name, the owner of the remote or a digest goes with it.
+    """
+
+    def __init__(self, home: Path) -> None:
+        self._home = home
+        self._path = home / _FILE
+
+    def list(self) -> list[dict[str, Any]]:
+        """List the projects: name, remotes, folder, inode and the names that folders had."""
+        try:
+            projects = json.loads(self._path.read_text("utf-8")).get("projects")
+        except (OSError, ValueError, AttributeError):
+            return []
+        return (
+            [project for project in projects if isinstance(project, dict)]
+            if isinstance(projects, list)
+            else []
+        )
+
+    def name(self, identity: ProjectIdentity) -> str:
+        """Return the project's name, and keep it where the home exists."""
+        projects = self.list()
+        project = _find_project(projects, identity)
+        before = json.dumps(project)
+        if project is None:
+            names = {str(project.get("name")) for project in projects}
+            project = {"name": _choose_name(identity, names)}
+            projects.append(project)
+        folder = project.get("folder")
+        if not folder or not _exists(str(folder)) or folder == identity.folder:
+            project |= {"folder": identity.folder, "inode": identity.inode}
+        project["remotes"] = list(dict.fromkeys([*identity.remotes, *project.get("remotes", ())]))
+        aliases = [*project.get("aliases", ()), identity.root_name]
+        name = str(project["name"])
+        project["aliases"] = [alias for alias in dict.fromkeys(aliases) if alias != name][
+            -_MAX_ALIASES:
+        ]
+        if json.dumps(project) != before:
+            self._write(projects)
+        return name
+
+    def _write(self, projects: list[dict[str, Any]]) -> None:
+        """Write the names. A home that does not exist yet or is closed keeps none: they are found
+        again at the next call.
+        """
+        if not self._home.is_dir():
+            return
+        temporary = self._path.with_name(f".{_FILE}.{os.getpid()}")
+        try:
+            temporary.write_text(json.dumps({"projects": projects}, indent=1), "utf-8")
+            temporary.replace(self._path)
+        except OSError:
+            temporary.unlink(missing_ok=True)
+
+
+def _find_project(
+    projects: list[dict[str, Any]], identity: ProjectIdentity
+) -> dict[str, Any] | None:
+    """Find a project by a remote that it shares, else by its folder, else by the folder's inode.
+
+    A clone of a folder has that folder as its remote. A folder in which another repository was
+    made meanwhile is not the one that was known.
+    """
+    for project in projects:
+        if set(identity.remotes) & set(project.get("remotes", ())):
+            return project
+    for project in projects:
+        folder = str(project.get("folder", ""))
+        bare_folder = folder.removesuffix("/.git")
+        inode = str(project.get("inode", ""))
+        is_same_folder = bare_folder == identity.folder.removesuffix("/.git")
+        is_replaced = folder == identity.folder and "" != inode != identity.inode != ""
+        if bare_folder and (
+            bare_folder in identity.remotes or (is_same_folder and not is_replaced)
+        ):
+            return project
+        if identity.inode and inode == identity.inode and not _exists(folder):
+            return project
+    return None
+
+
+def _choose_name(identity: ProjectIdentity, names: set[str]) -> str:
+    """Choose a name that no other project has."""
+    if identity.title not in names:
+        return identity.title
+    mark = identity.remotes[0] if identity.remotes else identity.folder
+    digest = hashlib.blake2b(mark.encode("utf-8", "surrogatepass"), digest_size=3).hexdigest()
+    owner = mark.rsplit("/", 2)[-2] if identity.remotes and mark.count("/") >= 2 else ""
+    for name in (f"{owner}-{identity.title}" if owner else "", f"{identity.title}-{digest}"):
+        if name and name not in names:
+            return name
+    return f"{identity.title}-{digest}-{len(names)}"
+
+
+def _exists(folder: str) -> bool:
+    return os.path.exists(folder)  # noqa: PTH110 - Path fails at a closed folder

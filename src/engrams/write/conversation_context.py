@@ -5,12 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import replace
-from itertools import pairwise
+from itertools import islice, pairwise
 
 from engrams.core import STATEMENT_KINDS, Kind, Record, Status
 from engrams.extract.gate import BRIEF, gate_text
 from engrams.ports import RecordQuery, ScopeReach
-from engrams.write.related import scopes_in_reach
+from engrams.write.related import durable_scope, scopes_in_reach
 from engrams.write.write_deps import WriteDeps
 
 _TURNS_BEFORE = 4
@@ -18,6 +18,8 @@ _TURNS_AMONG = 100
 """Turns read before the first message, and among and after the messages."""
 _KNOWN_STATEMENTS = 80
 """Statements that a model is shown, so that it repeats none."""
+_READ_BESIDE = 5
+"""Times as many are read, as those of other projects are left out."""
 _QUESTION_MARK = re.compile(r"[?？؟]")
 _ROLES = ("user", "assistant", "system", "tool")
 
@@ -73,9 +75,19 @@ def find_reply_ids(records: Sequence[Record], deps: WriteDeps) -> frozenset[str]
 
 
 def find_known_statements(record: Record, deps: WriteDeps) -> tuple[Record, ...]:
-    """Find statements to show the model, so that it repeats none."""
+    """Find statements to show the model, so that it repeats none.
+
+    Those of the message's project and of its person only: what another project knows is neither a
+    repetition here nor anything that this project's model may read.
+    """
     reach = scopes_in_reach(record.scope, deps.settings.write.reach)
-    return deps.store.find(RecordQuery(reach, STATEMENT_KINDS, limit=_KNOWN_STATEMENTS)).records
+    limit = _KNOWN_STATEMENTS * _READ_BESIDE
+    page = deps.store.find(RecordQuery(reach, STATEMENT_KINDS, limit=limit))
+    above = durable_scope(record.scope).chain()
+    if deps.settings.write.reach == "conversation":
+        return page.records[:_KNOWN_STATEMENTS]
+    own = (statement for statement in page.records if durable_scope(statement.scope) in above)
+    return tuple(islice(own, _KNOWN_STATEMENTS))
 
 
 def find_speaker_names(records: Sequence[Record], deps: WriteDeps) -> frozenset[str]:

@@ -204,13 +204,13 @@ def test_what_is_installed_answers(install: Install, tmp_path: Path, agent: str)
 
 
 def test_the_plugin_is_what_is_installed(install: Install, tmp_path: Path) -> None:
-    """The plugin for Claude Code has the hooks that the installer makes, and its version is the
-    package's.
+    """The plugin for Claude Code has the hooks that the installer makes with --project ., so that it
+    keeps projects apart, and its version is the package's.
     """
     from engrams import __version__
 
     plugin = ROOT / "integrations" / "claude-code"
-    install("claude-code", "--yes")
+    install("claude-code", "--yes", "--project", ".")
     settings_text = (tmp_path / FILES["claude-code"]).read_text("utf-8")
     shipped = json.loads((plugin / "hooks" / "hooks.json").read_text("utf-8"))
     program = shlex.quote(str(Path(sys.executable).with_name("engrams")))
@@ -223,7 +223,7 @@ def test_the_plugin_is_what_is_installed(install: Install, tmp_path: Path) -> No
     assert (ROOT / market["plugins"][0]["source"]) == plugin
     assert json.loads((plugin / ".mcp.json").read_text("utf-8"))["mcpServers"]["memory"] == {
         "command": "engrams",
-        "args": ["mcp"],
+        "args": ["mcp", "--project", "."],
     }
 
 

@@ -11,6 +11,7 @@ from tests.surfaces.mcp.conftest import Open, call, refused
 
 from engrams.core import Scope
 from engrams.engine import MemoryEngine
+from engrams.surfaces.mcp.memory_tools import PROFILE
 
 TOOLS = {
     "memory_forget",
@@ -33,13 +34,16 @@ async def test_what_the_tools_say_of_themselves(client: Open, era: str) -> None:
     async with client(mode=era) as memory:
         tools = {tool.name: tool for tool in (await memory.list_tools()).tools}
     assert set(tools) == TOOLS
-    for tool in tools.values():
+    for name, tool in tools.items():
         assert tool.description
         assert tool.output_schema
         assert tool.output_schema["type"] == "object"
         assert tool.annotations
         assert tool.annotations.open_world_hint is False
-        assert not {"user", "owner", "scope", "user_id"} & set(tool.input_schema["properties"])
+        assert not {"user", "owner", "user_id"} & set(tool.input_schema["properties"])
+        # memory_add chooses between the person and the project, never another owner.
+        scope = tool.input_schema["properties"].get("scope")
+        assert scope is None or (name, scope["enum"]) == ("memory_add", ["", "person", "project"])
     assert {name for name, tool in tools.items() if not tool.annotations.read_only_hint} == {
         "memory_add",
         "memory_forget",
@@ -349,3 +353,34 @@ async def test_a_fact_in_other_words_is_known(client: Open, era: str) -> None:
         ]
         assert [result["outcome"] for result in results] == ["stored", "duplicate"]
         assert results[0]["id"] == results[1]["id"]
+
+
+async def test_a_memory_is_for_the_person_or_the_project(
+    client: Open, engine: MemoryEngine, root: Scope
+) -> None:
+    """On a server of a project scope person adds what holds in every project; a decision begins the
+    next session of its own project only. The instructions say when to use which.
+    """
+    shop = root.within("project", "shop")
+    async with client(scope=shop) as memory:
+        await call(memory, "memory_add", text="Answers are short.", kind="rule", scope="person")
+        decided = await call(
+            memory,
+            "memory_add",
+            text="API errors use RFC 9457, because clients parse them; it replaces plain strings.",
+            kind="decision",
+        )
+        record = engine.get(decided["results"][0]["id"], scope=root)
+        assert record.scope == shop and record.tags == ("decision",)
+        assert "belongs to no project" in await refused(
+            memory, "memory_add", text="x y", scope="person", project="shop"
+        )
+    assert "RFC 9457" in engine.context("", scope=shop).text
+    other = engine.context("", scope=root.within("project", "ledger")).text
+    assert "Answers are short" in other and "RFC 9457" not in other
+    async with client() as memory:
+        assert "project is missing" in await refused(
+            memory, "memory_add", text="We use pnpm.", scope="project"
+        )
+    for word in ("scope person", "decision", "rule", "project"):
+        assert word in PROFILE.instructions

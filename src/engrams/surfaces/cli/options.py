@@ -115,7 +115,8 @@ class GlobalOptions(HomeOptions):
         served = CURRENT.get()
         project = self.project
         if project:
-            project = resolve_project(project, served.call.folder if served else Path.cwd())
+            folder = served.call.folder if served else Path.cwd()
+            project = resolve_project(project, folder, settings.home)
         names = {"agent": self.agent, "project": project, "conversation": self.conversation}
         inner_labels = (
             label for name, value in names.items() if value is not None for label in (name, value)

@@ -126,7 +126,7 @@ def new_messages(event: AgentHookEvent) -> list[HookEventMessage]:
         (role, text, True) for role, text in work_done
     ]
     return [
-        HookEventMessage(role, text, _message_key(event.session, role, text), of_project)
+        HookEventMessage(role, text, message_key(event.session, role, text), of_project)
         for role, text, of_project in dict.fromkeys(labelled)
         if text
     ]
@@ -142,7 +142,8 @@ def _parse_tool(body: Mapping[str, Any]) -> AgentToolUse:
     )
 
 
-def _message_key(session: str, role: str, text: str) -> str:
+def message_key(session: str, role: str, text: str) -> str:
+    """Return the external id of a message, the same each time that it is sent."""
     joined = "\x1e".join((session, role, text)).encode("utf-8", "surrogatepass")
     return f"hook-{hashlib.blake2b(joined, digest_size=12).hexdigest()}"
 

@@ -16,14 +16,13 @@ from engrams.surfaces.hook.event_names import RECALL_EVENTS, SECONDS
 from engrams.surfaces.hook.events import (
     AgentHookEvent,
     HookCallOptions,
-    HookEventMessage,
     format_reply,
     new_messages,
     parse_event,
 )
 
 if TYPE_CHECKING:
-    from engrams.core import Role, Scope, Turn
+    from engrams.core import Scope
     from engrams.engine import MemoryEngine
     from engrams.settings import Settings
 
@@ -105,9 +104,10 @@ def _answer(
 ) -> str:
     """Recall for an event, store its messages, end its session."""
     from engrams.core import Scope, is_blank
+    from engrams.surfaces.hook.message_scopes import MessageScopes, sort_turns
 
     messages = [message for message in new_messages(event) if not is_blank(message.text)]
-    name = resolve_project(call.project, event.folder)
+    name = resolve_project(call.project, event.folder, settings.home)
     scope = Scope(("user", settings.owner))
     project_scope = scope.within("project", name) if name else scope
     text = _recall(
@@ -119,15 +119,11 @@ def _answer(
     )
     # Recall comes first, so that new messages are not recalled. Work on files belongs to their
     # project, whoever else reads it.
-    folder = name or resolve_project(".", event.folder)
+    folder = name or resolve_project(".", event.folder, settings.home)
     work_scope = scope.within("project", folder) if folder else project_scope
-    for turn_scope, of_project in ((project_scope, False), (work_scope, True)):
-        if turns := [
-            _to_turn(event.session, message)
-            for message in messages
-            if message.of_project is of_project
-        ]:
-            engine.observe(turns, scope=turn_scope)
+    scopes = MessageScopes(person=scope, project=project_scope, work=work_scope)
+    for turn_scope, turns in sort_turns(messages, event.session, scopes).items():
+        engine.observe(turns, scope=turn_scope)
     # A session unknown to the store has no messages.
     if (
         event.name == "SessionEnd"
@@ -215,20 +211,6 @@ def _read_last_turns(engine: MemoryEngine, session: str, scope: Scope) -> list[d
         for record in reversed(page.records)
         if record.role in ("user", "assistant")
     ]
-
-
-def _to_turn(session: str, message: HookEventMessage) -> Turn:
-    from engrams.core import NO_META, UNSEARCHED, Turn
-
-    role: Role
-    if message.role == "assistant":
-        role = "assistant"
-    elif message.role == "tool":
-        role = "tool"
-    else:
-        role = "user"
-    meta = {UNSEARCHED: True} if message.is_passing else NO_META
-    return Turn(message.text, role, session=session, external_id=message.key, meta=meta)
 
 
 def parse_arguments(arguments: Sequence[str]) -> HookCallOptions:

@@ -26,6 +26,9 @@ from engrams.surfaces.mcp.scoped_engine import (
 _MAX_LIMIT = 500
 
 WritableKind = Literal["note", "fact", "preference", "procedure", "rule"]
+AddedKind = Literal["note", "fact", "preference", "procedure", "rule", "decision"]
+DECISION_TAG = "decision"
+"""Tag of a decision, which is stored as a rule: it holds until another replaces it."""
 Project = Annotated[
     str, Field(description="Only this project's part of memory; leave empty for all of it.")
 ]
@@ -81,7 +84,25 @@ class MemoryTools:
             list[ChatMessageInput] | None,
             Field(description="Instead of text: a conversation, to be learned from."),
         ] = None,
-        kind: Annotated[WritableKind, Field(description="What the text is.")] = "note",
+        kind: Annotated[
+            AddedKind,
+            Field(
+                description=(
+                    "rule: holds for every session. decision: what was chosen, why, and what it"
+                    " replaced. fact, preference, procedure: what their names say. note: anything"
+                    " else; only a search finds it."
+                )
+            ),
+        ] = "note",
+        scope: Annotated[
+            Literal["", "person", "project"],
+            Field(
+                description=(
+                    "person: about the user, in every project (name, tastes, style of answers)."
+                    " project: about the code at hand. Empty: where the server is."
+                )
+            ),
+        ] = "",
         tags: Annotated[list[str] | None, Field(description="Labels to find it by.")] = None,
         session: Annotated[str, Field(description="The conversation it was said in.")] = "",
         key: Annotated[
@@ -91,7 +112,7 @@ class MemoryTools:
         conversation: Conversation = "",
     ) -> outputs.MemoryAddOutput:
         """Remember a text or the messages of a conversation, once."""
-        scope = self._scoped.call_scope(project, conversation)
+        target = self._scoped.write_scope(scope, project, conversation)
         if bool(text.strip()) == bool(messages):
             raise InputError(
                 "Give either text or messages.",
@@ -101,12 +122,14 @@ class MemoryTools:
             turns = [
                 _to_turn(message, index, session, key) for index, message in enumerate(messages)
             ]
-            receipts = self._engine.observe(turns, scope=scope)
+            receipts = self._engine.observe(turns, scope=target)
         else:
             turn = Turn(text, session=session, external_id=key)
-            receipts = (self._engine.add(turn, scope=scope, kind=Kind(kind)),)
+            stored_kind = Kind.RULE if kind == "decision" else Kind(kind)
+            receipts = (self._engine.add(turn, scope=target, kind=stored_kind),)
+        labels = [*(tags or []), *([DECISION_TAG] if kind == "decision" and text.strip() else [])]
         for receipt in receipts:
-            self._add_tags(receipt, tags or [])
+            self._add_tags(receipt, labels)
         return outputs.MemoryAddOutput([outputs.to_write(receipt) for receipt in receipts])
 
     def memory_search(  # noqa: PLR0913 - arguments of a tool
@@ -329,9 +352,14 @@ def _to_turn(message: ChatMessageInput, index: int, session: str, key: str) -> T
 
 PROFILE = McpProfile(
     instructions=(
-        "Long-term memory of one person. Search it before saying that you do not know something"
-        " about them. Add what they tell you that will matter later: facts, preferences, decisions,"
-        " corrections."
+        "Long-term memory of one person and of the project at hand. Search it before saying that you"
+        " do not know something about them. Add what they tell you that will matter later, one"
+        ' statement each, with its kind: rule for a convention ("money is integer cents"),'
+        " decision for a choice with its reason and what it replaced, fact for what is so,"
+        " procedure for steps, note for the rest. Rules, decisions and facts are shown at the start"
+        " of the next session, notes only by a search. scope person is for what holds in every"
+        " project (name, tastes, style of answers), scope project for what belongs to this code."
+        " Change a memory that is no longer right instead of adding a second. Never store secrets."
     ),
     families=(MemoryTools, ForgetTools),
 )

@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field
 
 from engrams.core import Kind, Scope, Turn
-from engrams.errors import InputError, RefusedError
+from engrams.errors import InputError
 from engrams.ports import Condition, Where
 from engrams.surfaces.mcp import outputs
 from engrams.surfaces.mcp.profile import McpProfile
@@ -91,25 +91,12 @@ class PlainVerbTools:
 
         InputError: a project without a name. RefusedError: it is outside the server's own.
         """
-        root = self._scoped.root
-        if scope == "global":
-            if project:
-                raise InputError(
-                    "A global memory belongs to no project.",
-                    hint="Leave project out, or give scope project.",
-                )
-            if not root.is_owner:
-                raise RefusedError(
-                    "This server is limited to one project or conversation.",
-                    hint="Leave scope out.",
-                )
-            return root
-        if scope == "project" and not project and "project" not in root.labels[::2]:
+        if scope == "global" and project:
             raise InputError(
-                "The project is missing.",
-                hint="Give its name as project. This server is limited to no project.",
+                "A global memory belongs to no project.",
+                hint="Leave project out, or give scope project.",
             )
-        return self._scoped.call_scope(project)
+        return self._scoped.write_scope("person" if scope == "global" else scope, project)
 
     def recall(
         self,

@@ -71,6 +71,37 @@ class ScopedEngine:
                 scope = scope.within(label, name)
         return scope
 
+    def write_scope(self, kind: str, project: str = "", conversation: str = "") -> Scope:
+        """Return the scope of a new memory: ``person``, ``project``, or the call's own if empty.
+
+        A server that is limited to a project reads its person's memory, and may add to it.
+        InputError: no project is known. RefusedError: the server is limited to a conversation.
+        """
+        labels = dict(zip(self.root.labels[::2], self.root.labels[1::2], strict=False))
+        if kind == "person":
+            if project or conversation:
+                raise InputError(
+                    "What is about the person belongs to no project or conversation.",
+                    hint="Leave project and conversation out.",
+                )
+            if "conversation" in labels:
+                raise RefusedError(
+                    "This server is limited to one conversation.", hint="Leave scope out."
+                )
+            return self._above_project()
+        if kind == "project" and not project and "project" not in labels:
+            raise InputError(
+                "The project is missing.",
+                hint="Give its name as project. This server is limited to no project.",
+            )
+        return self.call_scope(project, conversation)
+
+    def _above_project(self) -> Scope:
+        """Return the part of the root above the project that the server is limited to."""
+        labels = self.root.labels
+        names = labels[::2]
+        return Scope(labels[: 2 * names.index("project")]) if "project" in names else self.root
+
     def get(self, id: str) -> Record:
         """Get a memory by its id if it is visible in ``root``."""
         try:

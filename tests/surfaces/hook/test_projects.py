@@ -1,0 +1,178 @@
+"""One project is one project: worktrees, clones, renamed folders and repositories of one name."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import engrams
+from engrams.surfaces.hook.events import parse_event
+from engrams.surfaces.hook.personal_words import personal_words
+from engrams.surfaces.hook.run import HookCallOptions, answer_event
+
+RULE = "Use pnpm, not npm."
+
+
+def git(folder: Path, *arguments: str) -> None:
+    identity = ("-c", "user.name=a", "-c", "user.email=a@b.c", "-c", "commit.gpgsign=false")
+    subprocess.run(
+        ["git", "-C", str(folder), *identity, *arguments], check=True, capture_output=True
+    )
+
+
+def repository(folder: Path, remote: str = "") -> Path:
+    folder.mkdir(parents=True)
+    git(folder, "init", "-q")
+    git(folder, "commit", "-q", "--allow-empty", "-m", "first")
+    if remote:
+        git(folder, "remote", "add", "origin", remote)
+    return folder
+
+
+class Agent:
+    """Hook of one home, called with the folders of several agents."""
+
+    def __init__(self, home: Path) -> None:
+        self._call = HookCallOptions({"home": str(home), "user": "ann"}, project=".")
+        self._session = 0
+
+    def send(self, name: str, folder: Path, *, field: str = "cwd", **values: str) -> str:
+        self._session += 1
+        where = [str(folder)] if field == "workspace_roots" else str(folder)
+        body = {"hook_event_name": name, "session_id": f"s{self._session}", field: where, **values}
+        event = parse_event(json.dumps(body).encode())
+        assert event is not None
+        return answer_event(self._call, event)
+
+    def say(self, folder: Path, prompt: str) -> None:
+        self.send("UserPromptSubmit", folder, prompt=prompt)
+        self.send("Stop", folder, last_assistant_message="Understood.")
+
+    def begin(self, folder: Path, field: str = "cwd") -> str:
+        return self.send("SessionStart", folder, field=field)
+
+
+@pytest.fixture
+def agent(home: Path) -> Agent:
+    home.mkdir(parents=True, exist_ok=True)
+    return Agent(home)
+
+
+@pytest.mark.parametrize("field", ["cwd", "workspace_roots"])
+def test_worktrees_clones_and_renamed_folders_are_their_project(
+    agent: Agent, tmp_path: Path, field: str
+) -> None:
+    """What was said in the main checkout is known in each of them, and another project's is not."""
+    remote = "git@github.com:acme/shopfront.git"
+    main = repository(tmp_path / "a" / "shopfront", remote)
+    agent.say(main, RULE)
+    git(main, "worktree", "add", "-q", str(tmp_path / "fix-login"))
+    git(main, "worktree", "add", "-q", str(main / ".claude" / "worktrees" / "fix-123"))
+    clone = repository(tmp_path / "b" / "my-clone", "https://github.com/acme/shopfront")
+    (main / "src").mkdir()
+    for folder in (tmp_path / "fix-login", main / ".claude/worktrees/fix-123", clone, main / "src"):
+        assert "pnpm" in agent.begin(folder, field), folder
+    renamed = main.rename(tmp_path / "a" / "storefront")
+    assert "pnpm" in agent.begin(renamed, field)
+    other = repository(tmp_path / "c" / "shopfront", "git@github.com:other/shopfront.git")
+    assert agent.begin(other, field) == ""
+
+
+def test_a_repository_without_remotes(agent: Agent, tmp_path: Path) -> None:
+    """Two folders called api are two projects; a renamed one and a local clone stay the same."""
+    first = repository(tmp_path / "a" / "api")
+    second = repository(tmp_path / "b" / "api")
+    agent.say(first, RULE)
+    agent.say(second, "Use uv, not pip.")
+    assert "pnpm" in agent.begin(first) and "uv" not in agent.begin(first)
+    assert "uv" in agent.begin(second) and "pnpm" not in agent.begin(second)
+    subprocess.run(
+        ["git", "clone", "-q", str(first), str(tmp_path / "work")], check=True, capture_output=True
+    )
+    assert "pnpm" in agent.begin(tmp_path / "work")
+    renamed = first.rename(tmp_path / "a" / "service")
+    assert "pnpm" in agent.begin(renamed)
+    git(renamed, "remote", "add", "origin", "git@github.com:acme/service.git")
+    assert "pnpm" in agent.begin(renamed)
+
+
+def test_a_project_may_be_given_its_name(agent: Agent, tmp_path: Path, home: Path) -> None:
+    """`git config engrams.project` names a project for everything that asks for the folder's."""
+    folder = repository(tmp_path / "api")
+    git(folder, "config", "engrams.project", "billing")
+    agent.say(folder, RULE)
+    with engrams.open(home=str(home), jobs__workers=0) as engine:
+        records = engine.list(scope=("user", "ann", "project", "billing")).records
+    assert RULE in [record.text for record in records]
+
+
+@pytest.mark.slow
+def test_commands_mean_the_same_project(agent: Agent, tmp_path: Path, home: Path) -> None:
+    """`engrams list --project .` in the second of two folders of one name lists its memories."""
+    agent.say(repository(tmp_path / "a" / "api"), RULE)
+    second = repository(tmp_path / "b" / "api")
+    agent.say(second, "Use uv, not pip.")
+    start = [sys.executable, "-m", "engrams.program.entry", "list", "--json", "--project", "."]
+    listed = subprocess.run(
+        [*start, "--home", str(home), "--user", "ann"],
+        cwd=second,
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout
+    assert "uv, not pip" in listed and "pnpm" not in listed
+
+
+def test_a_home_that_lost_its_names(agent: Agent, tmp_path: Path, home: Path) -> None:
+    """Without the file of names a single project is found again by its repository's name."""
+    folder = repository(tmp_path / "api")
+    agent.say(folder, RULE)
+    (home / "projects.json").write_text("broken", "utf-8")
+    assert "pnpm" in agent.begin(folder)
+    shutil.rmtree(folder / ".git")
+    assert "pnpm" in agent.begin(folder)
+
+
+@pytest.mark.parametrize(
+    "prompt",
+    [
+        "Keep answers short.",
+        "I prefer tabs over spaces.",
+        "I'm Lena, please call me Lena. My timezone is Europe/Berlin.",
+        "Please answer in German.",
+        "I prefer short answers. We use pnpm in this project.",
+    ],
+)
+def test_what_is_about_the_person_is_known_in_every_project(
+    agent: Agent, tmp_path: Path, prompt: str
+) -> None:
+    """Tastes and the style of answers cross projects; what "we" do stays in its own."""
+    first = repository(tmp_path / "a" / "shop")
+    agent.say(first, prompt)
+    start = agent.begin(repository(tmp_path / "b" / "ledger"))
+    words = ("short", "tabs", "Lena", "German")
+    assert any(word in start for word in words if word in prompt)
+    assert "pnpm" not in start
+    assert any(word in agent.begin(first) for word in words if word in prompt)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "We use pnpm here.",
+        "I'm stuck on the migration.",
+        "I prefer `zod` for our schemas.",
+        "Keep the commits small.",
+        "No emojis in commit messages.",
+        "My dog is called Rex.",
+        "Do I prefer tabs?",
+    ],
+)
+def test_what_is_about_the_code_is_not_about_the_person(text: str) -> None:
+    """Neither is a mood, nor a question."""
+    assert personal_words(text) == ""

@@ -156,8 +156,8 @@ class ProjectNames:
         self._home = home
         self._path = home / _FILE
 
-    def list(self) -> list[dict[str, Any]]:
-        """List the projects: name, remotes, folder, inode and the names that folders had."""
+    def read_all(self) -> list[dict[str, Any]]:
+        """Read the projects: name, remotes, folder, inode and the names that folders had."""
         try:
             projects = json.loads(self._path.read_text("utf-8")).get("projects")
         except (OSError, ValueError, AttributeError):
@@ -170,7 +170,7 @@ class ProjectNames:
 
     def name(self, identity: ProjectIdentity) -> str:
         """Return the project's name, and keep it where the home exists."""
-        projects = self.list()
+        projects = self.read_all()
         project = _find_project(projects, identity)
         before = json.dumps(project)
         if project is None:

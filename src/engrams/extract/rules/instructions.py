@@ -202,23 +202,21 @@ def extract_command(
                 body,
                 triggers=_ban_triggers(body),
             )
-        return None
-    if match := _WHEN.match(piece):
+    elif match := _WHEN.match(piece):
         trigger = match["a"].strip()
         action = match["b"].strip()
-        if not _is_imperative(action):
-            return None
-        return _build_candidate(
-            quote,
-            speech,
-            Kind.PROCEDURE,
-            "assistant",
-            f"when {trigger}",
-            action,
-            triggers=(trigger,),
-            steps=(action,),
-        )
-    if match := _ALWAYS.match(piece) if holds_any(lower, _ALWAYS_WORDS) else None:
+        if _is_imperative(action):
+            return _build_candidate(
+                quote,
+                speech,
+                Kind.PROCEDURE,
+                "assistant",
+                f"when {trigger}",
+                action,
+                triggers=(trigger,),
+                steps=(action,),
+            )
+    elif match := _ALWAYS.match(piece) if holds_any(lower, _ALWAYS_WORDS) else None:
         body = _command_body(match, quote)
         if body and _is_imperative(body):
             return _build_candidate(

@@ -1,4 +1,4 @@
-"""Which part of memory a message of an event belongs to.
+"""Parts of memory that the messages of an event belong to.
 
 ``sort_turns`` makes turns of messages, by the scope that each is stored in.
 """

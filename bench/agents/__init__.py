@@ -1,0 +1,1 @@
+"""Coding agents: which sentences said in passing begin the next session."""

@@ -205,10 +205,11 @@ _TABOOS = tuple(
 )
 
 
-def find_convention(piece: str) -> Kind | None:
+def find_convention(piece: str, *, has_fact: bool = False) -> Kind | None:
     """Return the kind of a convention, a rule or a ban; None for other sentences.
 
-    ``piece``: the sentence without what leads to it, code included.
+    ``piece``: the sentence without what leads to it, code included. ``has_fact``: it is a fact
+    already, and so no rule about code besides.
     """
     text = " ".join(piece.split()).replace("’", "'")
     if not 6 < len(text) <= _LONGEST or "?" in text:
@@ -219,7 +220,8 @@ def find_convention(piece: str) -> Kind | None:
         )
     if any(pattern.fullmatch(text) for pattern in _RULES) and not _is_passing(text):
         return Kind.RULE
-    return _find_technical(text)
+    kind = _find_technical(text)
+    return None if has_fact and kind is Kind.RULE else kind
 
 
 def _find_technical(text: str) -> Kind | None:

@@ -167,11 +167,12 @@ def parse_remember(text: str) -> RememberRequest:
 
 
 def extract_command(
-    sentence: TextSentence, text: str, speech: UtteranceContext
+    sentence: TextSentence, text: str, speech: UtteranceContext, *, has_fact: bool = False
 ) -> CandidateStatement | None:
     """Extract a lasting rule from one sentence.
 
-    None for a request about this turn only.
+    None for a request about this turn only. ``has_fact``: a fact with its slot was made of the
+    sentence, which a convention that is told as a fact would only repeat.
     """
     lead = _FIRST.match(sentence.text)
     at = lead.end() if lead else 0
@@ -228,13 +229,15 @@ def extract_command(
                 body,
             )
     return _extract_wish(piece, quote, speech) or _extract_convention(
-        text[sentence.start : sentence.start + len(sentence.text)], speech
+        text[sentence.start : sentence.start + len(sentence.text)], speech, has_fact
     )
 
 
-def _extract_convention(quote: str, speech: UtteranceContext) -> CandidateStatement | None:
+def _extract_convention(
+    quote: str, speech: UtteranceContext, has_fact: bool
+) -> CandidateStatement | None:
     """Extract a convention that was told to an assistant: ``use pnpm, not npm``."""
-    kind = find_convention(quote) if speech.speaker == "the user" else None
+    kind = find_convention(quote, has_fact=has_fact) if speech.speaker == "the user" else None
     if kind is None:
         return None
     predicate = "never" if kind is Kind.NEGATIVE else "always"

@@ -37,6 +37,8 @@ _OWN = re.compile(r"\b(?:I|my|me|we|our|us)\b|\d|(?<![.!] )(?<!  )\b[A-Z]")
 _NOT_VERBATIM = (
     "to ", "me ", "when ", "how ", "what ", "the time", "my request", "you ",
 )  # fmt: skip
+_WHOLE = 0.75
+"""Share of a sentence that a fact quotes, from which the fact says all of it."""
 
 
 def extract_statements(text: str, speech: UtteranceContext) -> tuple[CandidateStatement, ...]:
@@ -105,11 +107,17 @@ def _read_sentence_rules(
     for sentence in split_sentences(text):
         if sentence.modality not in ("asserted", "hypothetical") or sentence.is_question:
             continue
-        candidate = extract_command(sentence, text, speech)
+        has_triple = any(
+            fact.predicate and fact.evidence[0].quote in sentence.text for fact in facts
+        )
+        has_fact = any(
+            (fact.predicate or fact.subject != "user")
+            and (quote := fact.evidence[0].quote) in sentence.text
+            and len(quote) >= _WHOLE * len(sentence.text)
+            for fact in facts
+        )
+        candidate = extract_command(sentence, text, speech, has_fact=has_fact)
         if candidate is None and sentence.modality == "asserted":
-            has_triple = any(
-                fact.predicate and fact.evidence[0].quote in sentence.text for fact in facts
-            )
             candidate = extract_thing(
                 sentence, text, speech, begin, has_triple
             ) or extract_correction(sentence, text, speech)

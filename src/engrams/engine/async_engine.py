@@ -265,6 +265,7 @@ class AsyncMemoryEngine(AsyncPart["MemoryEngine"]):
         session: str = "",
         before: Sequence[Turn | Meta] = (),
         cut_ratio: float | None = None,
+        shown: Collection[str] | None = None,
     ) -> Context:
         """Render memory as text for a prompt, within ``tokens`` of ``read.tokenizer``.
 
@@ -275,7 +276,9 @@ class AsyncMemoryEngine(AsyncPart["MemoryEngine"]):
 
         A query that only thanks or agrees recalls nothing, and so does a query that hardly needs
         memory (``read.least_need``). With ``summary.enabled`` the summary of the conversation comes
-        first; the conversation is ``scope`` if that names one, else ``session`` in it.
+        first; the conversation is ``scope`` if that names one, else ``session`` in it. ``shown``: ids of
+        memories that the reader of ``session`` has already. They and what that session said are
+        left out, and there is no profile.
         """
         return await self._run(
             lambda engine: engine.context(
@@ -287,6 +290,7 @@ class AsyncMemoryEngine(AsyncPart["MemoryEngine"]):
                 session=session,
                 before=before,
                 cut_ratio=cut_ratio,
+                shown=shown,
             )
         )
 

@@ -5,7 +5,7 @@ Its methods check arguments and hand them on; ``components`` has the parts that 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
@@ -305,6 +305,7 @@ class MemoryEngine:
         session: str = "",
         before: Sequence[Turn | Meta] = (),
         cut_ratio: float | None = None,
+        shown: Collection[str] | None = None,
     ) -> Context:
         """Render memory as text for a prompt, within ``tokens`` of ``read.tokenizer``.
 
@@ -315,7 +316,9 @@ class MemoryEngine:
 
         A query that only thanks or agrees recalls nothing, and so does a query that hardly needs
         memory (``read.least_need``). With ``summary.enabled`` the summary of the conversation comes
-        first; the conversation is ``scope`` if that names one, else ``session`` in it.
+        first; the conversation is ``scope`` if that names one, else ``session`` in it. ``shown``: ids of
+        memories that the reader of ``session`` has already. They and what that session said are
+        left out, and there is no profile.
         """
         reads = self._require_open().reads
         read_scope = Scope.of(scope)
@@ -337,6 +340,10 @@ class MemoryEngine:
             as_of=to_as_of(as_of),
             cut_ratio=cut_ratio,
         )
+        if shown is not None:
+            request = replace(
+                request, already_given=frozenset(shown), session=session, omits_profile=True
+            )
         if as_of is None:
             request = replace(
                 request,

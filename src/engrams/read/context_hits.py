@@ -160,6 +160,16 @@ def _find_neighbour(
     return neighbour
 
 
+def drop_given(hits: Sequence[Hit], request: ReadRequest) -> list[Hit]:
+    """Leave out what the reader was given before, and what their session said itself."""
+    return [
+        hit
+        for hit in hits
+        if hit.record.id not in request.already_given
+        and not (request.session and hit.record.session == request.session)
+    ]
+
+
 def drop_shown(
     hits: Iterable[Hit], shown: Iterable[Record], profile: Sequence[Record]
 ) -> list[Hit]:
@@ -211,7 +221,7 @@ def add_later_messages(
         if hit.outdated and not hit.outdated.closed and hit.outdated.is_told
     ]
     doubts += [record.meta[DOUBTED_BY] for record in profile if DOUBTED_BY in record.meta]
-    present = {hit.record.id for hit in hits} | request.already_shown
+    present = {hit.record.id for hit in hits} | request.already_shown | request.already_given
     for record in shown:
         present.update((record.id, *(quote.source for quote in record.evidence)))
     missing = [record_id for record_id in dict.fromkeys(doubts) if record_id not in present]

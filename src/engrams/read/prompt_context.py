@@ -17,6 +17,7 @@ from engrams.read.context_hits import (
     add_later_messages,
     add_neighbours,
     choose_helpful,
+    drop_given,
     drop_shown,
 )
 from engrams.read.dependencies import ReadDeps
@@ -94,8 +95,10 @@ def build_context(request: ReadRequest, deps: ReadDeps, budget: ContextTokenBudg
     else:
         request = replace(request, summary="")
     profile_room = room.limit_to(budget.prefix)
-    profile = select_profile(request, deps, profile_room)
-    profile = mark_doubtful(profile, request, deps, profile_room)
+    profile: list[Record] = []
+    if not request.omits_profile:
+        profile = select_profile(request, deps, profile_room)
+        profile = mark_doubtful(profile, request, deps, profile_room)
     prefix = profile_frame(profile)
     # Thanks and assent ask for nothing.
     search_request = replace(request, text="") if is_acknowledgement(request.text) else request
@@ -126,7 +129,8 @@ def _choose_hits(
 ) -> list[Hit]:
     """Choose the hits to show beside profile and last turns, with what gives them meaning."""
     hits = add_last_episode(choose_helpful(result), request, deps)
-    hits = add_neighbours(hits, request, deps)
+    hits = drop_given(hits, request)
+    hits = drop_given(add_neighbours(hits, request, deps), request)
     whole = [record for record in profile if IN_PART not in record.meta]
     quoting = profile if deps.settings.line_format in _QUOTING_FORMATS else []
     hits = drop_shown(hits, [*whole, *last_turns], quoting)

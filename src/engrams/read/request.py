@@ -34,6 +34,12 @@ class ReadRequest:
     """Find superseded and archived records, too."""
     already_shown: frozenset[str] = frozenset()
     """Ids of records that the reader has seen, which are left out."""
+    already_given: frozenset[str] = frozenset()
+    """Ids of records that the reader has seen, which are left out of a context at the end: what is
+    far below them does not come up in their place.
+    """
+    omits_profile: bool = False
+    """True for a reader who has the profile: a context has none."""
     session: str = ""
     """Conversation whose own records are left out; empty: none are."""
     said_before: frozenset[str] = frozenset()

@@ -90,8 +90,13 @@ def test_a_prompt_that_needs_nothing_gets_nothing(call: HookCallOptions, home: P
     assert prompt("what is 7 times 13") == ""
     assert prompt("thanks, perfect") == ""
     assert "CP73 KLO" in prompt("what is the plate of our car?")
-    prompt("Gemma brings hazelnut brownies to the clinic", "s2")
-    assert "EpiPen" in prompt("would that be ok for me?", "s2")
+    brownies = "Gemma brings hazelnut brownies to the clinic"
+    assert "EpiPen" in prompt(brownies, "s2")
+    # It has that already, and nothing that is farther away comes in its place.
+    assert prompt("would that be ok for me?", "s2") == ""
+    with engrams.open(home=str(home), jobs__workers=0) as engine:
+        engine.observe([Turn(brownies, "user", session="s3")], scope=("user", "ann"))
+    assert "EpiPen" in prompt("would that be ok for me?", "s3")
 
 
 def test_a_session_from_start_to_end(call: HookCallOptions, home: Path) -> None:

@@ -81,6 +81,11 @@ _VAGUE_CHOICE = re.compile(
     r"(?:\s+(?:one|way))?(?:\s+(?:then|please|instead|now|here))*[.!]*",
     re.IGNORECASE,
 )
+_GOING_ON = re.compile(
+    rf"\W*{_FILLERS}(?:go on|go ahead|carry on|keep going|continue|proceed)(?:\W+(?:and|with)\b[^.?]{{0,24}}?"
+    r"\b(?:it|that|this))?\W*",
+    re.IGNORECASE,
+)
 _LASTING = re.compile(
     r"\b(?:always|never|every|each|all|only|from now on|going forward|by default|don'?t|not|no|instead"
     r"|rather|prefer|remember|because|since|must|should|i|i'm|my|we|we're|our|without|unless|before"
@@ -114,6 +119,14 @@ def own_words(text: str, role: str = "user") -> str:
         return ""
     openings = _ASSISTANT_OPENINGS if role == "assistant" else _OPENINGS
     return "" if text[:100].lower().startswith(openings) else text
+
+
+def asks_nothing(text: str) -> bool:
+    """True for thanks, assent and choices that only the conversation explains: "use that one"."""
+    stripped = text.strip()
+    return is_acknowledgement(text) or any(
+        pattern.fullmatch(stripped) for pattern in (_VAGUE_CHOICE, _GOING_ON)
+    )
 
 
 def is_passing(text: str, role: str) -> bool:

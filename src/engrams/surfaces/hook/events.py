@@ -50,6 +50,8 @@ class AgentHookEvent:
     folder: str = ""
     """Working folder of the agent."""
     tool: AgentToolUse | None = None
+    source: str = ""
+    """Why a session starts: ``startup``, ``resume``, ``clear`` or ``compact``."""
     agent_name: str = ""
     """The agent's own name of the event, which its answer repeats."""
     style: AnswerStyle = "nested"
@@ -81,6 +83,7 @@ def parse_event(raw: bytes, default_name: str = "") -> AgentHookEvent | None:
         transcript=_text_field(body, "transcript_path", "transcriptPath"),
         folder=_text_field(body, "cwd") or first_root,
         tool=_parse_tool(body) if NAMES.get(agent_name, agent_name) == TOOL_EVENT else None,
+        source=_text_field(body, "source"),
         agent_name=agent_name,
         style=_find_style(body),
     )

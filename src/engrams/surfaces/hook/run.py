@@ -26,12 +26,6 @@ if TYPE_CHECKING:
     from engrams.engine import MemoryEngine
     from engrams.settings import Settings
 
-_SHARE_OF_BEST = 0.5
-"""Share of the best score from which a memory is recalled for a prompt, where ``read.cut_ratio`` is
-0.
-"""
-_COMPLETING_TURNS = 4
-"""Messages of the session that complete a prompt which says little by itself."""
 _LEARNING_SHARE = 0.4
 """Share of the time for extracting facts when no answer is awaited."""
 
@@ -152,26 +146,21 @@ def _without_waiting(settings: Settings, workers: int = 0) -> Settings:
 def _recall(
     engine: MemoryEngine, event: AgentHookEvent, scope: Scope, tokens: int | None, *, late: bool
 ) -> str:
+    from engrams.surfaces.hook.recall import SessionRecall
+    from engrams.surfaces.hook.session_ledger import SessionLedger
+
+    if event.name not in RECALL_EVENTS:
+        return ""
+    ledger = SessionLedger(engine.settings.home.expanduser(), event.session)
+    recall = SessionRecall(engine, scope, ledger, tokens)
     if event.name == "SessionStart":
-        return engine.context("", scope=scope, tokens=tokens).text
-    if event.name != "UserPromptSubmit" or not event.prompt:
-        return ""
+        return recall.start(event)
     if not late:
-        # A task needs few memories: none clearly below the best, and no more than a search shows.
-        section = engine.settings.read
-        share = section.cut_ratio or _SHARE_OF_BEST
-        recalled = engine.context(
-            event.prompt,
-            scope=scope,
-            tokens=tokens,
-            limit=section.limit,
-            cut_ratio=share,
-            before=_read_last_turns(engine, event.session, scope),
-        )
-    elif last_prompt := _last_prompt(engine, event.session, scope):
-        recalled = engine.deliver(last_prompt, scope=scope, session=event.session, tokens=tokens)
-    else:
+        return recall.for_prompt(event)
+    last_prompt = _last_prompt(engine, event.session, scope) if event.prompt else ""
+    if not last_prompt:
         return ""
+    recalled = engine.deliver(last_prompt, scope=scope, session=event.session, tokens=tokens)
     # The stable profile was sent at the start of the session.
     return "" if recalled.abstain else recalled.tail
 
@@ -190,27 +179,6 @@ def _last_prompt(engine: MemoryEngine, session: str, scope: Scope) -> str:
         limit=20,
     )
     return next((record.text for record in page.records if record.role == "user"), "")
-
-
-def _read_last_turns(engine: MemoryEngine, session: str, scope: Scope) -> list[dict[str, str]]:
-    """Read the last messages of a session, oldest first: they complete "same as before"."""
-    from engrams.core import Kind, Status
-
-    if not session:
-        return []
-    page = engine.list(
-        scope=scope,
-        kinds=(Kind.TURN,),
-        statuses=(Status.ACTIVE, Status.ARCHIVED),
-        session=session,
-        order="newest",
-        limit=_COMPLETING_TURNS,
-    )
-    return [
-        {"role": record.role, "content": record.text}
-        for record in reversed(page.records)
-        if record.role in ("user", "assistant")
-    ]
 
 
 def parse_arguments(arguments: Sequence[str]) -> HookCallOptions:

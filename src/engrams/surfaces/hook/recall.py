@@ -55,7 +55,9 @@ class SessionRecall:
         is_compacted = event.source == "compact"
         self._ledger.begin(_list_ids(context), context.version, is_compacted=is_compacted)
         is_going_on = event.source in ("compact", "resume")
-        last_session = "" if is_going_on else self._describe_last_session(event.session)
+        last_session = (
+            "" if is_going_on else self._describe_last_session(event.session, context.text)
+        )
         return "\n\n".join(text for text in (context.text, last_session) if text)
 
     def for_prompt(self, event: AgentHookEvent) -> str:
@@ -91,8 +93,11 @@ class SessionRecall:
             if record.role in ("user", "assistant")
         ]
 
-    def _describe_last_session(self, session: str) -> str:
-        """Say what was asked and changed last in the session before; empty for none."""
+    def _describe_last_session(self, session: str, profile: str) -> str:
+        """Say what was asked and changed last in the session before; empty for none.
+
+        A rule that the profile quotes was no request.
+        """
         records = self._list_turns(_LAST_MESSAGES)
         last = next((record for record in records if record.session not in ("", session)), None)
         if last is None or "project" not in self._scope.labels[::2]:
@@ -102,7 +107,7 @@ class SessionRecall:
             for record in records
             if (record.session, record.scope) == (last.session, self._scope)
         ]
-        lines = list(_list_last_lines(own))
+        lines = list(_list_last_lines(own, profile))
         if not lines:
             return ""
         items = "\n".join(f"- {_escape(line)}" for line in lines)
@@ -124,12 +129,14 @@ class SessionRecall:
         ).records
 
 
-def _list_last_lines(records: Sequence[Record]) -> Iterator[str]:
+def _list_last_lines(records: Sequence[Record], profile: str) -> Iterator[str]:
     """Yield the last request that is no order, and what was changed or solved, newest first."""
     requests = (
         record.text
         for record in records
-        if record.role == "user" and not is_passing(record.text, "user")
+        if record.role == "user"
+        and not is_passing(record.text, "user")
+        and _escape(record.text.strip(" .!")) not in profile
     )
     if request := next(requests, ""):
         yield f"asked: {request}"

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.read.vectors import Angles
 
 import engrams
 from engrams import MemoryEngine, Turn
@@ -186,9 +187,12 @@ def test_forgetting_a_memory_takes_what_is_held_of_it(lenient: MemoryEngine) -> 
         "fact tells the funeral of the neighbour was on Monday",
     )
     assert len(statements(lenient, Status.CANDIDATE)) == 2
-    turns = lenient.list(scope=ANN, kinds=(Kind.TURN,)).records
-    (said,) = [record for record in turns if "mother" in record.text]
-    lenient.forget(said.id, scope=ANN)
+    told = lenient.add(Turn("Mother died in spring 2020"), scope=ANN, kind=Kind.FACT).id
+    lenient.edit(
+        told, scope=ANN, fields={"subject": "user", "object": "mother died in the spring of 2020"}
+    )
+    assert len(statements(lenient, Status.CANDIDATE)) == 2
+    lenient.forget(told, scope=ANN)
     lenient.drain()
     assert texts(lenient, Status.CANDIDATE) == ["the funeral of the neighbour was on Monday"]
 
@@ -304,3 +308,68 @@ def test_an_account_is_written_at_the_end_only(engine: MemoryEngine, clock: Sett
     assert any("Bert" in loop for loop in arc["open_loops"])
     assert arc["turns"] == 3
     assert len(account.tags) <= 3
+
+
+@pytest.mark.covers("S4.17")
+@pytest.mark.parametrize(
+    ("said", "promoted"),
+    [
+        (("the dog Rex died of old age", "the dog Rex died of old age in May"), 1),
+        (("the dog Rex died of old age", "a funeral took place on Monday"), 0),
+    ],
+    ids=["overlap", "near in meaning alone"],
+)
+def test_what_is_held_is_one_by_its_words(
+    home: Path, clock: SettableClock, said: tuple[str, str], promoted: int
+) -> None:
+    """Objects that share half of their words are one thing, said twice; two that only lie near each
+    other in meaning are two things, each said once.
+    """
+    angles = Angles()
+    for text in (*said, *(f"fact tells {text}" for text in said)):
+        angles.put(text)
+    with ScriptedModel(answer=agree) as model:
+        chat = {"chat__provider": "openai", "chat__model": "m", "chat__url": model.url}
+        with engrams.open(
+            home=home,
+            preset="layers",
+            clock=clock,
+            embedder=angles,
+            jobs__workers=0,
+            write__debounce_seconds=0.0,
+            write__extraction_passes=1,
+            write__reconcile="rules",
+            **chat,
+        ) as engine:
+            tell(engine, *(f"fact tells {text}" for text in said))
+            assert len(statements(engine, Status.CANDIDATE)) == 2
+            engine.sessions.end("s", scope=ANN, wait=True)
+            assert len(statements(engine)) == promoted
+
+
+@pytest.mark.covers("S4.45", "S4.46")
+@pytest.mark.parametrize(("seconds", "is_over"), [(1199, False), (1200, True)])
+def test_twenty_quiet_minutes_end_a_session(
+    engine: MemoryEngine, clock: SettableClock, seconds: int, is_over: bool
+) -> None:
+    """Exactly twenty are enough; the sweep ends it once, and another session goes on."""
+    for text in ("We chose the oak floor", "It costs nine hundred", "Bert lays it in June"):
+        engine.observe(Turn(text, session="s"), scope=ANN)
+    clock.forward(seconds=seconds)
+    engine.observe(Turn("I row on Sundays", session="other"), scope=ANN)
+    assert engine.sessions.sweep() == int(is_over)
+    engine.drain()
+    states = {session.id: session.state for session in engine.sessions.list(scope=ANN)}
+    assert states["other"] == "active"
+    assert (states["s"] == "rotation_required") is is_over
+    assert engine.sessions.sweep() == 0
+    assert len(engine.list(scope=ANN, kinds=(Kind.EPISODE,)).records) == int(is_over)
+
+
+@pytest.mark.covers("S4.34")
+def test_five_facts_are_in_the_working_memory(engine: MemoryEngine) -> None:
+    """Of nine facts about a thing a search gives five."""
+    for number in range(9):
+        text = f"The boat number {number} lies at pier {number * 7}"
+        engine.add(Turn(text), scope=ANN, kind=Kind.FACT)
+    assert len(engine.search("Where do the boats lie?", scope=ANN).hits) == 5

@@ -182,7 +182,12 @@ def test_the_first_turn_catches_up(engine: MemoryEngine, clock: SettableClock) -
     engine.sessions.end("s1", scope=ANN)
     engine.drain()
     (account,) = engine.list(scope=ANN, kinds=(Kind.EPISODE,)).records
-    clock.forward(days=45)
+    clock.forward(days=29)
+    asked = engine.search("garden wall with Ida", scope=ANN, kinds=(Kind.EPISODE,)).hits
+    assert [hit.record.id for hit in asked] == [account.id]
+    clock.forward(days=16)
+    asked = engine.search("garden wall with Ida", scope=ANN, kinds=(Kind.EPISODE,)).hits
+    assert not asked
     first = engine.deliver("zxqv", scope=ANN, session="s2")
     assert account.id in [hit.record.id for hit in first.hits]
     second = engine.deliver("zxqv", scope=ANN, session="s2")

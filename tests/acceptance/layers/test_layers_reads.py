@@ -126,3 +126,32 @@ def test_a_wrong_mode_is_told_all_modes(home: Path) -> None:
         home, "--preset", "layers", "--set", "sessions.mode=cloud", arguments=("status",), status=1
     )
     assert all(mode in told for mode in ("local", "synced", "incognito", "guest"))
+
+
+@pytest.mark.covers("S4.41", "S4.39")
+@pytest.mark.parametrize(
+    ("memory", "status"),
+    [
+        *((wish, 200) for wish in ({"incognito": True}, {"incognito": "true"}, {"incognito": 1})),
+        *((wish, 200) for wish in ({"incognito": "yes"}, {"mode": "incognito"}, {"mode": "guest"})),
+        *((wish, 200) for wish in ("incognito", {"off": "on"})),
+        *((wish, 400) for wish in ({"mode": "icognito"}, {"incognitoo": True})),
+        *((wish, 400) for wish in ({"incognito": "please"}, {"incognito": 7}, "icognito")),
+    ],
+    ids=str,
+)
+def test_incognito_is_on_or_refused_and_never_silently_off(
+    door: Door, memory: object, status: int
+) -> None:
+    """Whatever could mean it is it, and what is unclear is an error; nothing is stored either way."""
+    secret = f"The code of the safe is {abs(hash(str(memory)))}"
+    before = len(door.model.requests)
+    body = {"model": "m", "messages": [{"role": "user", "content": secret}], "memory": memory}
+    headers = {"x-engrams-user": "quiet", "x-engrams-session": "quiet"}
+    answer = door.client.post("/v1/chat/completions", json=body, headers=headers)
+    assert answer.status_code == status, answer.text
+    assert (len(door.model.requests) == before) is (status == 400)
+    if status == 200:
+        assert answer.headers["x-engrams-memory"] in ("skipped:incognito", "skipped:off")
+    listed = door.client.get("/v1/export", headers={"x-engrams-user": "quiet"}).text
+    assert secret not in listed

@@ -11,21 +11,17 @@ import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Literal
 from urllib.parse import unquote
 
 from engrams.core import Json, Scope, clock
 from engrams.errors import ScopeError
 from engrams.settings import Settings
 from engrams.surfaces.proxy.json_splice import BLOCKS, ParsedChatRequest, text_of
+from engrams.surfaces.proxy.privacy_options import SkipReason, read_skip_reason
 from engrams.surfaces.proxy.user_tokens import SIGNED_USER_HEADER, verify_subject
 
 _AGENT_ID = re.compile(r"user_[0-9a-f]+_account_[0-9a-f-]*_session_([0-9a-f-]+)")
 """``user_id`` of a coding agent: an account and a session, no person."""
-
-
-SkipReason = Literal["", "disabled", "off", "incognito"]
-"""Reason why a request is answered without memory; empty: it uses memory."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +64,7 @@ def identify(
     fields = envelope.fields
     options = _to_mapping(fields.get("memory"))
     metadata = _to_mapping(fields.get("metadata"))
-    skip_reason = _find_skip_reason(options, settings)
+    skip_reason = read_skip_reason(fields.get("memory"), enabled=settings.enabled)
     agent_session = ""
     if envelope.shape is BLOCKS:
         body_user, agent_session = _read_user_id(metadata.get("user_id"))
@@ -230,14 +226,6 @@ def _memory_count(option: Json, field: Json, settings: Settings) -> int:
 
 def _score_threshold(value: Json) -> float:
     return float(value) if isinstance(value, (int, float)) and 0 <= value <= 1 else 0.0
-
-
-def _find_skip_reason(options: Mapping[str, Json], settings: Settings) -> SkipReason:
-    if not settings.enabled:
-        return "disabled"
-    if options.get("incognito") is True:
-        return "incognito"
-    return "off" if options.get("off") is True else ""
 
 
 def _digest(*parts: str) -> str:

@@ -84,7 +84,9 @@ class ProxyChatEndpoint:
         if await self._memory.learn_thread(chat_request):
             chat_request = await run_beside(len(raw), parse)
         if chat_request.refusal:
-            return error_response(self._dialect.path, 400, chat_request.refusal, "owner_missing")
+            return error_response(
+                self._dialect.path, 400, chat_request.refusal, chat_request.refusal_code
+            )
         upstream = self._upstreams.find(chat_request.model)
         if upstream is None:
             return no_upstream_error(self._dialect.path, chat_request.model)

@@ -24,6 +24,7 @@ from engrams.surfaces.proxy.json_splice import (
     parse_envelope,
     text_of,
 )
+from engrams.surfaces.proxy.privacy_options import UnclearPrivacyError
 
 _TASK_HEADERS = ("x-engrams-task", "x-openwebui-task", "x-task")
 # An answer of one token is a check of health or quota. A coding agent's helpers are told what to do
@@ -73,6 +74,8 @@ class ParsedProxyRequest:
     threads: ResponseSessionMap | None = None
     refusal: str = ""
     """Error that the request is answered with; empty: it is not refused."""
+    refusal_code: str = "owner_missing"
+    """The error's machine-readable name."""
 
     @property
     def fields(self) -> Mapping[str, Json]:
@@ -186,6 +189,16 @@ def parse_request(
             "identity",
             dialect=dialect,
             refusal=f"{error.message} {error.hint}",
+        )
+    except UnclearPrivacyError as error:
+        return ParsedProxyRequest(
+            raw,
+            envelope,
+            None,
+            "privacy",
+            dialect=dialect,
+            refusal=f"{error.message} {error.hint}",
+            refusal_code="memory_option_unclear",
         )
     except ScopeError:
         return ParsedProxyRequest(raw, envelope, None, "identity", dialect=dialect)

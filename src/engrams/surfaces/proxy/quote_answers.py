@@ -70,7 +70,7 @@ class QuoteAnswerEndpoint:
             )
             return error_response(path, 400, text, "invalid_request")
         if chat_request.refusal:
-            return error_response(path, 400, chat_request.refusal, "owner_missing")
+            return error_response(path, 400, chat_request.refusal, chat_request.refusal_code)
         chat_request = await self._memory.date_question(chat_request)
         hits = await self._find_hits(chat_request)
         if hits is None:

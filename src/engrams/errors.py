@@ -49,7 +49,7 @@ class ScopeError(EngramsError, ValueError):
     """A scope needs an owner, for example ('user', 'alice')."""
 
     hint = (
-        "Name whose memory this is: a scope such as ('user', 'alice'), or --user alice on the"
+        "Name the owner of the memory: a scope such as ('user', 'alice'), or --user alice on the"
         " command line."
     )
 

@@ -194,7 +194,7 @@ def test_repair_takes_the_newest_backup_where_no_byte_is_left(home: Path) -> Non
     (home / "memory.db").write_bytes(b"\0" * 50_000)
     assert run(home, "list", "--user", "ada").returncode == 5
     done = run(home, "doctor", "--offline", "--repair")
-    assert done.returncode != 0 and "what came after it is missing" in done.stdout
+    assert done.returncode != 0 and "Later changes are missing" in done.stdout
     assert "monday.backup" in done.stdout
     assert run(home, "doctor", "--offline", "--accept").returncode == 0
     assert run(home, "doctor", "--offline").returncode == 0

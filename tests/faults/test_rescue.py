@@ -235,9 +235,9 @@ def test_a_text_that_changed_by_itself_comes_back_from_its_file(spoilt: Path) ->
     """`engrams doctor` names it and fails; `--repair` reads its file."""
     vault = ("--set", "vault.enabled=true", "--offline")
     found = run(spoilt, "doctor", *vault)
-    assert found.returncode == 1 and "text of 1 memories is not what was written" in found.stdout, (
-        found.stdout
-    )
+    assert (
+        found.returncode == 1 and "text of 1 memories differs from the written text" in found.stdout
+    ), found.stdout
     assert said(5) not in texts(spoilt, vault__enabled=True)
     mended = run(spoilt, "doctor", "--repair", *vault)
     assert mended.returncode == 0, mended.stdout

@@ -117,7 +117,8 @@ def test_the_same_scorers_judge_skills_and_memories(opened: Callable[..., Memory
     assert skill["bm"] > 0 and memory["bm"] > 0
     notes = engine.explain("web shop production", scope=BOB, limit=1).trace.notes
     assert any(
-        note.startswith("skill:deploy is no memory: it stands in ") and note.endswith("SKILL.md")
+        note.startswith("skill:deploy is not a memory: it is in the file ")
+        and note.endswith("SKILL.md")
         for note in notes
     )
 

@@ -84,7 +84,7 @@ def test_a_part_must_say_so_on_its_own_class() -> None:
     require_incognito(Said())
     require_incognito(NullEmbedder())
     for part in (Inherits(), Truthy(), Silent(), on_object):
-        with pytest.raises(RefusedError, match="does not say"):
+        with pytest.raises(RefusedError, match="does not declare"):
             require_incognito(part)
 
 

@@ -15,7 +15,7 @@ export interface ContextRequest {
   query: string
   /** At most so many; the setting `limits.results` is the most there are. */
   limit?: number | null
-  /** As it was, and was known, at this time. */
+  /** Memory as it was, and was known, at this time. */
   as_of?: string | null
   /** The most the text may cost; without it `read.context_tokens`. */
   tokens?: number | null
@@ -72,7 +72,7 @@ export interface HitResponse {
   probability?: number | null
   /** False: it is near, but no context would show it. */
   helps?: boolean
-  /** Clauses that are over, or may be, while the rest of the memory holds. */
+  /** Clauses that ended, or may have ended, while the rest of the memory is current. */
   ended_clauses?: OutdatedMarkResponse[]
 }
 
@@ -83,7 +83,7 @@ export type Layer = "semantic" | "episodic" | "procedural"
 export interface MemoryAddRequest {
   text?: string | null
   messages?: AddedMessage[] | null
-  /** What `text` is; messages are turns. */
+  /** The kind of `text`; messages are turns. */
   kind?: Kind
   /** Labels of `text`. */
   tags?: string[]
@@ -152,7 +152,7 @@ export interface OutdatedMarkResponse {
   probability: number
   /** The memory has ended; false: it may have. */
   closed: boolean
-  /** False: not probable enough to tell readers. */
+  /** False: not probable enough for a note to readers. */
   told?: boolean
   /** The words of the later statement that end it. */
   words?: string
@@ -164,12 +164,12 @@ export interface SearchRequest {
   query: string
   /** At most so many; the setting `limits.results` is the most there are. */
   limit?: number | null
-  /** As it was, and was known, at this time. */
+  /** Memory as it was, and was known, at this time. */
   as_of?: string | null
   kinds?: Kind[]
-  /** Tests that must all hold. */
+  /** Tests that a memory must all pass. */
   where?: FieldConditionInput[]
-  /** Also what was superseded or archived. */
+  /** Include superseded and archived memories. */
   history?: boolean
 }
 

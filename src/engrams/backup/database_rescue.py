@@ -37,8 +37,8 @@ def rescue(paths: HomePaths, suffix: str, read_files: Callable[[], int]) -> tupl
             damaged_name = _move_aside(paths, suffix)
             adopt_database(backup_paths.database, database)
             note = (
-                f"The database was put back from the backup {source.name}; what came after it is"
-                f" missing. The damaged file is {damaged_name}."
+                f"The database was put back from the backup {source.name}. Later changes are missing."
+                f" The damaged file is {damaged_name}."
             )
             return note, False
     if not paths.vault.is_dir() or not any(paths.vault.rglob("*.md")):

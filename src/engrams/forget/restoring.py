@@ -44,7 +44,7 @@ _HINTS = {
     Status.SUPERSEDED: (
         "Another memory took its place: edit that one, or forget it and restore this one."
     ),
-    Status.PURGED: "What was purged is gone for good: add it anew.",
+    Status.PURGED: "A purged memory cannot be restored: add it again.",
 }
 """Hints by status, where there is nothing to restore."""
 

@@ -55,7 +55,7 @@ def load_onnx(
         onnx_files[0] if len(onnx_files) == 1 else None,
     )
     if file is None or not (folder / "tokenizer.json").is_file():
-        hint = "Give a folder that holds one ONNX file and tokenizer.json."
+        hint = "Give a folder with one ONNX file and tokenizer.json."
         raise ModelError(
             f"{name} contains no ONNX model with a tokenizer.json.", hint=hint, retryable=False
         )

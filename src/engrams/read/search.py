@@ -147,7 +147,7 @@ def _build_notes(search: Search) -> tuple[str, ...]:
         notes.append("no vector for this query: found by words only")
     if search.deps.skills is not None:
         notes += [
-            f"{hit.record.id} is no memory: it stands in {hit.record.provenance.files[0]}"
+            f"{hit.record.id} is not a memory: it is in the file {hit.record.provenance.files[0]}"
             for hit in search.hits
             if is_skill(hit.record.id)
         ]

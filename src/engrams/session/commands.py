@@ -164,8 +164,8 @@ class MemoryCommandHandler:
                 return self._save_preference(command.about, scope)
             case "forget_all":
                 return MemoryCommandResult(
-                    "For good and all at once that is done outside of a chat: engrams purge --all."
-                    " Tell me what to forget."
+                    "I cannot erase everything in a chat. Use engrams purge --all. Or tell me what to"
+                    " forget."
                 )
             case "forget_last":
                 return self._ask_which(self._find_latest(scope, session), scope)
@@ -243,16 +243,14 @@ class MemoryCommandHandler:
         self._recall_setting.recall(scope, on)
         if on:
             return MemoryCommandResult("Recall is on: I use what I remember.")
-        return MemoryCommandResult(
-            "Recall is off: I use nothing I remember but rules, and go on remembering."
-        )
+        return MemoryCommandResult("Recall is off: I use only rules, and still store messages.")
 
     def _pick_number(
         self, number: int, question: PendingForgetQuestion | None, scope: Scope
     ) -> MemoryCommandResult:
         """Ask to confirm one memory of the last list."""
         if question is None:
-            return MemoryCommandResult("Which list is that from? Ask me what I remember first.")
+            return MemoryCommandResult("I do not know that list. First ask me what I remember.")
         if number > len(question.ids):
             return MemoryCommandResult(
                 f"There is no number {number}: 1 to {len(question.ids)}.", question.to_dict()

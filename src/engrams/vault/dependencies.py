@@ -165,9 +165,7 @@ class VaultDeps:
         self.state.touch([(path, note)])
         replaced = self.disk.write([PlannedFileWrite(path, data, expected or b"")]).get(path)
         if replaced is not None and replaced != data:
-            self.keep_aside(
-                path, replaced, "written in the moment in which the file was written anew"
-            )
+            self.keep_aside(path, replaced, "written while engrams wrote the file")
 
     def _has_known_files(self) -> bool:
         """Return True where an unmarked folder holds some of the files it should."""

@@ -178,7 +178,7 @@ class Vault:
             problems.append(" ".join(filter(None, (problem.message, problem.hint))))
         problems += [f"{path}: {problem}" for path, problem in deps.state.problems().items()]
         problems += [
-            f"{path}: words that could not be merged; take what you need and remove it"
+            f"{path}: text that could not be merged; copy what you need, then delete the file"
             for path, _ in deps.disk.walk(CONFLICTS)
         ]
         return {
@@ -267,7 +267,7 @@ class Vault:
         if row is None or not row.path:
             raise NotFoundError(
                 f"The memory {record_id} has no file.",
-                hint="`engrams sync` writes what is missing.",
+                hint="`engrams sync` writes missing files.",
             )
         return row.path
 

@@ -310,12 +310,12 @@ def test_local_stores(tmp_path: Path) -> None:
     [
         (b"Nr" + struct.pack("<I", 1 << 27), "no point of Qdrant"),
         (b"]" + b"q\x01h\x01\x86" * 30, "holds tuple"),
-        (b"]q\x010" + b"(h\x01h\x01lq\x010" * 30 + b"h\x01", "more than a point does"),
-        (b"]q\x01h\x01a", "more than a point does"),
-        (b"]" * 5000 + b"a" * 4999, "more than a point does"),
+        (b"]q\x010" + b"(h\x01h\x01lq\x010" * 30 + b"h\x01", "more than a point"),
+        (b"]q\x01h\x01a", "more than a point"),
+        (b"]" * 5000 + b"a" * 4999, "more than a point"),
         (
             b"]q\x01(" + b"X\xff\x00\x00\x00" + b"x" * 255 + b"q\x02" + b"h\x02" * 2000 + b"e",
-            "more than a point does",
+            "more than a point",
         ),
         (b"}K\x05Ns", "a name in it is no text"),
         (b"cqdrant_client.x\nPointStruct\n", "holds type"),

@@ -42,11 +42,7 @@ _FILTERS = ("user_id", "app_id", "run_id")
 
 User = Annotated[
     str,
-    Field(
-        description=(
-            "May be left out: the server knows whose memory this is, and serves nobody else's."
-        )
-    ),
+    Field(description=("May be left out: the server serves the memory of one person only.")),
 ]
 App = Annotated[str, Field(description="The project's part of memory.")]
 Run = Annotated[str, Field(description="The conversation's part of memory.")]

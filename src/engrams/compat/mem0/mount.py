@@ -89,7 +89,10 @@ def _add_memory_routes(routes: APIRouter, settings: Settings) -> None:
         request: Request,
         id: str,
         delete_linked: Annotated[
-            bool, Query(description="Also what it superseded, and what that did.")
+            bool,
+            Query(
+                description="Also the memories that it superseded, and those that they superseded."
+            ),
         ] = False,
     ) -> bodies.Mem0MessageResponse:
         """Forget a memory; it can be restored."""

@@ -37,7 +37,9 @@ _MAX_SCHEMA_CHARS = 50_000
 _EXPORT_OWNERS = 1000
 _EXPORTS_PER_OWNER = 20
 _ANSWER_TOKENS = 4096
-_SETTINGS = "Settings say how memory is kept: `engrams config` lists them, config.toml sets them."
+_SETTINGS = (
+    "Settings decide how memory is stored: `engrams config` lists them, config.toml sets them."
+)
 _KEYS = (
     "A key is a memory of its own: `engrams keys add` makes one, `engrams keys revoke` ends one."
 )

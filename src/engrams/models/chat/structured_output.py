@@ -64,7 +64,7 @@ def judge_reply(reply: ChatServerReply, schema: Mapping[str, Json] | None) -> Ve
     if parsed is None or not isinstance(parsed.data, dict | list):
         is_cut = parsed is not None or reply.cut
         return InvalidModelAnswer(
-            "It was cut off." if is_cut else "It holds no JSON.",
+            "It was cut off." if is_cut else "It contains no JSON.",
             json=parsed is not None,
             cut=is_cut,
         )

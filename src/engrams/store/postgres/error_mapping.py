@@ -20,7 +20,7 @@ AWAY = (
     " lost."
 )
 POOLER = (
-    "A pooler stands between that knows no prepared statements: PgBouncer needs 1.22 or newer with"
+    "The connection pooler does not support prepared statements: PgBouncer needs 1.22 or newer with"
     " `max_prepared_statements` above 0, or engrams `store.prepare=false`."
 )
 LATE = "Raise `statement_timeout` of the user of `store.url`, or remove it."
@@ -125,7 +125,7 @@ def to_engrams_error(problem: Exception, label: str) -> EngramsError:
         case errors.DiskFull():
             return StoreError(
                 f"The disk that holds {label} is full.",
-                hint="Free some disk space and repeat; what was acknowledged is safe.",
+                hint="Free some disk space and repeat. Stored memories are safe.",
             )
         case _ if isinstance(problem, _BUSY):
             return StoreError(f"{label} is busy: {reason}.", hint=BUSY)

@@ -77,6 +77,6 @@ class OwnerWrites:
                 raise BudgetError(
                     f"Memory is full: {used_before:,} of {limit:,} {words} are used, and this"
                     f" would make {used:,}.",
-                    hint=f"Erase some for good (`engrams purge`), or raise `quota.{name}`.",
+                    hint=f"Erase some memories (`engrams purge`), or raise `quota.{name}`.",
                     retry_after=math.inf,
                 )

@@ -16,7 +16,7 @@ Row: TypeAlias = tuple[Any, ...]
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 """Times are stored as microseconds since then."""
-MEND = "`engrams doctor --repair` rescues what is readable and keeps the damaged file beside it."
+MEND = "`engrams doctor --repair` rescues the readable part and keeps the damaged file beside it."
 """Hint of errors of damage."""
 _EMPTY_LIST = "[]"
 _EMPTY_MAP = "{}"

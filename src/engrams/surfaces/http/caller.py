@@ -36,7 +36,10 @@ GitParam = Annotated[
     bool, Query(description="Also from the git history of the files, which is rewritten.")
 ]
 User = Annotated[
-    str, Header(description="Whose memory; without it the key's, or that of the setting `user`.")
+    str,
+    Header(
+        description="Owner of the memory. Default: the owner of the key, or the setting `user`."
+    ),
 ]
 
 

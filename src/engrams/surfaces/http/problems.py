@@ -28,7 +28,7 @@ _SCHEMA: dict[str, Any] = {
         "title": {"type": "string", "description": "The kind of error."},
         "status": {"type": "integer"},
         "detail": {"type": "string", "description": "What is wrong."},
-        "hint": {"type": "string", "description": "What to do about it; may be empty."},
+        "hint": {"type": "string", "description": "The solution; may be empty."},
     },
 }
 _ALWAYS_DECLARED = (400, 401, 403, 413, 422, 429)
@@ -41,8 +41,8 @@ _DESCRIPTIONS = {
     409: "It changed meanwhile.",
     412: "It no longer has the version of If-Match.",
     413: "The body is too large.",
-    422: "The request is malformed, or what it asks is refused.",
-    429: "Too many requests, or a quota of the day is used up; Retry-After says when to go on.",
+    422: "The request is malformed, or is refused.",
+    429: "Too many requests, or a quota of the day is used up; Retry-After says when to continue.",
     507: "Memory is as large as its quota allows.",
 }
 """Status -> its description in the schema."""

@@ -42,7 +42,7 @@ def serve(settings: Settings, surfaces: ServerSurfaces, *, as_json: bool = False
         require_shareable(settings)
     if not settings.serve.offline and not (settings.serve.upstream or settings.serve.routes):
         raise SettingsError(
-            f"Preset {settings.preset} needs the model server that it stands before.",
+            f"Preset {settings.preset} needs the model server behind it.",
             hint="Name it: `engrams serve --openai-base-url http://localhost:11434/v1`.",
         )
     home = ServedHome(composition.adopt_upstream(settings), settings, surfaces)

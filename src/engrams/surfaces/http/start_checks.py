@@ -13,7 +13,7 @@ from engrams.settings import Settings
 from engrams.surfaces.http.origin_guard import is_loopback
 
 _FIRST_KEY = (
-    "Make one: `engrams keys add NAME --user WHOSE --right read --right write --right proxy`."
+    "Create one: `engrams keys add NAME --user WHOSE --right read --right write --right proxy`."
 )
 
 

@@ -124,9 +124,7 @@ class GardenTools:
         self,
         one: Id,
         other: Id,
-        keep: Annotated[
-            str, Field(description="The id of the one that holds; empty: both stay.")
-        ] = "",
+        keep: Annotated[str, Field(description="The id of the true one. Empty: both stay.")] = "",
     ) -> ConflictDecisionOutput:
         """Resolve a contradiction as the person said.
 

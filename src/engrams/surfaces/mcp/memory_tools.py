@@ -35,7 +35,7 @@ Project = Annotated[
 Conversation = Annotated[
     str, Field(description="Only this conversation's part of memory; leave empty for all of it.")
 ]
-Preview = Annotated[bool, Field(description="Only tell what it would reach; change nothing.")]
+Preview = Annotated[bool, Field(description="Only show the effect; change nothing.")]
 Id = Annotated[
     str, Field(description="The memory's id, or at least its first six characters.", min_length=1)
 ]
@@ -145,7 +145,7 @@ class MemoryTools:
         kinds: Annotated[list[Kind] | None, Field(description="Only these kinds.")] = None,
         as_of: AsOf = "",
         history: Annotated[
-            bool, Field(description="Also what was superseded or archived.")
+            bool, Field(description="Include superseded and archived memories.")
         ] = False,
         project: Project = "",
         conversation: Conversation = "",

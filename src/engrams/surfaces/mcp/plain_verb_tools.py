@@ -74,7 +74,9 @@ class PlainVerbTools:
         tags: Annotated[list[str] | None, Field(description="Tags to find it by.")] = None,
         scope: Annotated[
             Literal["", "global", "project"],
-            Field(description="Whether it holds everywhere or in a project; empty: where you are."),
+            Field(
+                description="global: it counts everywhere. project: only in a project. Empty: where you are."
+            ),
         ] = "",
         project: Annotated[str, Field(description="The project's name, for scope project.")] = "",
     ) -> outputs.WriteReceiptOutput:

@@ -58,7 +58,7 @@ class MemoryResources:
         server.prompt(
             name="recall",
             title="Recall",
-            description="Put what is known about a question before it.",
+            description="Put memories about a question before it.",
         )(self.recall)
         server.completion()(self.complete)  # type: ignore[no-untyped-call]
 

@@ -219,8 +219,8 @@ def _explain_nothing(scope: Scope) -> str:
     if path.startswith(_OPENAI_PATHS):
         return f"There is nothing at {path} without an upstream. {HOW}"
     return (
-        f"There is nothing at {path}. GET /openapi.json lists all paths; what a model server has"
-        f" needs an upstream. {HOW}"
+        f"There is nothing at {path}. GET /openapi.json lists all paths. Paths of a model"
+        f" server need an upstream. {HOW}"
     )
 
 

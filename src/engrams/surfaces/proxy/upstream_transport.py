@@ -132,7 +132,7 @@ class UpstreamConnection(asyncio.Protocol):
         lines = [b"%s %s HTTP/1.1" % (request.method.encode(), request.url.raw_path)]
         lines += [b"%s: %s" % pair for pair in request.headers.raw]
         if any(b"\r" in line or b"\n" in line for line in lines):
-            raise httpx2.LocalProtocolError("The head of the request holds a line break.")
+            raise httpx2.LocalProtocolError("The head of the request contains a line break.")
         self._parser = httptools.HttpResponseParser(self)
         self.headers = []
         self._parser.set_dangerous_leniencies(lenient_optional_cr_before_lf=True)

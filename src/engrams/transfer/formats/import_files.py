@@ -98,7 +98,8 @@ def _check_unpacked(archive: zipfile.ZipFile, path: Path, name: str) -> None:
     if size > max(_UNPACKED, _MAX_RATIO * path.stat().st_size):
         amount = f"{size:,} bytes, more than {_MAX_RATIO} times its own size"
         raise InputError(
-            f"{name} would unpack to {amount}.", hint="Unpack it, and import what you need of it."
+            f"{name} would unpack to {amount}.",
+            hint="Unpack it, and import the files that you need.",
         )
 
 

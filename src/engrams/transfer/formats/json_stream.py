@@ -67,7 +67,7 @@ def _decode(text: str, position: int) -> tuple[Json, int]:
         is_cut = problem.msg.startswith("Unterminated") or problem.pos >= len(text) - _END_CHARS
         raise MalformedJsonError(f"not JSON: {problem.msg}", incomplete=is_cut) from None
     except ValueError:
-        raise MalformedJsonError("holds a number with too many digits") from None
+        raise MalformedJsonError("contains a number with too many digits") from None
 
 
 def _skip_space(text: str, position: int) -> int:

@@ -144,7 +144,7 @@ def _read_chat(lines: Iterable[TextLine]) -> Iterator[ForeignPiece]:
             at = parse_moment(match["at"])
         except ValueError as problem:
             at = None
-            yield UnreadablePiece(number, f"Kept without its time: {problem}.")
+            yield UnreadablePiece(number, f"Stored without its time: {problem}.")
     yield from _to_message(start, name, at, texts)
 
 

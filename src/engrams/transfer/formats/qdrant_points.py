@@ -56,7 +56,7 @@ def _check_json(value: Any, limit: int) -> None:
         item, depth = pending.pop()
         remaining -= 1 + (len(item) if isinstance(item, str | dict | list) else 0)
         if remaining < 0 or depth > _MAX_DEPTH:
-            raise ValueError("it holds more than a point does")
+            raise ValueError("it contains more than a point")
         if isinstance(item, dict):
             if not all(isinstance(name, str) for name in item):
                 raise ValueError("a name in it is no text")

@@ -140,5 +140,5 @@ def _parse_point(row: ForeignObject) -> ParsedTurn | None:
     """Convert a row of a Qdrant store; None for a point of another program than mem0."""
     point = row.data.get("point")
     if not isinstance(point, bytes):
-        raise ValueError("it holds no point")
+        raise ValueError("it contains no point")
     return mem0.parse_point(qdrant_points.read_point(point), row.line)

@@ -234,7 +234,7 @@ def _check_pieces(pieces: Iterable[Any], options: ImportOptions) -> Counter[str]
             raise InputError(
                 _describe_unreadable(piece),
                 hint=(
-                    "Repair the file, or give skip_bad (--skip-bad) to import what can be read of it."
+                    "Repair the file, or give skip_bad (--skip-bad) to import its readable part."
                 ),
             )
         first_unreadable = first_unreadable or piece
@@ -262,9 +262,9 @@ def _check_users(users: set[str], wanted_user: str) -> None:
         return
     shown = ", ".join(names[:_SHOWN_USERS]) + (" …" if len(names) > _SHOWN_USERS else "")
     if len(names) > 1:
-        statement = f"It holds the memories of {len(names)} users"
+        statement = f"It contains the memories of {len(names)} users"
     else:
-        statement = f"It holds nothing of {wanted_user!r}, but of"
+        statement = f"It contains nothing of {wanted_user!r}, but of"
     raise InputError(
         f"{statement}: {shown}.",
         hint=(

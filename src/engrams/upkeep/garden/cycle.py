@@ -160,7 +160,7 @@ class GardenCycleRunner:
         notes = []
         statements = self._load_statements(owner)
         if len(statements) > _MAX_STATEMENTS:
-            notes.append(f"{len(statements) - _MAX_STATEMENTS} older memories were not looked at")
+            notes.append(f"{len(statements) - _MAX_STATEMENTS} older memories were not checked")
         records = statements[-_MAX_STATEMENTS:]
         ids = [record.id for record in records]
         card = deps.embedder.card
@@ -377,7 +377,7 @@ class GardenCycleRunner:
         except ConflictError:
             # Asking again would cost again.
             progress = progress.with_notes(
-                "memory changed meanwhile: what the model wanted was not done"
+                "memory changed meanwhile, so the model's changes were not made"
             )
             progress = self._save_progress(owner, progress.with_done("agent"))
         self._schedule_visits(owner, result)

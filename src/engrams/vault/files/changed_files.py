@@ -143,7 +143,7 @@ class ChangedFileReader:
         if self._run.deps.state.get(scope.owner, [content.id]):
             return content
         self._run.add_problem(
-            path, "its line `scope:` names another owner's memory: the folder's holds"
+            path, "its line `scope:` names another owner: the owner of the folder counts"
         )
         fields = {name: value for name, value in content.fields.items() if name != "scope"}
         return replace(content, fields=fields)

@@ -120,8 +120,8 @@ class FileEditBuilder:
         self._deps.keep_aside(
             file.path,
             rendered.encode("utf-8", "replace"),
-            f"{record.id} was changed in memory and by hand at once: the hand's words hold,"
-            " these were memory's",
+            f"{record.id} was changed in memory and by hand at once: the text by hand"
+            " stays in the file; this was the text in memory",
         )
 
     def _build_addition(self, file: ChangedVaultFile) -> FileEditEffects:

@@ -11,7 +11,7 @@ from engrams.vault.files.import_run import FileImportRun
 from engrams.vault.files.sync_state import FileStateRow
 from engrams.vault.files.vault_paths import DELETED
 
-NO_SCOPE = "it does not say whose memory it is: a line `scope:` is missing"
+NO_SCOPE = "it names no owner: a line `scope:` is missing"
 
 
 def find_missing(

@@ -273,7 +273,7 @@ def map_errors() -> Iterator[None]:
         raise
     except OSError as problem:
         hint = (
-            "Free some space; what waits is written then."
+            "Free some space; the waiting files are written then."
             if problem.errno == 28
             else "See that the vault's folder can be written to."
         )

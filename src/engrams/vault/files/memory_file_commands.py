@@ -347,5 +347,5 @@ def _format_size(path: Path) -> str:
 def _write_error(path: str, problem: OSError) -> StoreError:
     return StoreError(
         f"{path} cannot be written: {problem.strerror}",
-        hint="A file may stand where a folder is needed, or the disk is full.",
+        hint="There may be a file in the place of a folder, or the disk is full.",
     )

@@ -311,7 +311,7 @@ class VaultStateDatabase:
             if isinstance(problem, apsw.FullError) or (
                 isinstance(problem, apsw.IOError) and _has_no_room(self._path)
             ):
-                hint = "Free some space; what waits is written then."
+                hint = "Free some space; the waiting files are written then."
                 raise StoreError(
                     f"The disk that holds {self._path} is full.", hint=hint
                 ) from problem
@@ -354,7 +354,7 @@ class VaultStateDatabase:
                     row,
                 )
         _log.warning(
-            "%s was damaged. It was made anew, and every file is compared with its memory.",
+            "%s was damaged. It was created again, and every file is compared with its memory.",
             self._path.name,
         )
         return connection

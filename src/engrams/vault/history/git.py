@@ -190,7 +190,7 @@ class GitHistoryRepository:
     def _commit_merge(self, repo: Any, now: datetime, merged_commits: Sequence[str]) -> str:
         """Commit the files as they are as a merge."""
         tree = repo.open_index().commit(repo.object_store)
-        message = "Merge what another place remembered"
+        message = "Merge memories of another place"
         return _write_commit(repo, tree, _FALLBACK[0], message, now, merged_commits)
 
     def _diff_uncommitted(self, repo: Any) -> str:

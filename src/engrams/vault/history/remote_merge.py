@@ -23,7 +23,7 @@ from engrams.vault.history.git import CommittedFileChange
 MemoryName: TypeAlias = tuple[str, str]
 """Key of a memory's owner, and its id."""
 
-_CLASH = "changed here and in another place; the other's words hold"
+_CLASH = "changed here and in another place; the text of the other place stays"
 _TEXTS = ("text", "caption", "summary")
 
 

@@ -127,7 +127,7 @@ class RemoteExchange:
         with self._git.open_repository() as repo:
             if their_head.encode() not in repo.object_store:
                 raise StoreError(
-                    "The remote holds the history from before a purge.",
+                    "The remote contains the history from before a purge.",
                     hint="Replace it: `git push --force` in the vault, then sync again.",
                 )
         self._deps.state.set_fact(REWRITTEN, "")

@@ -184,7 +184,7 @@ class DreamRunner:
             if hash_bytes(deps.disk.read(path) or b"") != undo["wrote"]:
                 raise ConflictError(
                     "MEMORY.md was changed since the dream.",
-                    hint="`engrams log` shows what it was before.",
+                    hint="`engrams log` shows its earlier text.",
                 )
             note = {"does": "undo", "actor": "hand", "why": "undid a dream", "scope": owner.key}
             deps.state.touch([(path, note)])

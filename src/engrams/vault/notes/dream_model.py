@@ -70,7 +70,7 @@ def ask_for_items(chat: ChatModel, memory: str, notes: str, max_items: int) -> D
     if not items and (old_items or "items" not in data):
         raise ModelError(
             "The model gave no items for MEMORY.md.",
-            hint="It stays as it was; the same notes are dreamed again.",
+            hint="It stays unchanged, and the next dream reads the same notes.",
         )
     hashes = {content_hash(item.text) for item in items}
     items += [

@@ -27,7 +27,7 @@ _EXPORT = (
 )
 _NO_HISTORY = ("config", "description", "HEAD", "hooks", "info")
 """Files and folders of a repository that hold no history; they are copied."""
-_HINT = "The history is as it was. Look at it with `git fsck`, and purge again."
+_HINT = "The history is unchanged. Check it with `git fsck`, and purge again."
 
 
 def rewrite_history(root: Path, order: PurgeOrder) -> int:

@@ -112,8 +112,8 @@ class HomeFilePurger:
         if vault is None or not vault.deps.settings.remote:
             return ()
         advice = (
-            "The remote may hold the old history: replace it with `git push --force`, and clone"
-            " other copies anew."
+            "The remote may contain the old history: replace it with `git push --force`, and clone"
+            " other copies again."
         )
         return (PurgePlaceCheck(REMOTE, 0, 1, advice),)
 

@@ -113,7 +113,7 @@ def check_database(database: CheckedDatabase, mend: bool, clock: Clock) -> dict[
         "ok": not remaining and not aside,
         "problems": [
             *problems,
-            *(f"{name} was moved aside, and what it holds was not brought back." for name in aside),
+            *(f"{name} was moved aside, and its contents were not restored." for name in aside),
         ],
         "repaired": list(database.notes),
         "path": str(path) if path else ":memory:",
@@ -170,7 +170,7 @@ def _check_texts(connection: apsw.Connection) -> list[str]:
     if not record_ids:
         return []
     names = ", ".join(record_ids[:_MAX_NAMED])
-    return [f"The text of {len(record_ids):,} memories is not what was written: {names}."]
+    return [f"The text of {len(record_ids):,} memories differs from the written text: {names}."]
 
 
 def _check_counts(connection: apsw.Connection) -> list[str]:
@@ -245,7 +245,7 @@ def _drop_damaged_indexes(database: CheckedDatabase) -> str:
     damaged = _list_damaged_indexes(database)
     for path in damaged:
         path.unlink(missing_ok=True)
-    return "The next search builds its index anew." if damaged else ""
+    return "The next search builds its index again." if damaged else ""
 
 
 def _replace_file(database: CheckedDatabase, connection: apsw.Connection, clock: Clock) -> str:

@@ -175,7 +175,7 @@ def _split_texts_again(connection: apsw.Connection) -> str:
     finally:
         if connection.in_transaction:
             connection.execute("ROLLBACK")
-    return f"The terms of {count:,} memories were built anew."
+    return f"The terms of {count:,} memories were built again."
 
 
 def _is_current(path: Path, settings: StoreSettings) -> bool:

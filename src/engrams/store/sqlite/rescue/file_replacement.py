@@ -44,7 +44,7 @@ def replace_file(
     )
     loss_note = f" {loss}." if loss else ""
     return (
-        f"{path.name} was damaged. What could be read was copied to a new file ({summary})."
+        f"{path.name} was damaged. Its readable part was copied to a new file ({summary})."
         f"{loss_note} The damaged file is kept as {damaged_path.name}."
     )
 

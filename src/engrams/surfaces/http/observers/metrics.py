@@ -64,7 +64,7 @@ class RequestMetrics:
         )
         self._chats = Counter(
             "engrams_chat_memory",
-            "Chats through the proxy, by what memory did and why not more.",
+            "Chats through the proxy, by the result of the search and its reason.",
             ["result", "reason"],
             registry=self._registry,
         )

@@ -34,7 +34,7 @@ MaybeDay = Annotated[date | None, BeforeValidator(require_date_text)]
 class SessionLogRequest(RequestBody):
     """Fields shared by requests that log feedback or a crisis."""
 
-    session: str = Field(min_length=1, description="Its name, of which only a hash is kept.")
+    session: str = Field(min_length=1, description="Its name; only a hash of it is stored.")
     at: Moment | None = Field(None, description="When it happened; without it, now.")
     incognito: StrictBool = Field(False, description="Only in this process, and nobody's.")
 
@@ -98,7 +98,7 @@ class SessionFeedbackRequest(SessionLogRequest):
     """Opinion of somebody on one of their sessions."""
 
     label: FeedbackLabel | None = Field(
-        description="null: they dismissed the question, and nothing is kept."
+        description="null: the person dismissed the question, and nothing is stored."
     )
     source: FeedbackSource = FeedbackSource.API
     modality: SessionMedium = SessionMedium.TEXT
@@ -189,7 +189,7 @@ class CrisisLogWriteResponse(BaseModel):
 class CrisisQuery(SessionLogQuery):
     """Selection of crises, newest first."""
 
-    owner: str = Field("", description="Only of this owner, as `user/ann`, and what is below.")
+    owner: str = Field("", description="Only of this owner, such as `user/ann`, and its parts.")
 
 
 class CrisisEntryResponse(SessionLogEntryResponse):

@@ -43,7 +43,7 @@ class GardenDecideRequest(RequestBody):
     keep: str = Field(
         "",
         max_length=200,
-        description="The one that holds; empty: both stay, and are not asked about again.",
+        description="The true one. Empty: both stay, and the question does not come again.",
     )
 
 
@@ -120,7 +120,7 @@ class StatementConflictResponse(BaseModel):
     one: ConflictingStatementResponse
     other: ConflictingStatementResponse
     reason: str
-    keep: str = Field(description="Id of the memory that would hold without a decision.")
+    keep: str = Field(description="Id of the memory that counts without a decision.")
 
 
 class GardenPlanResponse(BaseModel):

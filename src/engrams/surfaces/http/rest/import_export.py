@@ -35,7 +35,9 @@ _CHUNK_BYTES = 64 * 1024
 _MAX_BAD_LINES = 1000
 """Unreadable lines that a report lists."""
 
-ExportParam = Annotated[ExportFormat, Query(description="For whom; jsonl is complete.")]
+ExportParam = Annotated[
+    ExportFormat, Query(description="The program that reads it; jsonl is complete.")
+]
 _SUFFIXES = {"markdown": "zip", "obsidian": "zip", "csv": "csv", "mem0": "json", "letta": "af"}
 _MEDIA = {
     "jsonl": "application/jsonl",
@@ -54,7 +56,7 @@ FILE_BODY: dict[str, Any] = {
 
 async def read_import_options(
     format: Annotated[
-        Literal["auto", Format], Query(description="What the file is; auto looks.")
+        Literal["auto", Format], Query(description="The format of the file; auto detects it.")
     ] = "auto",
     name: Annotated[
         str,
@@ -64,7 +66,7 @@ async def read_import_options(
         ),
     ] = "",
     skip_bad: Annotated[
-        bool, Query(description="Import what can be read of a broken file, too.")
+        bool, Query(description="Import the readable part of a broken file too.")
     ] = False,
     from_user: Annotated[
         str,
@@ -165,7 +167,7 @@ def router(settings: Settings) -> APIRouter:
         request: Request,
         caller: ScopedCaller,
         options: ImportQuery,
-        dry_run: Annotated[bool, Query(description="Only count what is in it.")] = False,
+        dry_run: Annotated[bool, Query(description="Only count its contents.")] = False,
     ) -> ImportPreviewResponse | ImportCountsResponse:
         """Import a file, sent as the body, and wait for it.
 

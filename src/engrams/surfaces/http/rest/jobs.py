@@ -73,7 +73,7 @@ class JobListResponse(BaseModel):
         description="About how long the work takes that waits for the model (for an admin)."
     )
     mistakes: dict[str, int] = Field(
-        description="What the chat model's answers got wrong, by reason; none of it was stored."
+        description="Errors in the chat model's answers, by reason; none was stored."
     )
     judge: dict[str, int] = Field(
         description="Judgements of relevance by how they ended, since the server started."

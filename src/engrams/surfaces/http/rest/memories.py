@@ -23,7 +23,7 @@ KeyHeader = Annotated[
     str,
     Header(
         max_length=_MAX_KEY,
-        description="The same key stores nothing twice; the answer names what is there.",
+        description="The same key stores nothing twice; the answer names the stored memory.",
     ),
 ]
 TagHeader = Annotated[str, Header(description="Entity tags as ETag gave them.")]

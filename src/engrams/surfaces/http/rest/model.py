@@ -55,7 +55,7 @@ class ModelConnectionRequest(BaseModel):
     )
 
     timeout_seconds: float | None = Field(
-        None, gt=0, le=3600, description="Seconds an answer may take in all. Null: as it was."
+        None, gt=0, le=3600, description="Most seconds for a whole answer. Null: unchanged."
     )
 
     def to_connection(self) -> model_setup.ModelConnectionParameters:
@@ -77,8 +77,8 @@ class ModelTestResponse(BaseModel):
     first_seconds: float = Field(description="Seconds until the first word; 0: not known.")
     seconds: float = Field(description="Seconds of an answer in JSON.")
     json_by: str = Field(description="How it answered in JSON; empty: not at all.")
-    context_tokens: int = Field(description="0 where the server does not tell.")
-    destination: str = Field(description="What memory would send, and where to.")
+    context_tokens: int = Field(description="0 if the server does not tell it.")
+    destination: str = Field(description="The data that memory would send, and the receiver.")
 
 
 class ModelResponse(BaseModel):
@@ -98,8 +98,8 @@ class ModelResponse(BaseModel):
     )
     file: str
     destination: str = Field(
-        description="What the running server sends, and where to; after a change, what the next"
-        " start will."
+        description="The data that the running server sends, and the receiver; after a change: from the"
+        " next start on."
     )
 
 

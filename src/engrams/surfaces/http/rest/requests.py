@@ -100,7 +100,7 @@ class MemoryAddRequest(RequestBody):
 
     text: str | None = None
     messages: list[AddedMessage] | None = Field(None, min_length=1, max_length=MAX_IDS)
-    kind: Kind = Field(Kind.NOTE, description="What `text` is; messages are turns.")
+    kind: Kind = Field(Kind.NOTE, description="The kind of `text`; messages are turns.")
     tags: list[Tag] = Field(default_factory=list, description="Labels of `text`.", max_length=100)
     triggers: list[str] = Field(
         default_factory=list,
@@ -184,15 +184,15 @@ class MemoryQuestionRequest(RequestBody):
         ge=0,
         description="At most so many; the setting `limits.results` is the most there are.",
     )
-    as_of: Moment | None = Field(None, description="As it was, and was known, at this time.")
+    as_of: Moment | None = Field(None, description="Memory as it was, and was known, at this time.")
 
 
 class SearchRequest(MemoryQuestionRequest):
     kinds: list[Kind] = Field(default_factory=list)
     where: list[FieldConditionInput] = Field(
-        default_factory=list, max_length=50, description="Tests that must all hold."
+        default_factory=list, max_length=50, description="Tests that a memory must all pass."
     )
-    history: StrictBool = Field(False, description="Also what was superseded or archived.")
+    history: StrictBool = Field(False, description="Include superseded and archived memories.")
 
 
 class ContextRequest(MemoryQuestionRequest):

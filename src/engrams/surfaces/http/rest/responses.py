@@ -134,7 +134,7 @@ class OutdatedMarkResponse(BaseModel):
     said_at: datetime = Field(description="When that was said.")
     probability: float = Field(description="0 to 1.")
     closed: bool = Field(description="The memory has ended; false: it may have.")
-    told: bool = Field(True, description="False: not probable enough to tell readers.")
+    told: bool = Field(True, description="False: not probable enough for a note to readers.")
     words: str = Field("", description="The words of the later statement that end it.")
     clause: str = Field("", description="The words of the memory that end; empty: all of it.")
 
@@ -156,7 +156,8 @@ class HitResponse(BaseModel):
     )
     helps: bool = Field(True, description="False: it is near, but no context would show it.")
     ended_clauses: list[OutdatedMarkResponse] = Field(
-        [], description="Clauses that are over, or may be, while the rest of the memory holds."
+        [],
+        description="Clauses that ended, or may have ended, while the rest of the memory is current.",
     )
 
 
@@ -175,7 +176,7 @@ class ExplainedCandidateResponse(BaseModel):
     parts: dict[str, float]
     dropped: str
     probability: float | None = None
-    reasons: list[str] = Field([], description="What speaks for and against its helping.")
+    reasons: list[str] = Field([], description="Reasons for and against its help.")
 
 
 class SearchStageResponse(BaseModel):
@@ -269,8 +270,8 @@ class PurgePlaceResponse(BaseModel):
     """Place that was looked at, and how much of it holds words."""
 
     name: str
-    looked: int = Field(description="Rows or files that were looked at.")
-    left: int = Field(description="Rows or files that still hold words.")
+    looked: int = Field(description="Rows or files that were searched.")
+    left: int = Field(description="Rows or files that still contain words.")
     advice: str
 
 
@@ -279,7 +280,7 @@ class PurgeResponse(AffectedMessagesResponse):
 
     removed: dict[str, int]
     remaining: dict[str, int]
-    proven: bool = Field(description="Every place was looked at again, and holds nothing.")
+    proven: bool = Field(description="Every place was searched again, and nothing was left.")
     places: list[PurgePlaceResponse]
 
     @classmethod

@@ -70,7 +70,7 @@ class TierCountsResponse(BaseModel):
 
     tiers: dict[str, int]
     layers: dict[str, int]
-    detail: dict[str, Any] = Field(description="What this process caches, by tier.")
+    detail: dict[str, Any] = Field(description="Memories that this process caches, by tier.")
     working: list[WorkingTierItemResponse] = Field(
         description="Working tier of this process, oldest first."
     )

@@ -214,8 +214,8 @@ def describe_destination(chat: ChatSettings) -> str:
     if not is_local(host):
         machine = "which is another machine" + ("" if scheme == "https" else ", without encryption")
     return (
-        f"Sent to {scheme}://{host}, {machine}: messages, the turns around them, and the memories"
-        " that they are compared with."
+        f"To extract facts, these are sent to {scheme}://{host}, {machine}: messages, the turns"
+        " around them, and the memories that they are compared with."
     )
 
 

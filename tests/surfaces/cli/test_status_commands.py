@@ -299,7 +299,7 @@ def test_chat_without_a_model_answers_from_memory(engrams: Any) -> None:
     assert "/quit" in finished.out
     assert "no command /dance" in finished.err
     assert "/forget needs" in finished.err
-    assert "remembered" in finished.err
+    assert "The last list has" in finished.err
     assert "never read" not in json.dumps(engrams("list", "--json").json)
 
 

@@ -101,7 +101,7 @@ def test_namespaces_of_one_owner_do_not_touch_each_other(engine: MemoryEngine) -
         values(mapped, ("memories", "emil")) == [{"content": "I live in Oslo"}]
         and values(mapped, ("memories", "ann")) == []
     )
-    with pytest.raises(InputError, match="whose memory"):
+    with pytest.raises(InputError, match="owner of the memory"):
         values(mapped, ("memories",))
 
 

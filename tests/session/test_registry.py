@@ -42,7 +42,7 @@ def test_every_state_has_its_error(talk: Conversation) -> None:
     assert first.state == "active"
     talk.clock.forward(minutes=20)
     assert sessions.state("s", scope=ALICE) == "expired_unfinalized"
-    with pytest.raises(ConflictError, match="too long"):
+    with pytest.raises(ConflictError, match="timed out"):
         sessions.touch("s", scope=ALICE)
     row = store.load(Scope(ALICE), "s")
     assert row is not None

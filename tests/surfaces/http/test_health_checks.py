@@ -87,7 +87,7 @@ def test_health_reports_a_full_disk(engine: MemoryEngine, monkeypatch: pytest.Mo
         answer = httpx2.get(url + "/ready")
     assert (report["status"], report["checks"]["disk"]["ok"]) == ("degraded", False)
     assert (answer.status_code, answer.json()["title"]) == (503, "StoreError")
-    assert "room" in answer.json()["hint"]
+    assert "space" in answer.json()["hint"]
 
 
 def test_health_names_an_unreachable_model_server() -> None:

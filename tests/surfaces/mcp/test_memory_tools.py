@@ -340,7 +340,9 @@ async def test_links(client: Open, engine: MemoryEngine, root: Scope, era: str) 
         assert (await call(memory, "memory_link", id=one, other=two, remove=True))["done"] is False
         assert (await call(memory, "memory_search", related_to=one))["memories"] == []
         assert "either query or related_to" in await refused(memory, "memory_search")
-        assert "either query or related_to" in await refused(memory, "memory_search", query="tea", related_to=one)
+        assert "either query or related_to" in await refused(
+            memory, "memory_search", query="tea", related_to=one
+        )
 
 
 async def test_a_fact_in_other_words_is_known(client: Open, era: str) -> None:

@@ -163,6 +163,14 @@ class AsyncMemoryEngine(AsyncPart["MemoryEngine"]):
         """
         return await self._run(lambda engine: engine.restore(id, scope=scope))
 
+    async def move_scope(self, source: Place, *, into: Place, preview: bool = False) -> int:
+        """Move everything of a part of a memory into another, with ids, history and links.
+
+        Returns how many memories. ``preview``: only count them. InputError: the parts are of
+        different owners, or one contains the other.
+        """
+        return await self._run(lambda engine: engine.move_scope(source, into=into, preview=preview))
+
     async def purge(
         self, ids: str | Sequence[str], *, scope: Place, git: bool = False, later: bool = False
     ) -> PurgeReport:

@@ -186,6 +186,23 @@ class MemoryEngine:
         self._require_open().forgetter.restore(record)
         return self.get(record.id, scope=scope)
 
+    def move_scope(self, source: Place, *, into: Place, preview: bool = False) -> int:
+        """Move everything of a part of a memory into another, with ids, history and links.
+
+        Returns how many memories. ``preview``: only count them. InputError: the parts are of
+        different owners, or one contains the other.
+        """
+        from engrams.write.scope_moves import ScopeMover
+
+        components = self._require_open()
+        mover = ScopeMover(self._store, self._clock)
+        source_scope, target = Scope.of(source), Scope.of(into)
+        if preview:
+            return len(mover.list_records(source_scope, target))
+        moved = mover.move(source_scope, target)
+        components.runner.wake()
+        return moved
+
     def purge(
         self, ids: str | Sequence[str], *, scope: Place, git: bool = False, later: bool = False
     ) -> PurgeReport:

@@ -176,3 +176,57 @@ def test_what_is_about_the_person_is_known_in_every_project(
 def test_what_is_about_the_code_is_not_about_the_person(text: str) -> None:
     """Neither is a mood, nor a question."""
     assert personal_words(text) == ""
+
+
+def run(home: Path, folder: Path, *arguments: str) -> str:
+    return subprocess.run(
+        [
+            sys.executable,
+            "-m",
+            "engrams.program.entry",
+            *arguments,
+            "--home",
+            str(home),
+            "--user",
+            "ann",
+        ],
+        cwd=folder,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        check=True,
+        timeout=60,
+    ).stdout
+
+
+@pytest.mark.slow
+def test_a_home_of_before_is_merged_with_a_preview(
+    agent: Agent, tmp_path: Path, home: Path
+) -> None:
+    """A project that was named after a worktree is told by `engrams projects`, previewed, and moved
+    into its repository's with ids and history.
+    """
+    main = repository(tmp_path / "shop")
+    agent.say(main, RULE)
+    git(main, "worktree", "add", "-q", str(tmp_path / "fix-login"))
+    agent.begin(tmp_path / "fix-login")
+    old = ("user", "ann", "project", "fix-login")
+    with engrams.open(home=str(home), jobs__workers=0) as engine:
+        id = engine.add("Logins are throttled to 5 a minute.", scope=old, kind="rule").id
+    listed = run(home, main, "projects")
+    assert "engrams projects --merge fix-login --into shop" in listed
+    merge = ("projects", "--merge", "fix-login", "--into", ".")
+    preview = json.loads(run(home, main, *merge, "--json"))
+    assert preview == {"from": "fix-login", "into": "shop", "memories": 1, "moved": False}
+    assert "throttled" not in agent.begin(main)
+    assert "1 memories of fix-login are in shop now" in run(home, main, *merge, "--yes")
+    assert "throttled" in agent.begin(main)
+    with engrams.open(home=str(home), jobs__workers=0) as engine:
+        record = engine.get(id, scope=("user", "ann"))
+        assert record.scope.labels == ("user", "ann", "project", "shop")
+        assert engine.search("logins throttled", scope=record.scope).hits
+        assert engine.list(scope=old).records == ()
+        assert [entry.reason for entry in engine.history(id, scope=record.scope)][
+            -1
+        ] == "moved to shop"
+    assert "fix-login" not in run(home, main, "projects")

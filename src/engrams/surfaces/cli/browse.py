@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Collection, Iterator
+from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
+from engrams.errors import InputError
+from engrams.settings.project_name import ProjectNames
 from engrams.surfaces.cli.filter_options import AsOfTimeOptions, RecordFilterOptions, parse_name
 from engrams.surfaces.cli.options import GlobalOptions, flatten_options, new_app
 from engrams.surfaces.cli.output import (
@@ -19,13 +24,16 @@ from engrams.surfaces.cli.output import (
     say,
     to_json,
 )
-from engrams.surfaces.cli.render import print_record, speaker_name
+from engrams.surfaces.cli.render import print_record, record_line, speaker_name
 
 if TYPE_CHECKING:
     from engrams.core import HistoryEntry, Scope
     from engrams.ports import Where
 
 app = new_app()
+
+_SHOWN_BEFORE_MERGE = 5
+"""Memories that are shown before a project is merged into another."""
 
 Id = Annotated[str, typer.Argument(help="The memory's id, or its first six characters or more.")]
 
@@ -107,14 +115,42 @@ def list_(  # noqa: PLR0913 - options of a command
 
 @app.command()
 @flatten_options
-def projects(options: GlobalOptions) -> None:
-    """List projects and how many active memories each has.
+def projects(
+    options: GlobalOptions,
+    merge: Annotated[
+        str,
+        typer.Option(
+            help="Move this project's memories; needs --into.", show_default=False, metavar="NAME"
+        ),
+    ] = "",
+    into: Annotated[
+        str,
+        typer.Option(
+            help="The project that they move into; . is the folder's.",
+            show_default=False,
+            metavar="NAME",
+        ),
+    ] = "",
+    yes: Annotated[
+        bool, typer.Option("--yes", help="With --merge: move without a question.")
+    ] = False,
+) -> None:
+    """List projects and how many active memories each has, or merge one into another.
 
     The row without a name counts what was said outside of any project.
     """
     from engrams.core import Scope
 
+    if bool(merge) != bool(into):
+        raise InputError(
+            "--merge and --into belong together.",
+            hint="engrams projects --merge fix-login --into shop",
+        )
+    if merge:
+        _merge_projects(options, merge, into, yes=yes)
+        return
     with options.open(reads=True) as (engine, labels):
+        settings = engine.settings
         totals = Counter[str]()
         for scope, number in engine.inspect.count_scopes(Scope.of(labels).owner).items():
             totals[_find_project(scope)] += number
@@ -125,8 +161,51 @@ def projects(options: GlobalOptions) -> None:
         print_table(
             ("project", "memories"), [[name, str(number)] for name, number in counts.items()], {}
         )
+        for name, project in _find_split(settings.home.expanduser(), counts):
+            note(
+                f"{name} is a folder of {project}: engrams projects --merge {name} --into {project}"
+            )
     else:
         note("Nothing here.")
+
+
+def _find_split(home: Path, names: Collection[str]) -> Iterator[tuple[str, str]]:
+    """Find projects that older versions named after a worktree or clone of another project."""
+    projects = ProjectNames(home).read_all()
+    known_names = {str(project.get("name")) for project in projects}
+    for project in projects:
+        for alias in project.get("aliases", ()):
+            if alias in names and alias not in known_names:
+                yield str(alias), str(project["name"])
+
+
+def _merge_projects(options: GlobalOptions, merge: str, into: str, *, yes: bool) -> None:
+    """Show what would move, ask, and move it."""
+    from engrams.core import Scope
+
+    with options.open() as (engine, labels):
+        owner = Scope.of(labels).owner
+        target_options = replace(options, project=into)
+        target = Scope(target_options.scope(engine.settings))
+        source = owner.within("project", merge)
+        count = engine.move_scope(source, into=target, preview=True)
+        if options.json and not yes:
+            emit({"from": merge, "into": target.labels[-1], "memories": count, "moved": False})
+            return
+        if not count:
+            note(f"Project {merge} has no memories.")
+            return
+        if not yes:
+            for record in engine.list(scope=source, limit=_SHOWN_BEFORE_MERGE).records:
+                say(f"{paint(record.id, 'dim')}  {record_line(record, 100)}")
+            question = f"Move {count} memories of {merge} into {target.labels[-1]}?"
+            if not typer.confirm(question):
+                raise typer.Abort
+        moved = engine.move_scope(source, into=target)
+    if options.json:
+        emit({"from": merge, "into": target.labels[-1], "memories": moved, "moved": True})
+    else:
+        say(f"{moved} memories of {merge} are in {target.labels[-1]} now.")
 
 
 def _find_project(scope: Scope) -> str:

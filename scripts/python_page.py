@@ -30,7 +30,15 @@ WIDTH = 120
 
 METHODS = {
     "Store": ("add", "observe", "write_turns", "load", "flush"),
-    "Change and erase": ("edit", "forget", "restore", "purge", "find_about", "preview"),
+    "Change and erase": (
+        "edit",
+        "forget",
+        "restore",
+        "purge",
+        "find_about",
+        "preview",
+        "move_scope",
+    ),
     "Search": ("search", "explain", "context", "deliver", "format_for_injection", "used"),
     "Look up": ("get", "list", "history", "scopes", "stats", "dump"),
     "Talk": ("chat", "manage"),

@@ -1,7 +1,8 @@
 """Apply mutants in copies of the tree and run the one test that each must fail.
 
-``Runner.run`` is the entrance. A copy is made of hard links, so it costs no space; the changed file
-is replaced, never written through its link. Results are kept by a hash of source, test and mutant,
+``Runner.run`` is the entrance. The tree is copied once as it is at the start, so that whoever edits it
+meanwhile does no harm; the copies that work are made of hard links to that one. A changed file is
+replaced, never written through its link. Results are kept by a hash of source, test and mutant,
 so that an interrupted run goes on where it ended.
 """
 
@@ -53,6 +54,7 @@ class Runner:
         self, root: Path, work: Path, *, package: str = "engrams", near: bool = False
     ) -> None:
         self._root = root
+        self._base = work / "base"
         self._work = work
         self._package = package
         self._near = near
@@ -60,20 +62,27 @@ class Runner:
         self._results = self._read_results()
         self._lock = threading.Lock()
         self._baseline_locks: dict[str, threading.Lock] = {}
-        self._source_hash = _hash_files(
-            path
-            for path in sorted((root / "src").rglob("*"))
-            if path.suffix in (".py", ".toml", ".txt")
-        )
+        self._source_hash = ""
         self._copies: Queue[Path] = Queue()
 
     def run(
         self, mutants: Sequence[Mutant], jobs: int, tell: Callable[[Mutant, Result], None]
     ) -> list[tuple[Mutant, Result]]:
         """Run all of them, ``jobs`` at a time, and return their results in the given order."""
+        self._copy_tree(self._root, self._base, shutil.copy2)
+        self._source_hash = _hash_files(
+            (
+                path
+                for path in sorted((self._base / "src").rglob("*"))
+                if path.suffix in (".py", ".toml", ".txt", ".md")
+            ),
+            self._base,
+        )
         self._copies = Queue()
         for number in range(jobs):
-            self._copies.put(self._make_copy(self._work / f"copy{number}"))
+            copy = self._work / f"copy{number}"
+            self._copy_tree(self._base, copy, os.link)
+            self._copies.put(copy)
 
         def run_and_tell(mutant: Mutant) -> tuple[Mutant, Result]:
             result = self.run_mutant(mutant)
@@ -86,13 +95,13 @@ class Runner:
     def run_mutant(self, mutant: Mutant) -> Result:
         """Return the result of one mutant, from an earlier run where nothing changed since."""
         try:
-            changed = mutant.apply(self._root)
+            changed = mutant.apply(self._base)
         except AnchorError as error:
             return Result("no anchor", str(error))
         file = self._test_file(mutant.test)
         if not file.is_file():
             return Result("no anchor", f"{mutant.key}: there is no test file {file}")
-        state = self._state_hash(file, mutant.file(self._root))
+        state = self._state_hash(file, mutant.file(self._base))
         if (earlier := self._earlier(mutant.key, state)) is not None:
             return earlier
         if (unchanged := self._run_unchanged(mutant.test, file)).verdict != "green":
@@ -131,7 +140,7 @@ class Runner:
             _replace(file, changed)
             return self._run_test(copy, mutant.test, mutant.module, mutant.error)
         finally:
-            _link_anew(self._root / file.relative_to(copy), file)
+            _link_anew(self._base / file.relative_to(copy), file)
             self._copies.put(copy)
 
     def _run_test(self, copy: Path, test: str, module: str, error: str = "") -> Result:
@@ -175,31 +184,26 @@ class Runner:
             verdict, detail or (output[-1500:] if verdict == "no report" else ""), seconds
         )
 
-    def _make_copy(self, copy: Path) -> Path:
-        """Link every file of the checkout that git does not ignore."""
-        shutil.rmtree(copy, ignore_errors=True)
-        for name in self._files():
-            target = copy / name
-            target.parent.mkdir(parents=True, exist_ok=True)
-            source = self._root / name
-            if source.is_file():
-                os.link(source, target)
-        return copy
+    def _copy_tree(self, source: Path, target: Path, place: Callable[[Path, Path], object]) -> None:
+        """Put every file of a tree into another one."""
+        shutil.rmtree(target, ignore_errors=True)
+        for name in self._list_files(source):
+            path = target / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            if (source / name).is_file():
+                place(source / name, path)
 
-    def _files(self) -> Iterable[str]:
+    def _list_files(self, tree: Path) -> Iterable[str]:
+        """List the files of a checkout that git does not ignore; of another tree all."""
         command = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
-        listed = subprocess.run(
-            command, cwd=self._root, capture_output=True, text=True, check=False
-        )
-        if listed.returncode == 0 and listed.stdout:
+        if (tree / ".git").exists():
+            listed = subprocess.run(command, cwd=tree, capture_output=True, text=True, check=True)
             return [name for name in listed.stdout.split("\0") if name]
-        every = (path for path in self._root.rglob("*") if path.is_file())
-        return [
-            str(path.relative_to(self._root)) for path in every if "__pycache__" not in str(path)
-        ]
+        every = (path for path in tree.rglob("*") if path.is_file())
+        return [str(path.relative_to(tree)) for path in every if "__pycache__" not in path.parts]
 
     def _test_file(self, test: str) -> Path:
-        return self._root / test.partition("::")[0]
+        return self._base / test.partition("::")[0]
 
     def _state_hash(self, test_file: Path, changed_file: Path | None = None) -> str:
         """Hash of the source and of what the test is made of."""
@@ -207,8 +211,8 @@ class Runner:
         shared = [path for folder in folders for path in sorted(folder.glob("*.py"))]
         parts = [test_file, *(path for path in shared if not path.name.startswith("test_"))]
         if not self._near:
-            return self._source_hash + _hash_files(parts)
-        return _hash_files([test_file, *([changed_file] if changed_file else [])])
+            return self._source_hash + _hash_files(parts, self._base)
+        return _hash_files([test_file, *([changed_file] if changed_file else [])], self._base)
 
     def _earlier(self, name: str, state: str) -> Result | None:
         kept_state, result = self._results.get(name, ("", None))
@@ -279,9 +283,9 @@ def _drop_compiled(file: Path) -> None:
         compiled.unlink()
 
 
-def _hash_files(files: Iterable[Path]) -> str:
+def _hash_files(files: Iterable[Path], root: Path) -> str:
     digest = blake2b(digest_size=8)
     for file in files:
-        digest.update(str(file).encode())
+        digest.update(str(file.relative_to(root)).encode())
         digest.update(file.read_bytes())
     return digest.hexdigest()

@@ -104,8 +104,8 @@ def test_what_waits_is_learned_before_a_summary(
     """A summary makes the waiting update of its conversation due."""
     model.when("keep the summary", "They spoke.")
     long = [
-        {"id": f"m{number}", "role": "user", "content": f"turn {number} " + "word " * 40}
-        for number in range(12)
+        {"id": f"m{number}", "role": "user", "content": f"turn {number} " + "word " * 20}
+        for number in range(10)
     ]
     with opened(home, clock, model, summary__max_tokens=300, summary__tokens=60) as engine:
         engine.observe(Turn("Kim likes green tea", session="s"), scope=ANN)
@@ -117,17 +117,24 @@ def test_what_waits_is_learned_before_a_summary(
 
 
 @pytest.mark.covers("S1.37")
-def test_the_same_messages_are_written_once(home: Path, clock: SettableClock) -> None:
-    """Flushed again, and again after a restart, they add no line to the note."""
+def test_the_same_messages_are_written_once(
+    home: Path, clock: SettableClock, model: ScriptedModel
+) -> None:
+    """Flushed again, and again after a restart, they add no line to the note; a model is not asked
+    about them again.
+    """
+    model.when("as a short list in Markdown", "- Ann is allergic to walnuts")
     said = [{"id": "1", "role": "user", "content": "I am allergic to walnuts"}]
     note = home / NOTES / "2026-03-01.md"
     for _ in range(2):
-        with opened(home, clock) as engine:
+        with opened(home, clock, model) as engine:
             for reason in ("trim", "note"):
                 engine.flush(said, scope=ANN, reason=reason)
                 engine.drain()
                 lines = note.read_text("utf-8").splitlines()
                 assert len([line for line in lines if "walnuts" in line]) == 1
+    asked = [one for one in model.requests if "as a short list in Markdown" in one.prompt]
+    assert len(asked) == 1
 
 
 @pytest.mark.covers("S1.40")

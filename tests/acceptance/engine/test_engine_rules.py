@@ -124,7 +124,7 @@ def test_what_a_model_says_is_checked(
         "object": "bees",
     }
     rows = [
-        {**said, "confidence": 0.9, "category": "knowledge"},
+        {**said, "confidence": 0.9, "category": "goal"},
         {**said, "text": "Ann may like wasps", "object": "wasps", "confidence": 0.4},
     ]
     model.say({"statements": rows})
@@ -137,7 +137,7 @@ def test_what_a_model_says_is_checked(
     model.fail("fenced")
     engine.drain()
     facts = engine.list(scope=ANN, kinds=(Kind.FACT,)).records
-    assert [(fact.text, fact.category) for fact in facts] == [("Ann keeps bees", "knowledge")]
+    assert [(fact.text, fact.category) for fact in facts] == [("Ann keeps bees", "goal")]
 
 
 @pytest.mark.covers("S1.23")
@@ -177,6 +177,7 @@ def test_notes_of_the_day(engine: MemoryEngine, model: ScriptedModel, home: Path
     for _ in range(2):
         engine.flush(said, scope=ANN)
         engine.drain()
+    assert note.exists()
     lines = [line for line in note.read_text().splitlines() if line.startswith("- ")]
     assert 0 < len(lines) <= 10
 

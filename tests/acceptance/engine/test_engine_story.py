@@ -59,6 +59,7 @@ def test_five_verbs_from_a_message_to_core_memory(engine: MemoryEngine, home: Pa
     assert not engine.flush([], scope=ANN)
     engine.drain()
     note = home / "vault/memory/users/ann/2026-03-01.md"
+    assert note.exists()
     assert note.read_text().startswith("# 2026-03-01")
     assert "trim" in note.read_text()
     assert engine.dream(scope=ANN)
@@ -95,6 +96,8 @@ def test_tools_for_any_agent(engine: MemoryEngine) -> None:
     memory = AgentMemory(engine, ANN)
     made = memory.manage_memory("I keep bees " + "and honey " * 100)
     json.dumps([made, memory.search_memory("bees"), memory.schemas()])
+    memory.manage_memory("My bees like lavender honey")
+    assert len(memory.search_memory("bees", limit=5)) == 2
     found = memory.search_memory("bees", limit=1)
     assert len(found) == 1
     assert len(str(found[0]["snippet"])) <= 500

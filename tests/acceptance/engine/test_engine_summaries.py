@@ -93,7 +93,7 @@ def test_a_call_and_its_results_go_together(engine: MemoryEngine) -> None:
             {
                 "id": f"c{number}",
                 "role": "assistant",
-                "content": f"look {number}",
+                "content": f"look {number} " + "deep " * 60,
                 "tool_calls": [{"id": f"t{number}", "function": {"name": "look"}}],
             },
             {

@@ -241,7 +241,21 @@ def test_facts_come_by_confidence_and_stop_at_the_first_that_does_not_fit(
         whole = engine.format_for_injection(scope=ANN, max_tokens=2000)
         places = [whole.index(f"Depot {letter}") for letter in "ABCD"]
         assert places == sorted(places)
-        short = engine.format_for_injection(scope=ANN, max_tokens=90)
-        assert "Depot B" in short
-        assert "Depot C" not in short
-        assert "Depot D" not in short
+        cuts = [engine.format_for_injection(scope=ANN, max_tokens=n) for n in range(60, 240, 10)]
+        assert [text for text in cuts if "Depot B" in text and "Depot C" not in text]
+        assert not [text for text in cuts if "Depot D" in text and "Depot C" not in text]
+
+
+@pytest.mark.covers("S1.58")
+def test_corrections_have_tokens_of_their_own(home: Path, clock: SettableClock) -> None:
+    """Before forty surer facts that would fill the budget, a correction stands in it."""
+    with opened(home, clock) as engine:
+        correction = "It is Kim who runs the harbour, not Tim"
+        ids = [engine.add(Turn(correction), scope=ANN, kind=Kind.CORRECTION).id]
+        engine.edit(ids[0], scope=ANN, fields={"confidence": 0.5})
+        for number in range(40):
+            text = f"Depot {number} in Graz is run by manager {number * 7}"
+            engine.add(Turn(text), scope=ANN, kind=Kind.FACT)
+        text = engine.format_for_injection(scope=ANN, max_tokens=300)
+        assert "Depot" in text
+        assert correction in text

@@ -67,6 +67,7 @@ def test_five_verbs_from_a_message_to_core_memory(engine: MemoryEngine, home: Pa
     assert "walnuts" in core.read_text()
     assert (home / "vault/memory/users/ann/dreams/2026-03-01.md").exists()
     assert not engine.dream(scope=ANN), "the same notes are not dreamed twice"
+    assert not engine.dream(scope=BOB), "another user has none"
     text = engine.format_for_injection("walnuts", scope=ANN, max_tokens=120)
     assert "walnuts" in text
     assert engine.counter.count(text) <= 120
@@ -246,7 +247,10 @@ def test_a_long_conversation_is_summarised_in_steps(home: Path) -> None:
             summary__tokens=60,
         ) as engine,
     ):
-        short = [{"id": "s", "role": "system", "content": "be kind"}, *messages("hello")]
+        short = [
+            {"id": "s", "role": "system", "content": "be kind"},
+            *messages("hello", "how are you?", "fine"),
+        ]
         assert list(engine.summaries.fit(short, scope=ANN, session="s").messages) == short
         assert not model.requests
         long = [

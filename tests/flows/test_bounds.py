@@ -38,6 +38,7 @@ BOUNDS = {
     "read.entities.entity_index._MOST": 50_000,
     "read.entities.entity_index._NETS": 16,
     "read.entities.entity_index._OWNERS": 8,
+    "read.embedder_fit._MOST_OWNERS": 256,
     "read.profile_cache._MOST": 64,
     "session.delivery._MAX_CONVERSATIONS": 10_000,
     "write.prompt_fingerprints._MAX_OF_OWNER": 2_000,

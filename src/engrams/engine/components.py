@@ -39,6 +39,7 @@ from engrams.ports import (
     PurgeReport,
 )
 from engrams.read.dependencies import ReadDeps
+from engrams.read.embedder_fit import EmbedderFits
 from engrams.read.query_vectors import QueryVectors
 from engrams.session.delivery import ContextDeliverer
 from engrams.upkeep.job_lease import keep_lease
@@ -508,6 +509,7 @@ def _make_read_deps(deps: EngineDeps) -> ReadDeps:
         links=deps.store,
         embedder=deps.embedder,
         query_vectors=QueryVectors(deps.embedder, settings.embed.query_seconds),
+        embedder_fits=EmbedderFits(deps.plain),
         counter=deps.counter,
         settings=settings.read,
         link_settings=settings.graph,

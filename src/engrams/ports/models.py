@@ -72,6 +72,8 @@ class EmbedderCard:
 
     They translate thresholds that were set for another model. Empty: not known.
     """
+    is_english: bool = False
+    """True: it was trained on English alone; of other scripts its cosines say nothing."""
     inline: bool = False
     """True: fast enough to run inside a write (less than 1 ms a text)."""
 

@@ -15,6 +15,7 @@ from engrams.ports import (
     SkillRecordSource,
     TokenCounter,
 )
+from engrams.read.embedder_fit import EmbedderFits
 from engrams.read.profile_cache import ProfileCache
 from engrams.read.query_vectors import QueryVectors
 from engrams.settings import LinkExpansionSettings, ReadSettings, RerankSettings
@@ -37,6 +38,8 @@ class ReadDeps:
     rerank_settings: RerankSettings
     reranker: Reranker | None = None
     profiles: ProfileCache = field(default_factory=ProfileCache)
+    embedder_fits: EmbedderFits = field(default_factory=EmbedderFits)
+    """How well the embedder fits each owner's memory."""
     skills: SkillRecordSource | None = None
     """Skills of a folder, found beside memories; None: there is no such folder."""
     query_chars: int = 20_000

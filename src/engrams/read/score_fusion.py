@@ -43,6 +43,35 @@ High enough that the gap of preset graph, 0.9 of the best score, does not cut th
 _DAY_SECONDS = 86_400
 
 
+_MEANING = ("cos", "cosctx", "cosnext")
+"""Features that vectors give."""
+
+_USUAL_COSINE = 0.13
+_USUAL_DEVIATION = 0.12
+"""Mean and standard deviation of the cosines of a query and the turns of a chat, as the models have
+them that the weights were set for."""
+
+_FEWEST_COSINES = 50
+"""Candidates from which the spread of a model's cosines is known."""
+
+
+@dataclass(frozen=True, slots=True)
+class MeaningScale:
+    """How the vectors' features of one search are taken."""
+
+    gain: float = 1.0
+    """Factor on their weights."""
+    trust: float = 1.0
+    """Share of meaning that they tell, 0..1; words tell the rest."""
+    has_usual_cosines: bool = True
+    """False: the cosines are brought to the spread of the models that the weights were set for."""
+    query_terms: int = 0
+    """Number of the query's terms."""
+
+
+_AS_IT_IS = MeaningScale()
+
+
 @dataclass(frozen=True, slots=True)
 class ScoredCandidatePool:
     """Scores of a pool's candidates."""
@@ -65,6 +94,7 @@ def score_pool(
     answering: Mapping[str, float],
     settings: ReadSettings,
     now: float,
+    meaning: MeaningScale = _AS_IT_IS,
 ) -> ScoredCandidatePool:
     """Fuse the sources into scores.
 
@@ -83,6 +113,9 @@ def score_pool(
     weights = settings.weights
     if settings.fusion == "sum":
         features |= _scale_words(features, settings, pool.embedded)
+    elif meaning is not _AS_IT_IS:
+        weights = _raise_meaning(weights, meaning.gain)
+        features |= _scale_meaning(features, pool, meaning)
     divisor = (base_weight(weights) if settings.fusion == "weighted" else 1.0) or 1.0
     shares = {
         name: np.float32(getattr(weights, WEIGHTS.get(name, name)) / divisor) for name in features
@@ -142,6 +175,41 @@ def _scale_words(
     if settings.bm25_scale == "saturated":
         words = np.where(words > 0, saturate_bm25(words), 0).astype(np.float32)
     return {"bm": words, "cos": np.where(embedded, features["cos"], words).astype(np.float32)}
+
+
+def _raise_meaning(weights: ScoreWeightSettings, gain: float) -> ScoreWeightSettings:
+    if gain == 1.0:
+        return weights
+    names = [WEIGHTS[feature] for feature in _MEANING]
+    return weights.model_copy(update={name: gain * getattr(weights, name) for name in names})
+
+
+def _scale_meaning(
+    features: Mapping[str, Floats], pool: CandidatePool, meaning: MeaningScale
+) -> dict[str, Floats]:
+    """Scale what vectors say of the candidates, and let words say what they do not know."""
+    scaled = {name: features[name] for name in _MEANING}
+    if not meaning.has_usual_cosines and np.count_nonzero(pool.embedded) >= _FEWEST_COSINES:
+        cosines = pool.cos[pool.embedded]
+        mean = float(cosines.mean())
+        factor = _USUAL_DEVIATION / max(float(cosines.std()), 1e-3)
+        for name, values in scaled.items():
+            # 0 is no cosine, but says that there is no turn: the last of a session has none after it.
+            usual = np.where(values, (values - mean) * factor + _USUAL_COSINE, 0)
+            scaled[name] = np.clip(usual, 0, 1)
+    if meaning.trust < 1:
+        words = (1 - meaning.trust) * _word_cosines(pool, meaning.query_terms)
+        for name, values in scaled.items():
+            scaled[name] = meaning.trust * values
+        scaled["cos"] = scaled["cos"] + words
+        scaled["cosctx"] = scaled["cosctx"] + words
+    return {name: values.astype(np.float32, copy=False) for name, values in scaled.items()}
+
+
+def _word_cosines(pool: CandidatePool, query_terms: int) -> Floats:
+    """Cosines of bags of words: the share of the query's words, less for longer texts."""
+    lengths = np.sqrt(max(query_terms, 1) / np.maximum(pool.words, 1))
+    return np.asarray(np.minimum(pool.bm * lengths, 1), np.float32)
 
 
 def _score_voices(pool: CandidatePool, cues: QueryCues) -> Floats:

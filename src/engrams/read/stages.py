@@ -37,7 +37,13 @@ from engrams.read.relevance.features import JUDGED, JudgedSearch
 from engrams.read.relevance.judgement import judge_search
 from engrams.read.request import ReadRequest
 from engrams.read.reranking import rerank_hits
-from engrams.read.score_fusion import base_weight, fill_column, score_pool, top_positions
+from engrams.read.score_fusion import (
+    MeaningScale,
+    base_weight,
+    fill_column,
+    score_pool,
+    top_positions,
+)
 from engrams.read.search_state import Search
 from engrams.read.tier_routing import search_tiers
 from engrams.read.time_limits import find_stale_episodes, find_surplus_episodes, out_of_season
@@ -90,12 +96,22 @@ def collect(search: Search) -> None:
 
 def fuse(search: Search) -> None:
     """Fuse the sources' scores of each candidate into one."""
+    deps = search.deps
+    meaning = MeaningScale(query_terms=len(search.prepared.query.terms))
+    if search.prepared.query.vector is not None and deps.settings.fusion == "weighted":
+        fit = deps.embedder_fits.measure(
+            search.request.text, search.request.scope.owner, search.pool, deps
+        )
+        meaning = replace(
+            meaning, gain=fit.gain, trust=fit.trust, has_usual_cosines=fit.has_usual_cosines
+        )
     search.scored = score_pool(
         search.pool,
         search.prepared.cues,
         search.prepared.answering,
-        search.deps.settings,
+        deps.settings,
         search.request.now.timestamp(),
+        meaning,
     )
     search.count = len(search.pool.ids)
 

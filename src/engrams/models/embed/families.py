@@ -53,20 +53,45 @@ class EmbeddingModelFamily:
     """Name of a floor -> smallest cosine that passes it."""
     scale: str = ""
     """Name of the scale of the models' cosines. Empty: it is not known."""
+    is_english: bool = False
+    """The models were trained on English alone."""
 
 
 # From the models' own documentation. The first that matches counts.
 _FAMILIES = (
-    EmbeddingModelFamily(r"all-minilm-l6", dimension=384, floors=MINILM_FLOORS, scale=_MINILM),
-    EmbeddingModelFamily(r"all-minilm", dimension=384),
-    EmbeddingModelFamily(r"all-mpnet-base", dimension=768),
+    EmbeddingModelFamily(
+        r"all-minilm-l6", dimension=384, floors=MINILM_FLOORS, scale=_MINILM, is_english=True
+    ),
+    EmbeddingModelFamily(r"all-minilm", dimension=384, is_english=True),
+    EmbeddingModelFamily(r"all-mpnet-base", dimension=768, is_english=True),
     EmbeddingModelFamily(r"bge-m3", dimension=1024, pooling="cls"),
     EmbeddingModelFamily(r"bge-small.*zh", query=_CHINESE, dimension=512, pooling="cls"),
     EmbeddingModelFamily(r"bge-base.*zh", query=_CHINESE, dimension=768, pooling="cls"),
     EmbeddingModelFamily(r"bge-large.*zh", query=_CHINESE, dimension=1024, pooling="cls"),
-    EmbeddingModelFamily(r"bge-small", query=_PASSAGES, dimension=384, pooling="cls", scale=_BGE),
-    EmbeddingModelFamily(r"bge-base", query=_PASSAGES, dimension=768, pooling="cls", scale=_BGE),
-    EmbeddingModelFamily(r"bge-large", query=_PASSAGES, dimension=1024, pooling="cls", scale=_BGE),
+    EmbeddingModelFamily(
+        r"bge-small",
+        query=_PASSAGES,
+        dimension=384,
+        pooling="cls",
+        scale=_BGE,
+        is_english=True,
+    ),
+    EmbeddingModelFamily(
+        r"bge-base",
+        query=_PASSAGES,
+        dimension=768,
+        pooling="cls",
+        scale=_BGE,
+        is_english=True,
+    ),
+    EmbeddingModelFamily(
+        r"bge-large",
+        query=_PASSAGES,
+        dimension=1024,
+        pooling="cls",
+        scale=_BGE,
+        is_english=True,
+    ),
     EmbeddingModelFamily(r"mxbai-embed-large", query=_PASSAGES, dimension=1024, pooling="cls"),
     EmbeddingModelFamily(
         r"arctic-embed.*v2|arctic-embed2", query="query: ", dimension=0, pooling="cls"
@@ -121,6 +146,7 @@ def make_card(
         document_prefix=entry.document,
         floors=entry.floors if is_full_dimension else {},
         scale=load_scale(entry.scale) if is_full_dimension else (),
+        is_english=entry.is_english,
     )
 
 

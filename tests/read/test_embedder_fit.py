@@ -53,7 +53,8 @@ class NoiseEmbedder:
         rows = np.stack(
             [np.random.default_rng(zlib.crc32(text.encode())).normal(size=8) for text in texts]
         )
-        return (rows / np.linalg.norm(rows, axis=1, keepdims=True)).astype(np.float32)
+        unit: npt.NDArray[np.float32] = rows / np.linalg.norm(rows, axis=1, keepdims=True)
+        return unit.astype(np.float32)
 
 
 def fill(memory: MemoryEngine) -> None:

@@ -197,10 +197,12 @@ def _scale_meaning(
             # 0 is no cosine, but says that there is no turn: the last of a session has none after it.
             usual = np.where(values, (values - mean) * factor + _USUAL_COSINE, 0)
             scaled[name] = np.clip(usual, 0, 1)
-    if meaning.trust < 1:
-        words = (1 - meaning.trust) * _word_cosines(pool, meaning.query_terms)
+    # A record whose vector is still to be made must not lose to those that have theirs.
+    trust = meaning.trust * pool.embedded
+    if not trust.all() or meaning.trust < 1:
+        words = (1 - trust) * _word_cosines(pool, meaning.query_terms)
         for name, values in scaled.items():
-            scaled[name] = meaning.trust * values
+            scaled[name] = trust * values
         scaled["cos"] = scaled["cos"] + words
         scaled["cosctx"] = scaled["cosctx"] + words
     return {name: values.astype(np.float32, copy=False) for name, values in scaled.items()}

@@ -125,15 +125,21 @@ class RerankSettings(SettingsSection):
         False,
         description="Rerank only for the turns of a conversation, not for plain searches.",
     )
-    provider: Literal["none", "cross_encoder", "http", "listwise", "judge"] = Field(
+    provider: Literal["none", "cross_encoder", "local", "http", "listwise", "judge"] = Field(
         "none",
         description=(
-            "cross_encoder: a model file. http: a /rerank server. listwise: the chat model orders"
-            " the hits. judge: the decision model of [judge]; if it fails, the chat model."
+            "local: a model file on this machine, which judges as many hits as fit into"
+            " `rerank.seconds`. cross_encoder: the same without a measured pace. http: a /rerank"
+            " server. listwise: the chat model orders the hits. judge: the decision model of"
+            " [judge]; if it fails, the chat model."
         ),
     )
     model: str = Field(
-        "", description="cross_encoder: a folder or hub name. http: the model's name."
+        "",
+        description=(
+            "local, cross_encoder: a folder or hub name (local, empty: ms-marco-MiniLM-L-6-v2)."
+            " http: the model's name."
+        ),
     )
     url: str = Field("", description="http: base URL of the /rerank server.")
     api_key: str = Field("", description="Key for that server.", json_schema_extra={"secret": True})

@@ -70,13 +70,17 @@ class CrossEncoderReranker:
             began = self._timer()
             if began + slowest > deadline:
                 break
-            scores += self._score(
+            scores += self.score_pairs(
                 query, [text[:CANDIDATE] for text in request.texts[start : start + self._batch]]
             )
             slowest = max(slowest, self._timer() - began)
         return (*scores, *(None,) * (len(request.texts) - len(scores)))
 
-    def _score(self, query: str, texts: Sequence[str]) -> list[float]:
+    def score_pairs(self, query: str, texts: Sequence[str]) -> list[float]:
+        """Score texts beside a query, 0..1, in one batch; the model is loaded (``warm``).
+
+        ModelError: the model failed, or gives no relevance.
+        """
         import numpy as np
 
         model = self._model

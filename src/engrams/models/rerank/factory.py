@@ -14,9 +14,9 @@ from engrams.ports import ChatModel, Clock, Judge, Reranker
 class RerankerChoice:
     """Choice of a reranker."""
 
-    provider: Literal["none", "cross_encoder", "http", "listwise", "judge"] = "none"
+    provider: Literal["none", "cross_encoder", "local", "http", "listwise", "judge"] = "none"
     model: str = ""
-    """Folder or hub name (cross_encoder), or the server's name of the model (http)."""
+    """Folder or hub name (cross_encoder, local), or the server's name of the model (http)."""
     url: str = ""
     """Address of the rerank server."""
     key: str = field(default="", repr=False)
@@ -44,6 +44,11 @@ def choose_reranker(
                     "A cross-encoder needs a model.", hint="Name a folder, or a model on the hub."
                 )
             return CrossEncoderReranker(choice.model)
+        case "local":
+            from engrams.models.rerank.cross_encoder import CrossEncoderReranker
+            from engrams.models.rerank.local import DEFAULT_MODEL, LocalReranker
+
+            return LocalReranker(CrossEncoderReranker(choice.model or DEFAULT_MODEL))
         case "http":
             from engrams.models.rerank.http import HttpReranker
 

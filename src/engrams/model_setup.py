@@ -6,6 +6,7 @@ This comes before an engine: surfaces use it to ask a person which model memory 
 from __future__ import annotations
 
 import threading
+import time
 import tomllib
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,8 +21,16 @@ from engrams.models.server_discovery import (
     find_model_server_at,
     find_model_servers,
 )
-from engrams.ports import ChatModel, ChatModelMeasurement, Clock, MeasurableChat, ModelUsageLedger
-from engrams.settings import ChatSettings
+from engrams.ports import (
+    ChatModel,
+    ChatModelMeasurement,
+    Clock,
+    Closable,
+    DiscoveredModelServer,
+    MeasurableChat,
+    ModelUsageLedger,
+)
+from engrams.settings import ChatSettings, EmbedSettings
 
 if TYPE_CHECKING:
     from engrams.models.chat.retrying import RetryingServerChat
@@ -30,6 +39,7 @@ __all__ = [
     "ModelCheckResult",
     "ModelConnectionParameters",
     "ModelTrial",
+    "check_embedder",
     "check_model",
     "connect",
     "describe_destination",
@@ -38,9 +48,12 @@ __all__ = [
     "find_model_server_at",
     "find_model_servers",
     "save_connection",
+    "save_embedder",
     "save_upstream",
 ]
 
+_EMBEDDER_SECONDS = 60.0
+"""Seconds of a trial: a local server may have to load the model first."""
 _MIN_CONTEXT_TOKENS = 8192
 """A prompt of extraction with its turns, known memories and answer may take as much."""
 
@@ -201,6 +214,44 @@ def save_upstream(file: Path, url: str) -> None:
     from engrams.settings.config_editor import set_values
 
     set_values(file, "serve", {"upstream": url})
+
+
+def save_embedder(file: Path, server: DiscoveredModelServer, model: str, api_key: str) -> None:
+    """Write an embedding model of a server into config.toml, and nothing else of it."""
+    from engrams.settings.config_editor import set_values
+
+    values = {"provider": server.provider, "url": server.url, "model": model}
+    if api_key:
+        values["api_key"] = api_key
+    set_values(file, "embed", values)
+
+
+def check_embedder(server: DiscoveredModelServer, model: str, api_key: str) -> str:
+    """Try an embedding model, and say how long the vector of a question takes.
+
+    ModelError: it gave none.
+    """
+    from engrams.models.embed.factory import choose_embedder
+
+    embedder = choose_embedder(
+        EmbedSettings(
+            provider=server.provider,
+            url=server.url,
+            model=model,
+            api_key=api_key,
+            timeout_seconds=_EMBEDDER_SECONDS,
+        )
+    )
+    try:
+        embedder.embed(["A sentence to load it."], "query")
+        start = time.perf_counter()
+        embedder.embed(["Another sentence to try it."], "query")
+        milliseconds = 1000 * (time.perf_counter() - start)
+        dimension = embedder.card.dimension
+    finally:
+        if isinstance(embedder, Closable):
+            embedder.close()
+    return f"{model}: {dimension} dimensions, {milliseconds:.0f} ms a question"
 
 
 def describe_destination(chat: ChatSettings) -> str:

@@ -23,6 +23,7 @@ from engrams.engine.job_status import build_status, describe_job
 from engrams.engine.memory_stats import build_stats
 from engrams.errors import InputError, NotFoundError, RefusedError
 from engrams.ports import (
+    EMBED,
     Condition,
     Job,
     JudgementCounter,
@@ -45,6 +46,8 @@ Place: TypeAlias = ScopeInput
 _MIN_PREFIX = 6
 """Characters of the shortest prefix of an id that stands for the id."""
 _MAX_REPLACED = 1000
+MAX_UNEMBEDDED = 1000
+"""Memories without a vector that are counted at most."""
 _QUERY_FIELDS = tuple(
     field.name for field in fields(RecordQuery) if field.name not in ("reach", "as_of")
 )
@@ -236,12 +239,22 @@ class MemoryInspector:
         """Report jobs, dead ones with errors, and model use.
 
         ``judge``: how many judgements of relevance ended how, since the engine was opened.
+        ``unembedded``: how many memories wait for a vector of the model in use, 1000 at most; words
+        find them.
         """
         deps = self._deps
         judgements: Mapping[str, int] = {}
         if isinstance(deps.reranker, JudgementCounter):
             judgements = dict(deps.reranker.counts())
+        state = build_status(self._store, deps.settings, self._models, self._clock(), deps.upkeep)
+        embed_jobs = state["jobs"].get(EMBED, {})
+        is_embedding = embed_jobs.get("waiting") or embed_jobs.get("running")
         return {
-            **build_status(self._store, deps.settings, self._models, self._clock(), deps.upkeep),
+            **state,
             "judge": judgements,
+            "unembedded": self._count_unembedded() if is_embedding else 0,
         }
+
+    def _count_unembedded(self) -> int:
+        card = self._deps.embedder.card
+        return len(self._store.missing(card.id, "", MAX_UNEMBEDDED)) if card.dimension else 0

@@ -264,3 +264,5 @@ class DiscoveredModelServer:
     """Address, as for ``chat.url``."""
     models: tuple[str, ...] = ()
     """Names of its models that can chat."""
+    embedders: tuple[str, ...] = ()
+    """Names of its embedding models, the strongest first."""

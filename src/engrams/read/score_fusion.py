@@ -111,11 +111,13 @@ def score_pool(
             parts["slot"] = _raise_answers(parts, features["slot"])
         return ScoredCandidatePool(sum(parts.values(), np.zeros(len(pool.ids), np.float32)), parts)
     weights = settings.weights
+    words: Floats | None = None
     if settings.fusion == "sum":
         features |= _scale_words(features, settings, pool.embedded)
     elif meaning is not _AS_IT_IS:
         weights = _raise_meaning(weights, meaning.gain)
         features |= _scale_meaning(features, pool, meaning)
+        words = _word_cosines(pool, meaning)
     divisor = (base_weight(weights) if settings.fusion == "weighted" else 1.0) or 1.0
     shares = {
         name: np.float32(getattr(weights, WEIGHTS.get(name, name)) / divisor) for name in features
@@ -125,6 +127,9 @@ def score_pool(
         # Without a vector, words stand in for meaning: the parts say so.
         parts["bm"] = parts["bm"] + np.where(pool.embedded, 0, parts["cos"])
         parts["cos"] = np.where(pool.embedded, parts["cos"], 0)
+    if words is not None:
+        # Words that stand in for meaning are no meaning: the parts say so.
+        parts["bm"] = parts.get("bm", 0) + words * (shares["cos"] + shares["cosctx"])
     scores = np.zeros(len(pool.ids), np.float32)
     for part in parts.values():
         scores += part
@@ -187,7 +192,7 @@ def _raise_meaning(weights: ScoreWeightSettings, gain: float) -> ScoreWeightSett
 def _scale_meaning(
     features: Mapping[str, Floats], pool: CandidatePool, meaning: MeaningScale
 ) -> dict[str, Floats]:
-    """Scale what vectors say of the candidates, and let words say what they do not know."""
+    """Scale what vectors say of the candidates."""
     scaled = {name: features[name] for name in _MEANING}
     if not meaning.has_usual_cosines and np.count_nonzero(pool.embedded) >= _FEWEST_COSINES:
         cosines = pool.cos[pool.embedded]
@@ -197,21 +202,22 @@ def _scale_meaning(
             # 0 is no cosine, but says that there is no turn: the last of a session has none after it.
             usual = np.where(values, (values - mean) * factor + _USUAL_COSINE, 0)
             scaled[name] = np.clip(usual, 0, 1)
-    # A record whose vector is still to be made must not lose to those that have theirs.
-    trust = meaning.trust * pool.embedded
-    if not trust.all() or meaning.trust < 1:
-        words = (1 - trust) * _word_cosines(pool, meaning.query_terms)
-        for name, values in scaled.items():
-            scaled[name] = trust * values
-        scaled["cos"] = scaled["cos"] + words
-        scaled["cosctx"] = scaled["cosctx"] + words
+    if meaning.trust < 1:
+        scaled = {name: meaning.trust * values for name, values in scaled.items()}
     return {name: values.astype(np.float32, copy=False) for name, values in scaled.items()}
 
 
-def _word_cosines(pool: CandidatePool, query_terms: int) -> Floats:
-    """Cosines of bags of words: the share of the query's words, less for longer texts."""
-    lengths = np.sqrt(max(query_terms, 1) / np.maximum(pool.words, 1))
-    return np.asarray(np.minimum(pool.bm * lengths, 1), np.float32)
+def _word_cosines(pool: CandidatePool, meaning: MeaningScale) -> Floats | None:
+    """Cosines of bags of words, for the share of meaning that vectors do not tell.
+
+    A record whose vector is still to be made must not lose to those that have theirs. The cosine is
+    the share of the query's words, less for longer texts. None: vectors tell everything.
+    """
+    share = 1 - meaning.trust * pool.embedded
+    if not share.any():
+        return None
+    lengths = np.sqrt(max(meaning.query_terms, 1) / np.maximum(pool.words, 1))
+    return np.asarray(share * np.minimum(pool.bm * lengths, 1), np.float32)
 
 
 def _score_voices(pool: CandidatePool, cues: QueryCues) -> Floats:

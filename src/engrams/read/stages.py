@@ -98,7 +98,9 @@ def fuse(search: Search) -> None:
     """Fuse the sources' scores of each candidate into one."""
     deps = search.deps
     meaning = MeaningScale(query_terms=len(search.prepared.query.terms))
-    if search.prepared.query.vector is not None and deps.settings.fusion == "weighted":
+    if search.prepared.query.vector is None:
+        meaning = replace(meaning, trust=0.0)
+    elif deps.settings.fusion == "weighted":
         fit = deps.embedder_fits.measure(
             search.request.text, search.request.scope.owner, search.pool, deps
         )

@@ -212,3 +212,65 @@ def test_the_proxys_upstream_is_written_when_asked(
             config["serve"]["upstream"].startswith(model.url)
             and config["chat"]["model"] == "scripted"
         )
+
+
+def test_the_strongest_embedder_of_the_server_is_proposed_and_written_when_asked_for(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Nothing is changed unasked; `best` takes the strongest, tries it and writes it."""
+    names = ("all-minilm", "bge-reranker", "scripted", "nomic-embed-text", "bge-m3")
+    with ScriptedModel(models=names, dimension=1024) as model:
+        assert setup(tmp_path, "--url", model.url, "--yes") == 0
+        assert "--embedding-model bge-m3" in capsys.readouterr().out
+        file = tmp_path / "config.toml"
+        assert "embed" not in tomllib.loads(file.read_text("utf-8"))
+        options = ("--url", model.url, "--embedding-model", "best", "--json")
+        assert setup(tmp_path, *options) == 0
+        answer = json.loads(capsys.readouterr().out)
+        assert answer["embedding_model"] == "bge-m3"
+        assert answer["embedding_models"] == ["bge-m3", "nomic-embed-text", "all-minilm"]
+        assert "1024 dimensions" in answer["embedding_tested"]
+        assert tomllib.loads(file.read_text("utf-8"))["embed"] == {
+            "provider": "openai",
+            "url": f"{model.url}/v1",
+            "model": "bge-m3",
+        }
+        assert main(["add", "--home", str(tmp_path), "The kettle whistles."]) == 0
+        assert main(["status", "--home", str(tmp_path), "--wait", "--json"]) == 0
+        assert any(request.route == "embeddings" for request in model.requests)
+
+
+def test_an_embedder_that_fails_or_is_not_there_is_not_written(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The model is tried before anything is written."""
+    with ScriptedModel(models=("scripted", "nomic-embed-text")) as model:
+        assert setup(tmp_path, "--url", model.url, "--embedding-model", "bge-m3") != 0
+        assert "nomic-embed-text" in capsys.readouterr().err
+        model.fail("http_400", times=9, only="embeddings")
+        assert setup(tmp_path, "--url", model.url, "--embedding-model", "best") != 0
+        assert not (tmp_path / "config.toml").exists()
+
+
+@pytest.mark.parametrize(
+    ("name", "address"),
+    [
+        ("openrouter", "https://openrouter.ai/api/v1"),
+        ("Gemini", "https://generativelanguage.googleapis.com/v1beta/openai"),
+        ("azure:acme", "https://acme.openai.azure.com/openai/v1"),
+        ("bedrock:eu-west-1", "https://bedrock-runtime.eu-west-1.amazonaws.com/openai/v1"),
+        ("http://localhost:8000/v1", "http://localhost:8000/v1"),
+        ("localhost:8000", "localhost:8000"),
+    ],
+)
+def test_hosted_servers_have_names(name: str, address: str) -> None:
+    """A known name stands for its address; an address stays."""
+    assert server_discovery.expand_server_name(name) == address
+
+
+def test_a_server_with_an_address_of_its_own_needs_more(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The error says what to add to the name."""
+    assert setup(tmp_path, "--url", "azure") != 0
+    assert "azure:NAME" in capsys.readouterr().err

@@ -26,6 +26,14 @@ _PROXIED = (
     "serve.upstream is set too: `engrams serve` is the proxy in front of it, for all who reach that"
     " address."
 )
+_PROPOSED = (
+    "It has an embedding model too, which may find more by meaning than the built-in table: `engrams"
+    " init --embedding-model {model}` searches by it."
+)
+_REEMBED = (
+    "Memories get its vectors in the background; until then words find them. `engrams status` tells"
+    " how many wait."
+)
 _NEXT = 'Try it: engrams add "I live in Paris", then engrams search "Where do I live?"'
 _LEARN = (
     'Try it: engrams add "I live in Paris", then engrams status --wait, then engrams list. A'
@@ -54,6 +62,14 @@ def init(  # noqa: PLR0913 - options of a command
     no_model: Annotated[
         bool, typer.Option("--no-model", help="Use rules only, without a model.")
     ] = False,
+    embedding_model: Annotated[
+        str | None,
+        typer.Option(
+            help="An embedding model of that server; best: the strongest that it has.",
+            show_default=False,
+            metavar="NAME",
+        ),
+    ] = None,
     proxy: Annotated[
         bool,
         typer.Option(
@@ -91,7 +107,14 @@ def init(  # noqa: PLR0913 - options of a command
         f"{model_setup.describe_destination(chat)} Write {file}?", default=True
     ):
         raise typer.Abort
+    embedder = _choose_embedder(server, embedding_model, asks=asks)
+    embedder_tested = ""
+    if embedder and not no_test:
+        note("Asking the embedding model…")
+        embedder_tested = model_setup.check_embedder(server, embedder, chat.api_key)
     model_setup.save_connection(file, chosen)
+    if embedder:
+        model_setup.save_embedder(file, server, embedder, chat.api_key)
     proxy = proxy or (
         asks
         and typer.confirm(
@@ -110,9 +133,16 @@ def init(  # noqa: PLR0913 - options of a command
                 "model": name,
                 "tested": tested,
                 "proxy": proxy,
+                "embedding_model": embedder,
+                "embedding_tested": embedder_tested,
+                "embedding_models": server.embedders,
             }
         )
         return
+    if embedder:
+        say(f"{embedder_tested or clean(embedder)}\n{_REEMBED}")
+    elif server.embedders:
+        say(_PROPOSED.format(model=clean(server.embedders[0])))
     destination = "" if asks else f"{model_setup.describe_destination(chat)}\n"
     say(
         f"{tested or clean(name)}\n{destination}Written to"
@@ -177,6 +207,29 @@ def _choose_model(server: DiscoveredModelServer, model: str | None, *, asks: boo
             hint=f"It has: {', '.join(server.models[:10])}.",
         )
     return model
+
+
+def _choose_embedder(
+    server: DiscoveredModelServer, embedding_model: str | None, *, asks: bool
+) -> str:
+    """Return the embedding model to write; empty: the one in the settings stays."""
+    if embedding_model is None:
+        if not asks or not server.embedders:
+            return ""
+        strongest = server.embedders[0]
+        question = (
+            f"Shall memory search by {clean(strongest)} of that server too? Every message then goes"
+            " to it, and every question waits for it"
+        )
+        return strongest if typer.confirm(question, default=False) else ""
+    if embedding_model == "best" and server.embedders:
+        return server.embedders[0]
+    if embedding_model not in server.embedders:
+        raise InputError(
+            f"{server.url} has no embedding model {embedding_model!r}.",
+            hint=f"It has: {', '.join(server.embedders[:10]) or 'none'}.",
+        )
+    return embedding_model
 
 
 def _try_model(chat: ChatSettings) -> str:

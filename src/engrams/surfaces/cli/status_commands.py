@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from engrams.core import PRODUCT
+from engrams.engine.inspector import MAX_UNEMBEDDED
 from engrams.errors import RefusedError, SettingsError
 from engrams.ipc.served_command import CURRENT
 from engrams.surfaces.cli.options import GlobalOptions, flatten_options, new_app
@@ -152,6 +153,7 @@ def status(options: GlobalOptions, wait: Wait = False) -> None:
             f"{job['doing']}, attempt {job['attempt']}, {job['age_seconds']:,.0f} s old{failed}"
         )
         say(f"{_JOB_NAMES.get(job['kind'], job['kind']).ljust(_WIDTH)}  {clean(progress)}")
+    _say_unembedded(state["unembedded"])
     for name in ("embedder", "chat"):
         if name in state:
             say(f"{name.ljust(_WIDTH)}  {clean(str(state[name])) or 'none'}")
@@ -318,6 +320,12 @@ def _say_model(state: Mapping[str, Any]) -> None:
         f"{'model use'.ljust(_WIDTH)}  {_format_spent(state['spent'], 'calls')},"
         f" {_format_spent(state['spent'], 'tokens')} today"
     )
+
+
+def _say_unembedded(count: int) -> None:
+    if count:
+        number = f"{count:,} or more" if count >= MAX_UNEMBEDDED else str(count)
+        say(f"{'vectors'.ljust(_WIDTH)}  {number} memories wait for theirs; words find them")
 
 
 def format_mistakes(mistakes: Mapping[str, int]) -> str:

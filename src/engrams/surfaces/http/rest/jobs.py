@@ -75,6 +75,11 @@ class JobListResponse(BaseModel):
     mistakes: dict[str, int] = Field(
         description="Errors in the chat model's answers, by reason; none was stored."
     )
+    unembedded: int = Field(
+        description=(
+            "Memories that wait for a vector of the embedder in use, 1000 at most (for an admin)."
+        )
+    )
     judge: dict[str, int] = Field(
         description="Judgements of relevance by how they ended, since the server started."
     )
@@ -109,6 +114,7 @@ def router(settings: Settings) -> APIRouter:
             pace=ModelLatencyResponse(**work["pace"]),
             queue_seconds=work["queue_seconds"] if caller.is_admin else 0.0,
             mistakes=work["mistakes"],
+            unembedded=work["unembedded"] if caller.is_admin else 0,
             judge=work["judge"],
         )
 

@@ -661,6 +661,8 @@ class AsyncMemoryInspector(AsyncPart["MemoryInspector"]):
         """Report jobs, dead ones with errors, and model use.
 
         ``judge``: how many judgements of relevance ended how, since the engine was opened.
+        ``unembedded``: how many memories wait for a vector of the model in use, 1000 at most; words
+        find them.
         """
         return await self._run(lambda part: part.status())
 

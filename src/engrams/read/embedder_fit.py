@@ -1,4 +1,4 @@
-"""How well an embedder fits one owner's memory, measured without labels.
+"""Fit of an embedder to one owner's memory, measured without labels.
 
 ``EmbedderFits.measure`` is the way in. The yardstick is memory itself: turns that follow each other
 in a session are about the same, turns drawn at random are not. An embedder that tells them apart

@@ -57,7 +57,7 @@ _FEWEST_COSINES = 50
 
 @dataclass(frozen=True, slots=True)
 class MeaningScale:
-    """How the vectors' features of one search are taken."""
+    """Scale on which one search takes the features of vectors."""
 
     gain: float = 1.0
     """Factor on their weights."""

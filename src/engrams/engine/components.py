@@ -509,7 +509,7 @@ def _make_read_deps(deps: EngineDeps) -> ReadDeps:
         links=deps.store,
         embedder=deps.embedder,
         query_vectors=QueryVectors(deps.embedder, settings.embed.query_seconds),
-        embedder_fits=EmbedderFits(deps.plain),
+        embedder_fits=EmbedderFits(deps.store, deps.store, deps.embedder, deps.plain),
         counter=deps.counter,
         settings=settings.read,
         link_settings=settings.graph,

@@ -38,8 +38,8 @@ class ReadDeps:
     rerank_settings: RerankSettings
     reranker: Reranker | None = None
     profiles: ProfileCache = field(default_factory=ProfileCache)
-    embedder_fits: EmbedderFits = field(default_factory=EmbedderFits)
-    """How well the embedder fits each owner's memory."""
+    embedder_fits: EmbedderFits | None = None
+    """Fits of the embedder to its owners' memories; None: it is taken as it is."""
     skills: SkillRecordSource | None = None
     """Skills of a folder, found beside memories; None: there is no such folder."""
     query_chars: int = 20_000

@@ -18,12 +18,19 @@ import numpy as np
 
 from engrams.core import Kind, Record, Scope
 from engrams.frozen_data import dataclass
-from engrams.ports import CandidatePool, Embedder, EmbedderCard, RecordQuery, ScopeReach
+from engrams.ports import (
+    CandidatePool,
+    CandidateSearch,
+    Embedder,
+    EmbedderCard,
+    RecordQuery,
+    RecordStore,
+    ScopeReach,
+)
 from engrams.text.text_caches import register_cache
 
 if TYPE_CHECKING:
     from engrams.ports.candidate_search import Floats
-    from engrams.read.dependencies import ReadDeps
 
 _SAMPLE = 200
 """Newest turns of an owner that are looked at."""
@@ -72,23 +79,32 @@ class EmbedderFits:
     alone, and no text.
     """
 
-    def __init__(self, yardstick: Embedder | None = None) -> None:
+    def __init__(
+        self,
+        records: RecordStore,
+        search: CandidateSearch,
+        embedder: Embedder,
+        yardstick: Embedder | None = None,
+    ) -> None:
         """Set up. ``yardstick``: the built-in table; None: every embedder is trusted."""
+        self._records = records
+        self._search = search
+        self._embedder = embedder
         self._yardstick = yardstick
         self._lock = threading.Lock()
         self._fits: OrderedDict[Scope, _MeasuredFit] = OrderedDict()
         register_cache(self)
 
-    def measure(self, query: str, owner: Scope, pool: CandidatePool, deps: ReadDeps) -> EmbedderFit:
+    def measure(self, query: str, owner: Scope, pool: CandidatePool) -> EmbedderFit:
         """Measure the fit for a query over the candidates in ``pool``.
 
         The built-in table and other embedders that run inside of a write are what the weights were
         set for: they fit.
         """
-        card = deps.embedder.card
+        card = self._embedder.card
         if card.inline or not card.dimension:
             return EmbedderFit()
-        fit = self._find_fit(owner, pool.total, deps)
+        fit = self._find_fit(owner, pool.total)
         trust = fit.trust
         if card.is_english and _is_foreign(query):
             trust = 0.0
@@ -99,14 +115,14 @@ class EmbedderFits:
         with self._lock:
             self._fits.clear()
 
-    def _find_fit(self, owner: Scope, total: int, deps: ReadDeps) -> _MeasuredFit:
+    def _find_fit(self, owner: Scope, total: int) -> _MeasuredFit:
         if total <= _FEWEST_PAIRS:
             return _MeasuredFit(total, 1.0, 1.0)
         with self._lock:
             fit = self._fits.get(owner)
         if fit is not None and total < 2 * fit.total:
             return fit
-        gain, trust = self._measure_memory(owner, deps)
+        gain, trust = self._measure_memory(owner)
         fit = _MeasuredFit(total, gain, trust)
         with self._lock:
             self._fits[owner] = fit
@@ -114,11 +130,13 @@ class EmbedderFits:
                 self._fits.popitem(last=False)
         return fit
 
-    def _measure_memory(self, owner: Scope, deps: ReadDeps) -> tuple[float, float]:
+    def _measure_memory(self, owner: Scope) -> tuple[float, float]:
         """Measure gain and trust from a sample of an owner's turns."""
         query = RecordQuery(ScopeReach(owner, (owner,), tree=True), (Kind.TURN,), limit=_SAMPLE)
-        records = sorted(deps.records.find(query).records, key=lambda record: record.story_key)
-        rows = deps.search.vectors(owner, [record.id for record in records], deps.embedder.card.id)
+        records = sorted(self._records.find(query).records, key=lambda record: record.story_key)
+        rows = self._search.vectors(
+            owner, [record.id for record in records], self._embedder.card.id
+        )
         separation = measure_separation(records, rows)
         if separation is None:
             return 1.0, 1.0

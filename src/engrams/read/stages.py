@@ -100,9 +100,9 @@ def fuse(search: Search) -> None:
     meaning = MeaningScale(query_terms=len(search.prepared.query.terms))
     if search.prepared.query.vector is None:
         meaning = replace(meaning, trust=0.0)
-    elif deps.settings.fusion == "weighted":
+    elif deps.settings.fusion == "weighted" and deps.embedder_fits is not None:
         fit = deps.embedder_fits.measure(
-            search.request.text, search.request.scope.owner, search.pool, deps
+            search.request.text, search.request.scope.owner, search.pool
         )
         meaning = replace(
             meaning, gain=fit.gain, trust=fit.trust, has_usual_cosines=fit.has_usual_cosines

@@ -19,7 +19,7 @@ from engrams.text.measures import is_question
 from engrams.text.normalize import fold
 from engrams.text.questions import is_asking
 from engrams.text.stopwords import STOP
-from engrams.text.terms import terms, tokens, tokens_and_terms
+from engrams.text.terms import tokens, tokens_and_terms
 from engrams.text.text_caches import text_cache
 
 _TOPICS = frozenset(
@@ -150,7 +150,7 @@ def describe_memory(text: str) -> MemoryTraits:
     groups = traits.groups
     return MemoryTraits(
         text=traits,
-        names=frozenset(terms(" ".join(names))) if names else frozenset(),
+        names=tokens_and_terms(" ".join(names))[1] if names else frozenset(),
         form=(
             float(is_question(text)),
             float(is_asking(text)),

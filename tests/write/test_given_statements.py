@@ -59,6 +59,24 @@ def test_the_contrary_takes_the_place_of_a_given_statement(engine: MemoryEngine)
     assert over.text == "The user loves pizza."
 
 
+def test_a_given_statement_and_what_it_ends_are_one_write(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A process that dies after a write leaves the old value or the new one, never both."""
+    with temp_engine(clock=SettableClock(step=60), jobs__workers=0) as engine:
+        give(engine, "The user loves pizza.")
+        commit = engine.store.commit
+        batches: list[Any] = []
+
+        def count_commit(batch: Any) -> Any:
+            batches.append(batch)
+            return commit(batch)
+
+        monkeypatch.setattr(engine.store, "commit", count_commit)
+        receipt = give(engine, "The user hates pizza.")
+        assert len(batches) == 1
+        assert [derived.verdict for derived in receipt.derived] == ["replace"]
+        assert [record.text for record in list_statements(engine)] == ["The user hates pizza."]
+
+
 def test_contradictions_are_linked(engine: MemoryEngine) -> None:
     """Where nothing shows which holds, both stay, joined."""
     give(engine, "Deploys happen on Tuesdays.")

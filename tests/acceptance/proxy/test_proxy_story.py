@@ -143,6 +143,12 @@ def test_a_message_becomes_readable_files(door: Door) -> None:
     assert health["memory_store"].startswith(str(door.home))
     eventually(lambda: not waiting(door))
     assert facts(door, "c1") == [fact], "nothing is taken from the assistant's words"
+    asked = [
+        request.prompt
+        for request in door.model.requests
+        if "New statements have come in" in request.prompt
+    ]
+    assert not [prompt for prompt in asked if "Alps" in prompt], "a first fact is put to no model"
 
 
 @pytest.mark.covers("S2.31", "S2.45", "S2.46", "S2.55")

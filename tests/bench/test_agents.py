@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 from bench.agents.__main__ import DATA, find_start, read_sentences
 
+from engrams import Turn
+from engrams.core import Kind
 from engrams.surfaces.hook.events import parse_event
 from engrams.surfaces.hook.run import HookCallOptions, answer_event
 from engrams.testing import temp_engine
@@ -73,3 +75,36 @@ def test_an_order_or_a_state_is_no_convention(prompt: str) -> None:
     """What is asked for now, or so at the moment, is not told to the next session."""
     with temp_engine(write__extract="rules") as engine:
         assert find_start(engine, 1, prompt) == ""
+
+
+@pytest.mark.parametrize(
+    ("prompt", "words"),
+    [
+        ("Let's go with Zustand instead of Redux for the cart store", "Zustand instead of Redux"),
+        ("we decided against GraphQL because caching was a pain", "against GraphQL"),
+        ("Decision: API errors use RFC 9457 problem details", "RFC 9457"),
+    ],
+)
+def test_a_decision_is_told_and_listed_as_such(prompt: str, words: str) -> None:
+    """With what it was chosen over and why; "decided against" is no choice of the thing."""
+    with temp_engine(write__extract="rules") as engine:
+        start = find_start(engine, 1, prompt)
+        assert words in start and "DECIDED" not in start
+        records = engine.list(scope=("user", "u1", "project", "shop"), kinds=(Kind.RULE,)).records
+        assert [record.category for record in records] == ["decision"]
+
+
+def test_a_correction_stands_in_the_place_of_what_it_corrects() -> None:
+    """What a correction says about a thing of the project begins the next session."""
+    scope = ("user", "ann", "project", "shop")
+    with temp_engine(write__extract="rules") as engine:
+        first = find_start(engine, 1, "All money is integer cents, never floats")
+        assert "integer cents" in first
+        said = "no wait, cents only in cart and checkout, Decimal strings in analytics"
+        engine.observe([Turn("All money is integer cents, never floats")], scope=scope)
+        engine.observe([Turn(said)], scope=scope)
+        engine.drain(20)
+        assert "Decimal strings in analytics" in engine.context("", scope=scope).text
+        id = engine.add("Cents only in cart and checkout.", scope=scope, kind="correction").id
+        engine.edit(id, scope=scope, fields={"category": "project", "subject": "money amounts"})
+        assert "Cents only in cart" in engine.context("", scope=scope).text

@@ -27,7 +27,7 @@ def filter_profile(records: Iterable[Record], profile: str, reader: Scope) -> li
 
 
 def fits_profile(record: Record, reader: Scope) -> bool:
-    """Test for a rule, or a lasting description of user or project.
+    """Test for a rule, a correction, or a lasting description of user or project.
 
     Of the user: about ``user``, the owner's name or ``user's …``, in the owner's scope, a
     conversation of theirs or a project that ``reader`` is in; or stated as a fact, as it is. Of
@@ -36,6 +36,9 @@ def fits_profile(record: Record, reader: Scope) -> bool:
     """
     if record.kind is Kind.NOTE:
         return _is_visible(record, reader)
+    if record.kind is Kind.CORRECTION:
+        # It stands in the place of what it ended: without it nothing would be known of the matter.
+        return _is_visible(record, reader) and not _is_uncertain(record)
     if record.kind not in _DESCRIBING_KINDS or not (record.subject or record.category):
         return True
     return (

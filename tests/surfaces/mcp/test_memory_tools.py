@@ -373,7 +373,8 @@ async def test_a_memory_is_for_the_person_or_the_project(
             kind="decision",
         )
         record = engine.get(decided["results"][0]["id"], scope=root)
-        assert record.scope == shop and record.tags == ("decision",)
+        assert record.scope == shop
+        assert (record.tags, record.category) == (("decision",), "decision")
         assert "belongs to no project" in await refused(
             memory, "memory_add", text="x y", scope="person", project="shop"
         )

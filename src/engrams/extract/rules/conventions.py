@@ -159,6 +159,14 @@ _PREFERRED = (
 )
 _ONE = r"(?:the|this|that|these|those|a|an|my|it|one|another)\b(?! `)"
 """Words before a thing at hand, of which an order speaks."""
+_DECISION = re.compile(
+    rf"^\W*(?:decision|decided)\b|\bwe(?:'re| have|'ve)? (?:now |all |finally )*(?:{_CHOICES})\b|\blet'?s (?:go with|switch"
+    r" to|settle on|agree on|standardi[sz]e on)\b",
+    re.IGNORECASE,
+)
+_AGAINST = re.compile(
+    r"\b(?:decided|against|gave up on|got rid of|no longer|stopped)\b", re.IGNORECASE
+)
 _WAYS = tuple(
     late_pattern(rf"{_LEAD}{pattern}[\s.!]*", re.IGNORECASE)
     for pattern in (
@@ -221,7 +229,14 @@ def find_convention(piece: str, *, has_fact: bool = False) -> Kind | None:
     if any(pattern.fullmatch(text) for pattern in _RULES) and not _is_passing(text):
         return Kind.RULE
     kind = _find_technical(text)
-    return None if has_fact and kind is Kind.RULE else kind
+    # "We decided against GraphQL" is no fact that GraphQL was decided.
+    is_told_by_fact = has_fact and kind is Kind.RULE and not _AGAINST.search(text)
+    return None if is_told_by_fact else kind
+
+
+def is_decision(piece: str) -> bool:
+    """True for a convention that was chosen: "let's go with Zustand", "we decided against GraphQL"."""
+    return _DECISION.search(piece) is not None
 
 
 def _find_technical(text: str) -> Kind | None:

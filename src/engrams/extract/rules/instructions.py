@@ -7,7 +7,7 @@ import re
 from engrams.core import Kind
 from engrams.extract.candidate import CandidateStatement
 from engrams.extract.rules.clause_quote import collapse_space, trim_quote
-from engrams.extract.rules.conventions import find_convention
+from engrams.extract.rules.conventions import find_convention, is_decision
 from engrams.extract.rules.english_lexicon import find_lemma
 from engrams.extract.rules.sentence_segmenter import TextSentence
 from engrams.extract.rules.utterance import UtteranceContext
@@ -144,6 +144,9 @@ _THEN = re.compile(
     re.IGNORECASE,
 )
 
+DECISION = "decision"
+"""Category of a rule that was chosen, and holds until another replaces it."""
+
 
 @dataclass(frozen=True, slots=True)
 class RememberRequest:
@@ -243,7 +246,10 @@ def _extract_convention(
     predicate = "never" if kind is Kind.NEGATIVE else "always"
     body = trim_quote(collapse_space(quote))
     triggers = _ban_triggers(body) if kind is Kind.NEGATIVE else ()
-    return _build_candidate(quote, speech, kind, "assistant", predicate, body, triggers=triggers)
+    candidate = _build_candidate(
+        quote, speech, kind, "assistant", predicate, body, triggers=triggers
+    )
+    return replace(candidate, category=DECISION) if is_decision(quote) else candidate
 
 
 def _extract_wish(piece: str, quote: str, speech: UtteranceContext) -> CandidateStatement | None:

@@ -28,7 +28,7 @@ _MAX_LIMIT = 500
 WritableKind = Literal["note", "fact", "preference", "procedure", "rule"]
 AddedKind = Literal["note", "fact", "preference", "procedure", "rule", "decision"]
 DECISION_TAG = "decision"
-"""Tag of a decision, which is stored as a rule: it holds until another replaces it."""
+"""Tag and category of a decision, which is stored as a rule: it holds until another replaces it."""
 Project = Annotated[
     str, Field(description="Only this project's part of memory; leave empty for all of it.")
 ]
@@ -130,6 +130,13 @@ class MemoryTools:
         labels = [*(tags or []), *([DECISION_TAG] if kind == "decision" and text.strip() else [])]
         for receipt in receipts:
             self._add_tags(receipt, labels)
+            if kind == "decision" and receipt.id and receipt.outcome == "stored":
+                self._engine.edit(
+                    receipt.id,
+                    scope=self._scoped.root,
+                    fields={"category": DECISION_TAG},
+                    reason="labelled",
+                )
         return outputs.MemoryAddOutput([outputs.to_write(receipt) for receipt in receipts])
 
     def memory_search(  # noqa: PLR0913 - arguments of a tool

@@ -16,7 +16,7 @@ from engrams.core import clock as clocks
 from engrams.engine import MemoryEngine
 from engrams.engine.dependencies import EngineDeps
 from engrams.errors import RefusedError, SettingsError
-from engrams.models.chat.factory import adopt_upstream, choose_chat, inject
+from engrams.models.chat.factory import adopt_chat_server, adopt_upstream, choose_chat, inject
 from engrams.models.chat.upkeep_schedule import UpkeepSchedule
 from engrams.models.embed.factory import choose_embedder, make_plain, require_embedder
 from engrams.models.embed.null import NullEmbedder
@@ -49,6 +49,7 @@ if TYPE_CHECKING:
     from engrams.vault import Vault
 
 __all__ = [
+    "adopt_chat_server",
     "adopt_upstream",
     "find_home_paths",
     "open",

@@ -41,6 +41,7 @@ BOUNDS = {
     "read.embedder_fit._MOST_OWNERS": 256,
     "read.profile_cache._MOST": 64,
     "session.delivery._MAX_CONVERSATIONS": 10_000,
+    "session.open_questions._MAX_QUESTIONS": 50,
     "write.prompt_fingerprints._MAX_OF_OWNER": 2_000,
     "write.prompt_fingerprints._MAX_OWNERS": 1_000,
     "session.prefetch._MAX_RESULTS": 10_000,
@@ -132,6 +133,7 @@ CLOSED = {
     "text.comparison.language_tables._known_words", "text.comparison.language_tables.load_table",
     "text.times.grammar.compile_rule", "text.times.lexicon.load_lexicon", "text.times.finder._load_grammar",
     "extract.rules.languages.sentence_matcher._compile_forms", "extract.secrets._compile_pattern",
+    "extract.command_languages._read_languages", "session.command_replies._read_replies",
 }  # fmt: skip
 """Kept for ever, for there are no more of them than stand in the source: patterns, prompts,
 queries, grammars.

@@ -62,7 +62,8 @@ def test_forgetting_waits_for_a_yes_on_the_next_turn(
     )
     assert len(active(engine)) == 3
     confirmed = control.turn("Yes, please.", scope=ANN, pending=question.pending)
-    assert confirmed is not None and confirmed.pending is None
+    assert confirmed is not None and confirmed.pending is not None
+    assert confirmed.pending["step"] == "forgotten"
     assert active(engine) == {"The boat is moored in Lund.", "The boat has a red sail."}
     engine.restore(confirmed.forgotten[0], scope=ANN)
     assert len(active(engine)) == 3

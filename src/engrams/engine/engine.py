@@ -636,7 +636,7 @@ class MemoryEngine:
         """Requests about memory itself, in words."""
         from engrams.session.commands import MemoryCommandHandler
 
-        return MemoryCommandHandler(self, self.sessions)
+        return MemoryCommandHandler(self, self.sessions, self.sessions.open_questions)
 
     @property
     def skills(self) -> SkillRecordSource | None:

@@ -1,6 +1,7 @@
-"""Parser of requests about memory itself, such as "forget that". Enter at ``parse_command``.
+"""Parser of requests about memory itself, such as "forget that", in six languages.
 
-Pure: it carries nothing out.
+Enter at ``parse_command``. Pure: it carries nothing out. The English patterns are here, those of the
+other languages in ``vocabulary/memory_commands.txt``.
 """
 
 from __future__ import annotations
@@ -8,10 +9,19 @@ from __future__ import annotations
 import re
 from typing import Literal
 
+from engrams.extract.command_languages import match_answer, match_request
 from engrams.frozen_data import dataclass
 
 Verb = Literal[
-    "list", "status", "recall_on", "recall_off", "save", "forget", "forget_last", "forget_all"
+    "list",
+    "status",
+    "recall_on",
+    "recall_off",
+    "save",
+    "forget",
+    "forget_last",
+    "forget_all",
+    "undo",
 ]
 
 _ORDINALS = (
@@ -100,6 +110,15 @@ _FORGET = re.compile(
     r"\s+(?P<query>.+)$",
     _FLAGS,
 )
+_UNDO = re.compile(
+    rf"(?:undo(?: {_PRONOUN})?|(?:bring|put|get) {_PRONOUN} back|(?:restore|recover) {_PRONOUN})$",
+    _FLAGS,
+)
+_BARE_FORGET = re.compile(
+    r"forget (?!(?:about|that|what|everything|all|the (?:memory|memories|fact|note)|from|i|my)\b)",
+    _FLAGS,
+)
+"""Start of a request that may be meant for the assistant: "forget the last idea, try this"."""
 _NEVER = re.compile(
     rf"\b(?:don't|dont|do not|never|didn't|can't|won't)\s+(?:ever\s+)?{_DROP}\b", _FLAGS
 )
@@ -122,9 +141,29 @@ _NO = re.compile(
 )
 _EVERY = re.compile(r"(?:all|both)(?: of them)?$", _FLAGS)
 
-_GOES_ON = re.compile(r"[.!?;:,\n]\s+\S")
+_GOES_ON = re.compile(r"[.!?;:,\n]\s+\S|[。！？]\s*\S")
 """Sign that a text goes on after its first sentence or clause."""
 _REMEMBERED = re.compile(r"remember|recall|stored|saved|learned|memor", _FLAGS)
+
+_ONESELF = frozenset(
+    (
+        "mich",
+        "mir",
+        "uns",
+        "mí",
+        "mi",
+        "nosotros",
+        "moi",
+        "nous",
+        "我",
+        "我们",
+        "私",
+        "僕",
+        "俺",
+        "わたし",
+    )
+)
+"""Words for the person who writes, after "what do you know about"."""
 
 _LONGEST = 400
 """Longest text, in characters, that can be a command."""
@@ -139,6 +178,15 @@ class ParsedMemoryCommand:
     """Its subject, or the text to save."""
     number: int = 0
     """Position in the last list shown, from 1; 0: none."""
+    language: str = "en"
+    """Code of the language of the request: en, de, es, fr, zh or ja."""
+    is_certain: bool = True
+    """False: the words may be meant for the assistant, not for its memory."""
+
+    @property
+    def goes_on(self) -> bool:
+        """True if the subject holds another clause or sentence: the text says more."""
+        return self.verb != "save" and bool(_GOES_ON.search(self.about))
 
 
 def parse_command(text: str) -> ParsedMemoryCommand | None:
@@ -146,13 +194,40 @@ def parse_command(text: str) -> ParsedMemoryCommand | None:
     plain = _strip_politeness(text)
     if not plain or _NEVER.search(text) or _OTHER.match(plain):
         return None
+    return _parse_english(plain) or _parse_other_language(text)
+
+
+def _parse_other_language(text: str) -> ParsedMemoryCommand | None:
+    request = match_request(" ".join(text.split()))
+    if request is None:
+        return None
+    if request.verb == "number":
+        return ParsedMemoryCommand("forget", number=request.number, language=request.language)
+    about = request.about
+    if request.is_known:
+        # "Was weißt du über X" is an ordinary question; about the person it asks memory.
+        if about.lower() not in _ONESELF:
+            return None
+        about = ""
+    return ParsedMemoryCommand(
+        request.verb,  # type: ignore[arg-type]  # the verbs of the table
+        about,
+        language=request.language,
+        is_certain=request.is_certain,
+    )
+
+
+def _parse_english(plain: str) -> ParsedMemoryCommand | None:
     if match := _LIST.match(plain):
         about = (match["about"] or "").strip(" ?.!\"'")
-        about = "" if about.lower() in ("me", "myself", "us") else about
-        # "What do you know about X" is an ordinary question; "what do you remember about X" asks
-        # memory.
-        return (
-            ParsedMemoryCommand("list", about) if not about or _REMEMBERED.search(plain) else None
+        names_memory = bool(_REMEMBERED.search(plain))
+        is_oneself = about.lower() in ("me", "myself", "us")
+        if about and not is_oneself and not names_memory:
+            # "What do you know about X" is an ordinary question; "what do you remember about X"
+            # asks memory.
+            return None
+        return ParsedMemoryCommand(
+            "list", "" if is_oneself else about, is_certain=is_oneself or names_memory
         )
     for pattern, verb in (
         (_STATUS, "status"),
@@ -160,6 +235,7 @@ def parse_command(text: str) -> ParsedMemoryCommand | None:
         (_ON, "recall_on"),
         (_ALL, "forget_all"),
         (_LAST, "forget_last"),
+        (_UNDO, "undo"),
     ):
         if pattern.match(plain):
             return ParsedMemoryCommand(verb)  # type: ignore[arg-type]  # the verbs of the table
@@ -170,16 +246,27 @@ def parse_command(text: str) -> ParsedMemoryCommand | None:
             return ParsedMemoryCommand("forget", number=number)
         # "delete the temp files" is a task for the assistant; only "forget …" always means memory.
         if (match := _FORGET.match(plain)) and _OURS.search(plain):
-            return ParsedMemoryCommand("forget", match["query"].strip(" ?.!\"'"))
+            return ParsedMemoryCommand(
+                "forget",
+                match["query"].strip(" ?.!\"'"),
+                is_certain=not _BARE_FORGET.match(plain),
+            )
     return None
+
+
+def may_be_command(text: str) -> bool:
+    """True for a request about memory, or for words that may answer a question about one."""
+    return parse_command(text) is not None or bool(parse_decision(text)) or bool(parse_number(text))
 
 
 def asks_to_forget(text: str) -> bool:
     """True for a request to forget something, and nothing besides."""
-    if _GOES_ON.search(_strip_politeness(text)):
-        return False
     command = parse_command(text)
-    return command is not None and command.verb in ("forget", "forget_last", "forget_all")
+    return (
+        command is not None
+        and command.verb in ("forget", "forget_last", "forget_all")
+        and not command.goes_on
+    )
 
 
 def parse_number(text: str) -> int:
@@ -199,7 +286,10 @@ def parse_decision(text: str) -> Literal["yes", "no", "all", ""]:
         return "all"
     if _NO.match(plain):
         return "no"
-    return "yes" if _YES.match(plain) else ""
+    if _YES.match(plain):
+        return "yes"
+    answer = match_answer(text.strip())
+    return answer[0] if answer else ""
 
 
 def _strip_politeness(text: str) -> str:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from engrams.extract.command_parser import parse_command
 from engrams.text.late_patterns import holds_any, late_pattern
 from engrams.text.normalize import fold
 from engrams.text.stopwords import STOP
@@ -216,7 +217,10 @@ def is_control(text: str) -> bool:
     folded = fold(text[:2000])
     if "forget" in folded or "忘" in folded:
         folded = _NEVER_FORGET.sub(" ", folded)
-    return holds_any(folded, _CONTROLLING) and _CONTROL.search(folded) is not None
+    if holds_any(folded, _CONTROLLING) and _CONTROL.search(folded) is not None:
+        return True
+    command = parse_command(text)
+    return command is not None and command.is_certain
 
 
 def forbids_storage(text: str) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, Protocol
 
 from engrams.core import Kind, Receipt, Record, Scope, SearchResult
@@ -29,6 +30,15 @@ class MemoryApi(Protocol):
 
     def list(self, *, scope: Scope, **fields: Any) -> RecordPage: ...
 
-    def search(self, query: str, *, scope: Scope, limit: int | None = None) -> SearchResult: ...
+    def restore(self, id: str, *, scope: Scope) -> Record: ...
+
+    def search(
+        self,
+        query: str,
+        *,
+        scope: Scope,
+        limit: int | None = None,
+        kinds: Sequence[Kind] = (),
+    ) -> SearchResult: ...
 
     def stats(self, scope: Scope | None = None) -> dict[str, Any]: ...

@@ -21,6 +21,8 @@ UNSAVED = "unsaved"
 """Name of an owner state: sessions that asked not to be saved."""
 CALIBRATION = "calibration"
 """Name of an owner state: the nearness below which no memory is near."""
+OPEN_QUESTIONS = "open_questions"
+"""Name of an owner state: questions that requests about memory asked back."""
 RESPONSES = "responses"
 """Name of an owner state: sessions by the ids of their responses."""
 

@@ -1,4 +1,6 @@
-"""Memory commands in conversation: list, switch recall, forget after confirmation.
+"""Memory commands in conversation: list, switch recall, forget after confirmation, undo.
+
+They are understood and answered in six languages.
 
 Commands and answers to them are never stored: a conversation about what is to be forgotten would
 keep it.
@@ -10,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol
 
-from engrams.core import Kind, Record, Scope, ScopeInput, Status
+from engrams.core import STATEMENT_KINDS, Kind, Record, Scope, ScopeInput, Status
 from engrams.errors import InputError, NotFoundError, RefusedError
 from engrams.extract.command_parser import (
     ParsedMemoryCommand,
@@ -19,6 +21,10 @@ from engrams.extract.command_parser import (
     parse_number,
 )
 from engrams.ports import MemoryApi, is_skill
+from engrams.session.command_replies import write_reply
+from engrams.session.open_questions import OpenQuestionLog
+from engrams.text.normalize import fold
+from engrams.text.terms import terms
 
 MAX_LISTED = 10
 """Memories that a list shows."""
@@ -52,16 +58,23 @@ class PendingForgetQuestion:
 
     owner: str
     """Key of the owner's scope."""
-    step: Literal["shown", "choose", "confirm"]
+    step: Literal["shown", "choose", "confirm", "forgotten"]
     """``shown``: a numbered list was; ``choose``: one of several to forget; ``confirm``: forget them
-    or not.
+    or not; ``forgotten``: they were, and may be brought back.
     """
     ids: tuple[str, ...]
     """Memories in question, in the order that they were shown in."""
+    language: str = "en"
+    """Language in which the question was asked."""
 
     def to_dict(self) -> dict[str, Any]:
         """Convert to JSON values, to be kept between two turns."""
-        return {"owner": self.owner, "step": self.step, "ids": list(self.ids)}
+        return {
+            "owner": self.owner,
+            "step": self.step,
+            "ids": list(self.ids),
+            "language": self.language,
+        }
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any], scope: Scope) -> PendingForgetQuestion:
@@ -70,12 +83,14 @@ class PendingForgetQuestion:
         InputError: it is malformed. RefusedError: it belongs to another owner.
         """
         owner = data.get("owner")
+        language = data.get("language", "en")
         step = data.get("step")
         ids = data.get("ids")
         has_ids = isinstance(ids, list) and ids and all(isinstance(id, str) and id for id in ids)
         if (
-            set(data) != {"owner", "step", "ids"}
-            or step not in ("shown", "choose", "confirm")
+            set(data) - {"language"} != {"owner", "step", "ids"}
+            or step not in ("shown", "choose", "confirm", "forgotten")
+            or not isinstance(language, str)
             or not isinstance(owner, str)
             or not has_ids
         ):
@@ -84,7 +99,7 @@ class PendingForgetQuestion:
             )
         if owner != scope.owner.key:
             raise RefusedError("The pending question belongs to another owner.")
-        return cls(owner, step, tuple(ids or ()))
+        return cls(owner, step, tuple(ids or ()), language)
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,12 +116,19 @@ class MemoryCommandResult:
 class MemoryCommandHandler:
     """Memory commands of a conversation, reached as ``engine.control``.
 
-    Stateless: open questions travel in ``MemoryCommandResult.pending``.
+    ``turn`` is stateless: open questions travel in ``MemoryCommandResult.pending``. ``converse``
+    keeps them with the memory, for callers that have no place for them.
     """
 
-    def __init__(self, memory: MemoryApi, recall_setting: RecallSettingStore | None = None) -> None:
+    def __init__(
+        self,
+        memory: MemoryApi,
+        recall_setting: RecallSettingStore | None = None,
+        open_questions: OpenQuestionLog | None = None,
+    ) -> None:
         self._memory = memory
         self._recall_setting = recall_setting
+        self._open_questions = open_questions
 
     def turn(
         self,
@@ -127,18 +149,66 @@ class MemoryCommandHandler:
         question = None
         if pending is not None:
             question = PendingForgetQuestion.from_dict(pending, asked_scope)
-        if question is not None and question.step != "shown":
+        if question is not None and question.step in ("choose", "confirm"):
             result = self._answer_question(text, question, asked_scope)
             if result is not None:
                 return result
         command = parse_command(text)
         if command is None:
             return None
+        run = _RunningCommand(command.language, asked_scope)
         if command.verb == "forget_last":
             answered_with = self._load_active(answered[:MAX_CHOICES], asked_scope)
             if answered_with:
-                return self._ask_which(answered_with, asked_scope)
-        return self._run_command(command, asked_scope, session, question)
+                return self._ask_which(answered_with, run)
+        return self._run_command(command, run, session, question)
+
+    def converse(
+        self, text: str, *, scope: ScopeInput, session: str = "", last_answer: str | None = None
+    ) -> MemoryCommandResult | None:
+        """Answer a request about memory, and keep the open question for the conversation's next turn.
+
+        ``last_answer``: what the person was answered last, as the caller has it; an open question is
+        dropped unless it was that. None: the caller does not know, and passes on every message.
+        Returns None if the text is no request, or one that may be meant for the assistant and finds
+        nothing in memory. RefusedError: there is nowhere to keep questions.
+        """
+        if self._open_questions is None:
+            raise RefusedError("Open questions cannot be kept here.", hint="Use `turn`.")
+        asked_scope = Scope.of(scope)
+        owner = asked_scope.owner
+        kept = self._open_questions.find(session, owner)
+        pending = kept if kept and self._was_asked(kept, last_answer, asked_scope) else None
+        result = None
+        if pending is not None or self._is_for_memory(text, asked_scope):
+            result = self.turn(text, scope=asked_scope, session=session, pending=pending)
+        question = result.pending if result is not None else None
+        if question is not None or kept is not None:
+            self._open_questions.put(session, owner, question)
+        return result
+
+    def _was_asked(self, pending: Mapping[str, Any], last_answer: str | None, scope: Scope) -> bool:
+        """Tell whether the last answer asked this question: it names all memories in question."""
+        if last_answer is None:
+            return True
+        question = PendingForgetQuestion.from_dict(pending, scope)
+        if question.step == "forgotten":
+            return all(id in last_answer for id in question.ids)
+        return all(
+            _format_line(record) in last_answer for record in self._load_active(question.ids, scope)
+        )
+
+    def _is_for_memory(self, text: str, scope: Scope) -> bool:
+        """Tell a request about memory from words that may be meant for the assistant."""
+        command = parse_command(text)
+        if command is None:
+            return False
+        # A text that goes on after the request is for the assistant to answer.
+        if command.goes_on:
+            return False
+        if command.is_certain or command.verb != "forget":
+            return command.is_certain
+        return bool(self._find_matching(command.about, scope))
 
     def recall(self, scope: ScopeInput, on: bool | None = None) -> bool:
         """Return whether facts are recalled for this owner; ``on`` sets it."""
@@ -149,153 +219,153 @@ class MemoryCommandHandler:
     def _run_command(
         self,
         command: ParsedMemoryCommand,
-        scope: Scope,
+        run: _RunningCommand,
         session: str,
         question: PendingForgetQuestion | None,
     ) -> MemoryCommandResult:
         match command.verb:
             case "list":
-                return self._list_memories(command.about, scope)
+                return self._list_memories(command.about, run)
             case "status":
-                return self._report_status(scope)
+                return self._report_status(run)
             case "recall_on" | "recall_off":
-                return self._set_recall(command.verb == "recall_on", scope)
+                return self._set_recall(command.verb == "recall_on", run)
             case "save":
-                return self._save_preference(command.about, scope)
+                return self._save_preference(command.about, run)
             case "forget_all":
-                return MemoryCommandResult(
-                    "I cannot erase everything in a chat. Use engrams purge --all. Or tell me what to"
-                    " forget."
-                )
+                return run.reply("forget_all")
+            case "undo":
+                return self._bring_back(question, run)
             case "forget_last":
-                return self._ask_which(self._find_latest(scope, session), scope)
+                return self._ask_which(self._find_latest(run.scope, session), run)
             case "forget" if command.number:
-                return self._pick_number(command.number, question, scope)
+                return self._pick_number(command.number, question, run)
             case "forget":
-                return self._ask_which(self._find_matching(command.about, scope), scope)
+                return self._ask_which(self._find_matching(command.about, run.scope), run)
 
     def _answer_question(
         self, text: str, question: PendingForgetQuestion, scope: Scope
     ) -> MemoryCommandResult | None:
         """Take the text as the answer to a question; None: it is about something else."""
+        run = _RunningCommand(question.language, scope)
         decision = parse_decision(text)
         if decision == "no":
-            return MemoryCommandResult("Nothing was forgotten.")
+            return run.reply("kept")
         if question.step == "confirm":
-            return self._forget_confirmed(question, scope) if decision == "yes" else None
+            return self._forget_confirmed(question, run) if decision == "yes" else None
         if decision == "all":
-            return self._ask_confirmation(self._load_active(question.ids, scope), scope)
+            return self._ask_confirmation(self._load_active(question.ids, scope), run)
         number = parse_number(text)
-        if not number:
-            return None
-        if number > len(question.ids):
-            return MemoryCommandResult(
-                f"There is no number {number}: 1 to {len(question.ids)}, or no.",
-                question.to_dict(),
-            )
-        return self._ask_confirmation(
-            self._load_active(question.ids[number - 1 : number], scope), scope
-        )
+        return self._pick_number(number, question, run) if number else None
 
-    def _save_preference(self, text: str, scope: Scope) -> MemoryCommandResult:
-        receipt = self._memory.add(text, scope=scope, kind=Kind.PREFERENCE)
+    def _save_preference(self, text: str, run: _RunningCommand) -> MemoryCommandResult:
+        receipt = self._memory.add(text, scope=run.scope, kind=Kind.PREFERENCE)
         if receipt.outcome == "refused":
-            return MemoryCommandResult("I could not keep that.")
-        return MemoryCommandResult(f"Saved as a preference: {text}")
+            return run.reply("not_saved")
+        return run.reply("saved", memory=text)
 
-    def _list_memories(self, about: str, scope: Scope) -> MemoryCommandResult:
+    def _list_memories(self, about: str, run: _RunningCommand) -> MemoryCommandResult:
         """List memories about something, or the newest: statements before turns."""
+        scope = run.scope
         records: Sequence[Record]
         if about:
             records = self._find_matching(about, scope, MAX_LISTED)
         else:
-            records = self._memory.list(scope=scope, kinds=_LISTED_FIRST, limit=MAX_LISTED).records
-            if not records:
-                records = self._memory.list(scope=scope, limit=MAX_LISTED).records
+            records = self._list_newest(scope)
         if not records:
-            return MemoryCommandResult(
-                f"I remember nothing about {about}." if about else "I remember nothing yet."
-            )
-        head = (
-            f"This is what I remember about {about}:"
-            if about
-            else "This is what I remember, the newest first:"
-        )
+            return run.reply("list_none_about", about=about) if about else run.reply("list_none")
+        head = run.write("list_about", about=about) if about else run.write("list_newest")
         return MemoryCommandResult(
-            f"{head}\n{_format_list(records)}",
-            PendingForgetQuestion(scope.owner.key, "shown", _list_ids(records)).to_dict(),
+            f"{head}\n{_format_list(records)}", run.ask("shown", _list_ids(records))
         )
 
-    def _report_status(self, scope: Scope) -> MemoryCommandResult:
-        counts = self._memory.stats(scope).get("status", {})
+    def _list_newest(self, scope: Scope) -> list[Record]:
+        """List the newest statements and notes; where there are none, the newest messages."""
+        newest = self._memory.list(scope=scope, kinds=_LISTED_FIRST, limit=3 * MAX_LISTED).records
+        stated_in = {evidence.source for record in newest for evidence in record.evidence}
+        records = [record for record in newest if record.id not in stated_in]
+        if not records:
+            records = list(self._memory.list(scope=scope, limit=MAX_LISTED).records)
+        return _list_each_once(records)[:MAX_LISTED]
+
+    def _report_status(self, run: _RunningCommand) -> MemoryCommandResult:
+        counts = self._memory.stats(run.scope).get("status", {})
         active = int(counts.get("active", 0))
-        recall = ""
+        sentences = [run.write("status_one") if active == 1 else run.write("status", count=active)]
         if self._recall_setting is not None:
-            is_on = self._recall_setting.recall(scope)
-            recall = " Recall is on." if is_on else " Recall is off."
-        return MemoryCommandResult(
-            f"I remember {active} {'thing' if active == 1 else 'things'} here.{recall}"
-        )
+            is_on = self._recall_setting.recall(run.scope)
+            sentences.append(run.write("recall_is_on" if is_on else "recall_is_off"))
+        return MemoryCommandResult(" ".join(sentences))
 
-    def _set_recall(self, on: bool, scope: Scope) -> MemoryCommandResult:
+    def _set_recall(self, on: bool, run: _RunningCommand) -> MemoryCommandResult:
         if self._recall_setting is None:
-            return MemoryCommandResult("Recall cannot be switched here.")
-        self._recall_setting.recall(scope, on)
-        if on:
-            return MemoryCommandResult("Recall is on: I use what I remember.")
-        return MemoryCommandResult("Recall is off: I use only rules, and still store messages.")
+            return run.reply("recall_fixed")
+        self._recall_setting.recall(run.scope, on)
+        return run.reply("recall_on" if on else "recall_off")
 
     def _pick_number(
-        self, number: int, question: PendingForgetQuestion | None, scope: Scope
+        self, number: int, question: PendingForgetQuestion | None, run: _RunningCommand
     ) -> MemoryCommandResult:
         """Ask to confirm one memory of the last list."""
         if question is None:
-            return MemoryCommandResult("I do not know that list. First ask me what I remember.")
-        if number > len(question.ids):
-            return MemoryCommandResult(
-                f"There is no number {number}: 1 to {len(question.ids)}.", question.to_dict()
-            )
+            return run.reply("which_list")
+        count = len(question.ids)
+        if number > count:
+            text = run.write("no_number", number=number, count=count)
+            return MemoryCommandResult(text, question.to_dict())
         return self._ask_confirmation(
-            self._load_active(question.ids[number - 1 : number], scope), scope
+            self._load_active(question.ids[number - 1 : number], run.scope), run
         )
 
-    def _ask_which(self, records: Sequence[Record], scope: Scope) -> MemoryCommandResult:
+    def _ask_which(self, records: Sequence[Record], run: _RunningCommand) -> MemoryCommandResult:
         """Ask which memory to forget, or to confirm the only one."""
         if len(records) < 2:
-            return self._ask_confirmation(records, scope)
-        text = (
-            f"Several memories match:\n{_format_list(records)}\nWhich one shall I forget? A number,"
-            " all, or no."
-        )
-        return MemoryCommandResult(
-            text, PendingForgetQuestion(scope.owner.key, "choose", _list_ids(records)).to_dict()
-        )
+            return self._ask_confirmation(records, run)
+        text = run.write("choose", memories=_format_list(records))
+        return MemoryCommandResult(text, run.ask("choose", _list_ids(records)))
 
-    def _ask_confirmation(self, records: Sequence[Record], scope: Scope) -> MemoryCommandResult:
+    def _ask_confirmation(
+        self, records: Sequence[Record], run: _RunningCommand
+    ) -> MemoryCommandResult:
         if not records:
-            return MemoryCommandResult("I remember nothing like that.")
+            return run.reply("no_match")
         if len(records) == 1:
-            memories = f"“{_format_line(records[0])}”"
+            text = run.write("confirm", memory=_format_line(records[0]))
         else:
-            memories = f"these {len(records)}:\n{_format_list(records)}\n"
-        return MemoryCommandResult(
-            f"Shall I forget {memories}? Say yes or no.",
-            PendingForgetQuestion(scope.owner.key, "confirm", _list_ids(records)).to_dict(),
-        )
+            memories = _format_list(records)
+            text = run.write("confirm_several", count=len(records), memories=memories)
+        return MemoryCommandResult(text, run.ask("confirm", _list_ids(records)))
 
     def _forget_confirmed(
-        self, question: PendingForgetQuestion, scope: Scope
+        self, question: PendingForgetQuestion, run: _RunningCommand
     ) -> MemoryCommandResult:
         forgotten_ids = []
-        for record in self._load_active(question.ids, scope):
-            self._memory.forget(record.id, scope=scope, reason="asked for in a conversation")
+        for record in self._load_active(question.ids, run.scope):
+            self._memory.forget(record.id, scope=run.scope, reason="asked for in a conversation")
             forgotten_ids.append(record.id)
         if not forgotten_ids:
-            return MemoryCommandResult("It is forgotten already.")
+            return run.reply("forgotten_before")
         return MemoryCommandResult(
-            f"Forgotten. `engrams restore {' '.join(forgotten_ids)}` brings it back.",
+            run.write("forgotten", ids=" ".join(forgotten_ids)),
+            run.ask("forgotten", tuple(forgotten_ids)),
             forgotten=tuple(forgotten_ids),
         )
+
+    def _bring_back(
+        self, question: PendingForgetQuestion | None, run: _RunningCommand
+    ) -> MemoryCommandResult:
+        """Restore what the last turn forgot."""
+        if question is None or question.step != "forgotten":
+            return run.reply("nothing_to_undo")
+        restored = []
+        for id in question.ids:
+            try:
+                restored.append(self._memory.restore(id, scope=run.scope))
+            except (NotFoundError, RefusedError):
+                continue  # purged, or restored meanwhile
+        if not restored:
+            return run.reply("nothing_to_undo")
+        return run.reply("restored", memories="; ".join(map(_format_line, restored)))
 
     def _load_active(self, ids: Sequence[str], scope: Scope) -> list[Record]:
         """Load those of the memories that are active and that this scope reads."""
@@ -311,16 +381,25 @@ class MemoryCommandHandler:
         return active
 
     def _find_matching(self, about: str, scope: Scope, limit: int = MAX_CHOICES) -> list[Record]:
-        """Find memories about something: the best hit, and those that come near its score."""
-        result = self._memory.search(about, scope=scope, limit=limit)
-        if result.abstain or not result.hits:
-            return []
-        min_score = _MATCH_SHARE * result.hits[0].score
-        return [
-            hit.record
-            for hit in result.hits
-            if hit.score >= min_score and not is_skill(hit.record.id)
-        ]
+        """Find memories about something: the best hit, and those that come near its score.
+
+        Statements come before messages: a message also says other things.
+        """
+        for kinds in (STATEMENT_KINDS, ()):
+            result = self._memory.search(about, scope=scope, limit=2 * limit, kinds=kinds)
+            if result.abstain or not result.hits:
+                continue
+            min_score = _MATCH_SHARE * result.hits[0].score
+            records = [
+                hit.record
+                for hit in result.hits
+                if hit.score >= min_score and not is_skill(hit.record.id)
+            ]
+            matching = _list_each_once(records)[:limit]
+            if kinds and not any(_shares_words(about, record.text) for record in matching):
+                continue
+            return matching
+        return []
 
     def _find_latest(self, scope: Scope, session: str) -> list[Record]:
         """Find the last thing that the person said here, questions left out."""
@@ -332,6 +411,50 @@ class MemoryCommandHandler:
             for record in page.records
             if record.role in ("user", "") and not is_asking(record.text)
         ][:1]
+
+
+def answer_failure(text: str) -> MemoryCommandResult | None:
+    """Say that a request about memory could not be carried out; None: the text is none."""
+    command = parse_command(text)
+    if command is None or not command.is_certain:
+        return None
+    return MemoryCommandResult(write_reply("failed", command.language))
+
+
+@dataclass(frozen=True, slots=True)
+class _RunningCommand:
+    """Request that is carried out: its language, and whose memory it is about."""
+
+    language: str
+    scope: Scope
+
+    def write(self, key: str, **values: object) -> str:
+        """Return a text in the language of the request."""
+        return write_reply(key, self.language, **values)
+
+    def reply(self, key: str, **values: object) -> MemoryCommandResult:
+        """Return a reply that asks nothing back."""
+        return MemoryCommandResult(self.write(key, **values))
+
+    def ask(
+        self, step: Literal["shown", "choose", "confirm", "forgotten"], ids: tuple[str, ...]
+    ) -> dict[str, Any]:
+        """Return the open question about these memories, for the next turn."""
+        return PendingForgetQuestion(self.scope.owner.key, step, ids, self.language).to_dict()
+
+
+def _list_each_once(records: Sequence[Record]) -> list[Record]:
+    """Leave out records with the words of one before: two statements of one clause."""
+    by_words: dict[str, Record] = {}
+    for record in records:
+        by_words.setdefault(fold(record.text).strip(" .!。"), record)
+    return list(by_words.values())
+
+
+def _shares_words(about: str, text: str) -> bool:
+    """True if a text has a content word of the subject."""
+    words = set(terms(about))
+    return not words or bool(words & set(terms(text)))
 
 
 def _list_ids(records: Sequence[Record]) -> tuple[str, ...]:

@@ -20,6 +20,7 @@ from engrams.session.lifecycle import (
     state_of,
     to_session,
 )
+from engrams.session.open_questions import OpenQuestionLog
 from engrams.session.owner_settings import OwnerSettings, OwnerSettingsStore
 from engrams.session.response_threads import ResponseThreadLog
 from engrams.write import ingest, privacy_modes
@@ -58,6 +59,8 @@ class SessionRegistry:
         self._has_model = deps.chat is not None
         self.responses = ResponseThreadLog(deps.store)
         """Sessions of model responses."""
+        self.open_questions = OpenQuestionLog(deps.store, deps.clock)
+        """Questions that requests about memory asked back."""
         self._idle = timedelta(minutes=settings.sessions.idle_minutes)
         self._preferences = OwnerSettingsStore(deps.store, self._write_rule, deps.clock, settings)
         self._ends = SessionEndRequester(deps.store, deps.clock, settings, runner)

@@ -81,6 +81,13 @@ class ServeSettings(SettingsSection):
             " reranker gets the time that is left."
         ),
     )
+    memory_requests: bool = Field(
+        True,
+        description=(
+            'Answer requests about memory itself, such as "forget that", in place of the model.'
+            " Off: the model gets them, and nothing is forgotten."
+        ),
+    )
     resend_seconds: float = Field(
         10.0,
         ge=0,

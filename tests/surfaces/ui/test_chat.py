@@ -199,3 +199,64 @@ def test_hostile_answers_are_text(spoken: Window) -> None:
     assert said.locator("a").evaluate_all("all => all.map(a => a.protocol)") == ["https:"]
     expect(spoken.page.locator(".turn.user .said")).to_contain_text("<script>")
     assert "owned" not in spoken.page.title()
+
+
+def test_the_starter_chips_work_in_order_without_a_model(window: Window) -> None:
+    """The first minutes: two statements are noted in their own words, and the question about the
+    person lists them.
+    """
+    window.go("chat")
+    chips = window.page.locator(".hint-button")
+    texts = [chips.nth(index).inner_text() for index in range(3)]
+    answers = window.page.locator(".turn.assistant .said")
+    for text in texts:
+        window.say(text)
+    expect(answers.nth(0)).to_contain_text("Noted: “I moved to Lisbon in March”")
+    expect(answers.nth(1)).to_contain_text("Noted: “I prefer short answers without bullet points”")
+    expect(answers.nth(2)).to_contain_text("This is what I remember")
+    expect(answers.nth(2)).to_contain_text("Lisbon")
+    expect(answers.nth(2)).to_contain_text("bullet points")
+
+
+def test_forgetting_asked_for_in_the_chat_is_done(spoken: Window) -> None:
+    """With a model connected, "forget that" is done by memory after a yes, and not by the model."""
+    spoken.tell("I play the cello.")
+    spoken.go("chat")
+    spoken.say("Forget that I play the cello.")
+    answers = spoken.page.locator(".turn.assistant .said")
+    expect(answers.last).to_contain_text("Shall I forget “I play the cello")
+    spoken.say("yes")
+    expect(answers.last).to_contain_text("Forgotten")
+    assert not spoken.served.engine.list(scope=spoken.scope).records
+
+
+def test_history_shows_the_questions_too(spoken: Window) -> None:
+    """A conversation of questions only opens with all of them: they are archived, but were said."""
+    assert spoken.served.model is not None
+    spoken.served.model.say("About eight minutes.")
+    spoken.go("chat")
+    spoken.say("How long do I boil an egg?")
+    spoken.say("And for a soft one?")
+    spoken.served.engine.drain()
+    spoken.page.get_by_role("button", name="New chat").click()
+    spoken.page.get_by_role("button", name="History").click()
+    spoken.page.locator("dialog .memory-open").first.click()
+    expect(spoken.page.locator(".turn.user")).to_have_count(2)
+    expect(spoken.page.locator(".turn.user").first).to_contain_text("boil an egg")
+
+
+def test_the_chat_follows_the_conversation(window: Window) -> None:
+    """What is learned makes the page longer below an answer; the next message is in view all the same."""
+    window.page.set_viewport_size({"width": 1400, "height": 700})
+    window.go("chat")
+    for text in (
+        "I moved to Lisbon in March and work as a nurse.",
+        "My sister Ines plays the cello.",
+        "My brother Rui lives in Porto.",
+        "I have a dog called Bento.",
+    ):
+        window.say(text)
+        window.page.locator(".learned").last.wait_for()
+    box = window.page.locator(".turn.user").last.bounding_box()
+    assert box is not None
+    assert 0 <= box["y"] < 700

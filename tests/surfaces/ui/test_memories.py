@@ -347,3 +347,13 @@ def test_nobody_finds_a_way_on(unnamed: Window) -> None:
     expect(unnamed.page.get_by_role("alert").first).not_to_contain_text("--user")
     unnamed.page.get_by_role("link", name="Open Settings").first.click()
     expect(unnamed.page.get_by_text("sessions.owner")).to_be_visible()
+
+
+def test_messages_are_shown_before_facts_are_learned(spoken: Window) -> None:
+    """Where a model has learned nothing yet, Memories shows the messages, and says that facts follow."""
+    assert spoken.served.model is not None
+    spoken.served.model.fail("http_500")
+    spoken.served.engine.observe(Turn("I moved to Lisbon in March."), scope=spoken.scope)
+    spoken.go("memories")
+    expect(spoken.page.get_by_text("I moved to Lisbon in March.")).to_be_visible()
+    expect(spoken.page.get_by_text("Only messages so far")).to_be_visible()

@@ -33,6 +33,26 @@ def adopt_upstream(settings: Settings) -> Settings:
     return settings.model_copy(update={"chat": adopted})
 
 
+def adopt_chat_server(settings: Settings) -> Settings:
+    """Chat with memory's chat model where there is no upstream, on a server for this machine alone.
+
+    Whoever connects one model expects that the page's chat uses it. On an address that others reach
+    the model is theirs only if `serve.upstream` says so.
+    """
+    serve = settings.serve
+    chat = settings.chat
+    from engrams.models.http_client import is_local
+
+    has_upstream = bool(serve.upstream or serve.routes)
+    if has_upstream or chat.provider == "none" or not chat.url or not is_local(f"{serve.host}:0"):
+        return settings
+    url = chat.url.rstrip("/")
+    if chat.provider == "ollama" and not url.endswith("/v1"):
+        url = f"{url}/v1"
+    adopted = serve.model_copy(update={"upstream": url, "upstream_key": chat.api_key})
+    return settings.model_copy(update={"serve": adopted})
+
+
 def choose_chat(
     settings: ChatSettings,
     clock: Clock,

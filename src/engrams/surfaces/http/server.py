@@ -37,6 +37,7 @@ def serve(settings: Settings, surfaces: ServerSurfaces, *, as_json: bool = False
 
     ``as_json``: as an object. SettingsError: the address cannot or must not be listened on.
     """
+    settings = composition.adopt_chat_server(settings)
     check_settings(settings)
     if settings.serve.workers > 1:
         require_shareable(settings)

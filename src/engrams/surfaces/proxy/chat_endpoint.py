@@ -28,6 +28,7 @@ from engrams.surfaces.proxy.chat_request import (
     ResponseSessionMap,
     parse_request,
 )
+from engrams.surfaces.proxy.command_answers import CommandAnswerer
 from engrams.surfaces.proxy.json_splice import append_member
 from engrams.surfaces.proxy.memory_deadlines import RequestMemoryContext, TimeLimitedEngine
 from engrams.surfaces.proxy.relay import (
@@ -71,6 +72,7 @@ class ProxyChatEndpoint:
         self._settings = settings
         self._dialect = dialect
         self._threads = ResponseSessionMap(memory.peers, dialect.path)
+        self._commands = CommandAnswerer(memory, settings, dialect)
 
     async def __call__(self, request: Request) -> Response:
         raw = await read_body(request)
@@ -87,6 +89,9 @@ class ProxyChatEndpoint:
             return error_response(
                 self._dialect.path, 400, chat_request.refusal, chat_request.refusal_code
             )
+        command_answer = await self._commands.answer(chat_request)
+        if command_answer is not None:
+            return command_answer
         upstream = self._upstreams.find(chat_request.model)
         if upstream is None:
             return no_upstream_error(self._dialect.path, chat_request.model)

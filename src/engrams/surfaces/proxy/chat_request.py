@@ -133,6 +133,19 @@ class ParsedProxyRequest:
         )
         return bool(self.caller.message or self.envelope.thread_id) or not is_alone
 
+    @property
+    def last_answer(self) -> str | None:
+        """Text of the assistant's message before the question; empty: there is none.
+
+        None: the client sends no history.
+        """
+        if self.envelope is None or self.envelope.thread_id or self.envelope.shape is PROMPT:
+            return None
+        for message in reversed(self.envelope.messages[: self.envelope.last_user_index]):
+            if isinstance(message, dict) and message.get("role") == "assistant":
+                return text_of(message.get("content"))
+        return ""
+
     def at_time(self, label: str) -> ParsedProxyRequest:
         """Return the request with ids of its turns that hold for one time only."""
         if self.envelope is None or self.caller is None or self.question is None:

@@ -20,10 +20,12 @@ from datetime import timedelta
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from engrams.core import Context, Hit, Json, Kind, Scope, SearchResult, Status, Turn
+from engrams.core import Context, Hit, Json, Kind, Receipt, Scope, SearchResult, Status, Turn
 from engrams.engine import MemoryEngine
+from engrams.extract.command_parser import may_be_command
 from engrams.ports import EmbedderCard, ModelFollower, RecordQuery, ScopeReach
 from engrams.ports.read_time import limit_read_time
+from engrams.session.commands import answer_failure
 from engrams.surfaces.proxy.caller_identity import ChatCaller
 from engrams.surfaces.proxy.chat_protocols import NOTE, PROFILE
 from engrams.surfaces.proxy.chat_request import ParsedProxyRequest
@@ -31,6 +33,7 @@ from engrams.text.system_texts import remove_system_texts
 
 if TYPE_CHECKING:
     from engrams.ports.models import Floats
+    from engrams.session.commands import MemoryCommandResult
 
 DRAIN_SECONDS = 10.0
 """Wait for turns that are being stored at shutdown, and for lookups that nobody hurries."""
@@ -139,6 +142,34 @@ class TimeLimitedEngine:
             return None
         return result.helpful
 
+    async def run_command(self, chat_request: ParsedProxyRequest) -> MemoryCommandResult | None:
+        """Carry out a request about memory itself; None: the question is none.
+
+        Where memory fails the reply says so: a model would claim that all is done.
+        """
+        question = chat_request.question
+        caller = chat_request.caller
+        if question is None or caller is None:
+            return None
+        last_answer = chat_request.last_answer
+        # With the history at hand other messages need no look: they drop an open question.
+        if last_answer is not None and not may_be_command(question.text):
+            return None
+        work = partial(
+            self._engine.control.converse,
+            question.text,
+            scope=caller.scope,
+            session=caller.session,
+            last_answer=last_answer,
+        )
+        result: MemoryCommandResult | None
+        result, failure = await self._run(work, DRAIN_SECONDS)
+        if failure:
+            return answer_failure(question.text)
+        if result is not None:
+            self._counts["command"] += 1
+        return result
+
     @property
     def embedder(self) -> EmbedderCard:
         """Facts about memory's embedder."""
@@ -220,6 +251,17 @@ class TimeLimitedEngine:
     ) -> asyncio.Task[bool]:
         """Store turns in the background, after those of ``after``."""
         return self._track(self._store(tuple(turns), scope, after))
+
+    async def learn(self, turn: Turn, scope: Scope) -> Receipt | None:
+        """Store a turn and learn from it by rules; None: it could not be stored."""
+        if self.describe_excess(turn):
+            return None
+        receipt: Receipt | None
+        receipt, _ = await self._run(
+            partial(self._engine.add, turn, scope=scope), DRAIN_SECONDS, self._writers
+        )
+        self._counts["kept" if receipt is not None else "lost"] += 1
+        return receipt
 
     def store_question(self, chat_request: ParsedProxyRequest) -> asyncio.Task[bool] | None:
         """Store the user's turn in the background; None: there is none."""

@@ -38,6 +38,9 @@ class OfflineAnswer:
     fields: Mapping[str, Json]
     """Fields of the request."""
 
+    model: str = MODEL
+    """Model that the answer is said to come from."""
+
     @property
     def pieces(self) -> list[str]:
         """Lines of the text, as a stream sends them."""
@@ -79,7 +82,7 @@ def _chat_head(answer: OfflineAnswer, kind: str) -> dict[str, Json]:
         "id": f"chatcmpl-{answer.id}",
         "object": kind,
         "created": int(answer.now.timestamp()),
-        "model": MODEL,
+        "model": answer.model,
     }
 
 
@@ -128,7 +131,7 @@ def _response_head(answer: OfflineAnswer, status: str) -> dict[str, Json]:
         "object": "response",
         "created_at": int(answer.now.timestamp()),
         "status": status,
-        "model": MODEL,
+        "model": answer.model,
         "instructions": answer.fields.get("instructions"),
         "previous_response_id": answer.fields.get("previous_response_id"),
         "error": None,
@@ -185,7 +188,7 @@ def _message_stream(answer: OfflineAnswer) -> Iterator[bytes]:
 
 def _message_head(answer: OfflineAnswer) -> dict[str, Json]:
     usage = {"input_tokens": 0, "output_tokens": 0}
-    head = {"id": f"msg_{answer.id}", "type": "message", "role": "assistant", "model": MODEL}
+    head = {"id": f"msg_{answer.id}", "type": "message", "role": "assistant", "model": answer.model}
     return {**head, "stop_sequence": None, "usage": usage}
 
 
@@ -194,7 +197,7 @@ def _ollama_format(write: Callable[[str], dict[str, Json]]) -> OfflineFormat:
 
     def make_line(answer: OfflineAnswer, text: str, *, is_last: bool) -> dict[str, Json]:
         line: dict[str, Json] = {
-            "model": MODEL,
+            "model": answer.model,
             "created_at": answer.now.isoformat(),
             **write(text),
             "done": is_last,

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from functools import partial
 
 from starlette.requests import Request
-from starlette.responses import Response, StreamingResponse
+from starlette.responses import Response
 
-from engrams.core import Hit, Kind, clock
-from engrams.core.ids import new_id
+from engrams.core import Hit, Json, Kind, Receipt
 from engrams.settings import Settings
 from engrams.surfaces.proxy.api_errors import error_response
 from engrams.surfaces.proxy.chat_endpoint import BODY_BYTES, hit_to_dict, read_body, run_beside
@@ -20,8 +18,11 @@ from engrams.surfaces.proxy.chat_request import (
     ResponseSessionMap,
     parse_request,
 )
+from engrams.surfaces.proxy.command_answers import CommandAnswerer
 from engrams.surfaces.proxy.memory_deadlines import TimeLimitedEngine
-from engrams.surfaces.proxy.offline_formats import FORMATS, OfflineAnswer
+from engrams.surfaces.proxy.own_answers import OwnAnswerResponder
+from engrams.text.measures import is_question
+from engrams.text.questions import is_asking
 
 HOW = (
     "For a model's answers name an upstream: `engrams serve --set"
@@ -33,6 +34,8 @@ _LABEL = (
     " answer."
 )
 _NOTHING = "[engrams, offline] No language model is connected, and nothing in memory matches this."
+_NOTED = "[engrams, offline] Noted"
+_UNSAVED = "[engrams, offline] Not saved."
 _SILENT = "[engrams, offline] No language model is connected, and this request leaves memory out."
 _QUOTE_CHARS = 300
 _ROLE_NAMES = {"user": "you", "assistant": "the assistant"}
@@ -46,6 +49,8 @@ class QuoteAnswerEndpoint:
         self._settings = settings
         self._dialect = dialect
         self._threads = ResponseSessionMap(memory.peers, dialect.path)
+        self._commands = CommandAnswerer(memory, settings, dialect)
+        self._answers = OwnAnswerResponder(memory, dialect)
 
     async def __call__(self, request: Request) -> Response:
         path = self._dialect.path
@@ -71,6 +76,9 @@ class QuoteAnswerEndpoint:
             return error_response(path, 400, text, "invalid_request")
         if chat_request.refusal:
             return error_response(path, 400, chat_request.refusal, chat_request.refusal_code)
+        command_answer = await self._commands.answer(chat_request)
+        if command_answer is not None:
+            return command_answer
         chat_request = await self._memory.date_question(chat_request)
         hits = await self._find_hits(chat_request)
         if hits is None:
@@ -80,12 +88,11 @@ class QuoteAnswerEndpoint:
                 "Memory could not be read. `engrams doctor` says why.",
                 "memory_unavailable",
             )
+        receipt = None
         if chat_request.caller is not None and chat_request.question is not None:
             # The answer is not stored: it only quotes memory.
-            await self._memory.wait_stored(
-                self._memory.store([chat_request.question], chat_request.caller.scope)
-            )
-        return await self._respond(chat_request, hits)
+            receipt = await self._memory.learn(chat_request.question, chat_request.caller.scope)
+        return await self._respond(chat_request, hits, receipt)
 
     async def _find_hits(self, chat_request: ParsedProxyRequest) -> tuple[Hit, ...] | None:
         """Find memories to quote; None: memory failed."""
@@ -99,24 +106,29 @@ class QuoteAnswerEndpoint:
             return None
         return tuple(hit for hit in hits if hit.record.text.strip() != question)[:top_k]
 
-    async def _respond(self, chat_request: ParsedProxyRequest, hits: tuple[Hit, ...]) -> Response:
-        headers = {NOTE: _describe_use(chat_request, hits)}
+    async def _respond(
+        self, chat_request: ParsedProxyRequest, hits: tuple[Hit, ...], receipt: Receipt | None
+    ) -> Response:
+        headers = {}
         unsaved = self._memory.describe_excess(chat_request.question)
         if unsaved:
             headers[UNSAVED] = unsaved
-        now = clock.now()
-        text = quote_hits(chat_request, hits)
-        answer = OfflineAnswer(text, new_id(now), now, chat_request.fields)
-        answer_format = FORMATS[self._dialect.path]
-        body = answer_format.whole(answer)
-        await self._memory.note_answer(chat_request, str(body.get("id") or ""))
-        if chat_request.wants_stream:
-            media = "application/x-ndjson" if self._dialect.lines else "text/event-stream"
-            stream = answer_format.stream(answer)
-            return StreamingResponse(stream, headers=headers, media_type=media)
+        question = chat_request.question
+        if receipt is not None and question is not None and _only_tells(question.text):
+            hits = ()
+            text = tell_learned(receipt)
+        else:
+            text = quote_hits(chat_request, hits)
+        headers[NOTE] = _describe_use(chat_request, hits)
+        fields: dict[str, Json] = {}
         if self._dialect.hits:
-            body["memory_hits"] = [hit_to_dict(hit) for hit in hits]
-        return Response(json.dumps(body), headers=headers, media_type="application/json")
+            fields["memory_hits"] = [hit_to_dict(hit) for hit in hits]
+        return await self._answers.respond(chat_request, text, headers, fields=fields)
+
+
+def _only_tells(text: str) -> bool:
+    """True for a message that asks nothing, and is no request."""
+    return not is_question(text) and not is_asking(text)
 
 
 def _describe_use(chat_request: ParsedProxyRequest, hits: Sequence[Hit]) -> str:
@@ -124,6 +136,14 @@ def _describe_use(chat_request: ParsedProxyRequest, hits: Sequence[Hit]) -> str:
     if hits:
         return f"used:{len(hits)}"
     return f"skipped:{chat_request.skip_reason}" if chat_request.skip_reason else "none"
+
+
+def tell_learned(receipt: Receipt) -> str:
+    """Say what memory noted of a statement, in its own words."""
+    if receipt.outcome == "unsaved":
+        return _UNSAVED
+    learned = list(dict.fromkeys(change.text for change in receipt.derived))
+    return f"{_NOTED}: {'; '.join(f'“{text}”' for text in learned)}" if learned else f"{_NOTED}."
 
 
 def quote_hits(chat_request: ParsedProxyRequest, hits: Sequence[Hit]) -> str:

@@ -7,6 +7,8 @@ import { isRecallOn, isServerRecall, recallSettled } from "./switch.js";
 import { setTrace } from "./trace.js";
 
 const EXPLAIN_MS = 1500;
+/** Statuses of messages as they were said: questions are archived, ended statements superseded. */
+export const SAID = ["active", "superseded", "archived"];
 const LEARNED = ["fact", "preference", "procedure", "correction", "negative", "rule"];
 
 export class ChatLog {
@@ -19,7 +21,7 @@ export class ChatLog {
 
   /** Load a stored conversation. */
   static async load(session) {
-    const { memories: found } = await memories.list({ kind: "turn", session, order: "oldest", limit: 200 });
+    const { memories: found } = await memories.list({ kind: "turn", session, order: "oldest", limit: 500, status: SAID });
     const talk = new ChatLog();
     talk.session = session;
     talk.turns = found
@@ -50,7 +52,7 @@ export class ChatLog {
     }
     this.running = null;
     drawn(turn);
-    if (!this.incognito && turn.state === "done") await loadLearned(turn, since, drawn);
+    if (!this.incognito && turn.state === "done") await loadLearned(turn, text, since, drawn);
   }
 
   stop() {
@@ -113,13 +115,13 @@ async function loadProfile(turn, header, drawn) {
   if (turn.profile.length > 0) drawn(turn);
 }
 
-/** Poll for memories extracted from the message. */
-async function loadLearned(turn, since, drawn) {
+/** Poll for memories extracted from the message `text`; those of a message right before it are left out. */
+async function loadLearned(turn, text, since, drawn) {
   for (const wait of [250, 1200, 4000]) {
     await new Promise((done) => setTimeout(done, wait));
     try {
       const { memories: found } = await memories.list({ kind: LEARNED, limit: 10 });
-      turn.learned = found.filter((each) => new Date(each.recorded_at).getTime() >= since);
+      turn.learned = found.filter((each) => new Date(each.recorded_at).getTime() >= since && isQuoted(each, text));
     } catch {
       return;
     }
@@ -129,6 +131,9 @@ async function loadLearned(turn, since, drawn) {
     }
   }
 }
+
+/** True for a memory that quotes the message. */
+const isQuoted = (memory, text) => (memory.evidence ?? []).some((each) => text.includes(each.quote));
 
 /** Parse the events of a stream. */
 async function* events(answer) {

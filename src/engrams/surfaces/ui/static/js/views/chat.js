@@ -67,12 +67,16 @@ class Chat {
     );
     fill(this.root, bar, this.log, composer);
     this.unwatch = watchChoice("recall", () => this.showState());
+    this.follows = true;
+    this.watchScroll = this.watchScroll.bind(this);
+    addEventListener("scroll", this.watchScroll, { passive: true });
     this.draw();
     await this.loadModels();
   }
 
   end() {
     this.unwatch();
+    removeEventListener("scroll", this.watchScroll);
     this.gone = true;
   }
 
@@ -183,11 +187,10 @@ class Chat {
       return;
     }
     const { said, beside } = this.rows.get(turn);
-    const low = innerHeight + scrollY >= document.documentElement.scrollHeight - 160;
     if (turn.role === "user") fill(said, turn.text);
     else this.answer(turn, said, beside);
     this.showBusy();
-    if (low && talk.running) scrollTo({ top: document.documentElement.scrollHeight });
+    if (this.follows) scrollTo({ top: document.documentElement.scrollHeight });
   }
 
   answer(turn, said, beside) {
@@ -246,7 +249,13 @@ class Chat {
     return this.run(text);
   }
 
+  /** Follow the conversation until the reader scrolls up; what grows below does not scroll. */
+  watchScroll() {
+    this.follows = innerHeight + scrollY >= document.documentElement.scrollHeight - 160;
+  }
+
   async run(text) {
+    this.follows = true;
     await talk.say(text, this.model || OFFLINE, (turn) => this.redraw(turn));
   }
 

@@ -198,6 +198,7 @@ class Memories {
     if (!still()) return;
     const name = (topic) => (topic.entity ? topic.topic : named("category", topic.topic));
     const total = book.topics.reduce((sum, topic) => sum + topic.memories.length, 0);
+    if (!total && !this.layer) return this.showMessages(still);
     fill(this.sum, total ? t("memories_in_topics", { memories: t("n_memories", { n: total }), topics: t("n_topics", { n: book.topics.length }) }) : "");
     fill(
       this.list,
@@ -222,6 +223,12 @@ class Memories {
           )
         : this.emptyState(),
     );
+  }
+
+  /** Messages, where no facts have been learned yet. */
+  async showMessages(still) {
+    await this.showList(still);
+    if (still() && this.list.querySelector(".memory")) fill(this.sum, t("only_messages_so_far_facts"));
   }
 
   async showList(still, after = "") {

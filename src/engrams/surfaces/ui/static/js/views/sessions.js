@@ -1,6 +1,7 @@
 // List of conversations and their transcripts.
 
 import { maybe, memories, post } from "../api.js";
+import { SAID } from "../chatlog.js";
 import { drawer } from "../dialog.js";
 import { button, fill, h } from "../dom.js";
 import { open } from "../drawer.js";
@@ -22,7 +23,7 @@ export const endSession = (id) =>
 
 /** Conversations, newest first: stored sessions, and those known by their messages only. */
 export async function loadSessions() {
-  const [answer, turns] = await Promise.all([maybe("/v1/sessions", { limit: 100 }), memories.list({ kind: "turn", limit: TURNS })]);
+  const [answer, turns] = await Promise.all([maybe("/v1/sessions", { limit: 100 }), memories.list({ kind: "turn", limit: TURNS, status: SAID })]);
   const all = new Map();
   for (const turn of turns.memories) {
     if (!turn.session) continue;
@@ -74,7 +75,7 @@ async function transcript(session, changed) {
       session: session.id,
       order: "oldest",
       limit: 500,
-      status: ["active", "superseded", "archived"],
+      status: SAID,
     });
     fill(
       side.body,

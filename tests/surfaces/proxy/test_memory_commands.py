@@ -1,0 +1,187 @@
+"""Requests about memory itself over the proxy: done by memory, and never claimed by a model."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from tests.surfaces.proxy.harness import Harness
+
+from engrams.core import Kind, Status
+
+STORIES = {
+    "en": ("I play the cello in an orchestra.", "Forget that I play the cello.", "yes", "undo"),
+    "de": (
+        "Ich fahre einen roten Skoda.",
+        "Vergiss bitte, dass ich einen roten Skoda fahre.",
+        "ja",
+        "mach das rückgängig",
+    ),
+    "es": (
+        "Toco el violonchelo en una orquesta.",
+        "Olvida que toco el violonchelo.",
+        "sí",
+        "deshacer",
+    ),
+    "fr": (
+        "Je joue du violoncelle dans un orchestre.",
+        "Oublie que je joue du violoncelle, s'il te plaît.",
+        "oui",
+        "annule ça",
+    ),
+    "zh": ("我在乐团拉大提琴。", "请忘记我拉大提琴。", "是的", "撤销"),
+    "ja": (
+        "オーケストラでチェロを弾いています。",
+        "チェロを弾いていることを忘れてください。",
+        "はい",
+        "元に戻して",
+    ),
+}
+"""A statement, the request to forget it, yes and undo, by language."""
+
+
+class Conversation:
+    """One conversation of a client that sends its whole history, in one of the protocols."""
+
+    def __init__(self, bench: Harness, protocol: str = "chat") -> None:
+        self.bench = bench
+        self.protocol = protocol
+        self.messages: list[dict[str, str]] = []
+        self.is_recalled = ""
+
+    def say(self, text: str, *, stream: bool = False) -> str:
+        """Send a message; return the text of the answer."""
+        self.messages.append({"role": "user", "content": text})
+        path = {"chat": "/v1/chat/completions", "anthropic": "/v1/messages", "ollama": "/api/chat"}
+        body: dict[str, Any] = {"model": "m", "messages": self.messages, "stream": stream}
+        if self.protocol == "anthropic":
+            body["max_tokens"] = 100
+        headers = self.bench.headers({"x-openwebui-chat-id": f"chat of {self.bench.user}"})
+        response = self.bench.client.post(
+            path[self.protocol], content=json.dumps(body), headers=headers
+        )
+        assert response.status_code == 200
+        self.is_recalled = response.headers["x-engrams-memory"]
+        answer = _read_answer(response.content, self.protocol, stream)
+        self.messages.append({"role": "assistant", "content": answer})
+        return answer
+
+
+def _read_answer(body: bytes, protocol: str, stream: bool) -> str:
+    if not stream:
+        data = json.loads(body)
+        if protocol == "chat":
+            return str(data["choices"][0]["message"]["content"])
+        return str(
+            data["content"][0]["text"] if protocol == "anthropic" else data["message"]["content"]
+        )
+    lines = [line.removeprefix(b"data: ") for line in body.splitlines()]
+    pieces = [json.loads(line) for line in lines if line.startswith(b"{")]
+    match protocol:
+        case "chat":
+            deltas = [piece["choices"][0]["delta"] for piece in pieces]
+            return "".join(delta.get("content", "") for delta in deltas)
+        case "anthropic":
+            return "".join(piece.get("delta", {}).get("text", "") for piece in pieces)
+        case _:
+            return "".join(piece["message"]["content"] for piece in pieces)
+
+
+def _statuses(bench: Harness, text: str) -> set[Status]:
+    records = bench.engine.list(scope=("user", bench.user), statuses=tuple(Status)).records
+    return {record.status for record in records if record.text == text and record.kind is Kind.TURN}
+
+
+@pytest.mark.parametrize("language", STORIES)
+def test_a_memory_is_forgotten_after_a_yes_and_brought_back(bench: Harness, language: str) -> None:
+    """In six languages: the request asks back, a yes forgets, an undo brings back; the model is asked
+    nothing, and nothing of it is remembered.
+    """
+    statement, request, yes, undo = STORIES[language]
+    scope = ("user", bench.user)
+    bench.engine.add(statement, scope=scope, kind=Kind.TURN)
+    sent_before = len(bench.raw.heard)
+    talk = Conversation(bench)
+    question = talk.say(request)
+    assert statement.rstrip(".。") in question
+    assert _statuses(bench, statement) == {Status.ACTIVE}
+    talk.say(yes)
+    assert _statuses(bench, statement) == {Status.FORGOTTEN}
+    assert not bench.engine.search(statement, scope=scope).hits
+    assert statement.rstrip(".。") in talk.say(undo)
+    assert _statuses(bench, statement) == {Status.ACTIVE}
+    assert talk.is_recalled == "command"
+    assert len(bench.raw.heard) == sent_before
+    stored = [turn.text for turn in bench.turns()]
+    assert stored == [statement]
+
+
+@pytest.mark.parametrize("protocol", ["chat", "anthropic", "ollama"])
+@pytest.mark.parametrize("stream", [False, True])
+def test_every_protocol_answers_in_its_own_form(
+    bench: Harness, protocol: str, stream: bool
+) -> None:
+    """Whole and streamed, the answer asks which memory to forget, as the client's protocol has it."""
+    bench.engine.add("I play the cello.", scope=("user", bench.user), kind=Kind.TURN)
+    talk = Conversation(bench, protocol)
+    assert "I play the cello" in talk.say("Forget that I play the cello.", stream=stream)
+    assert "Forgotten" in talk.say("yes", stream=stream)
+    assert _statuses(bench, "I play the cello.") == {Status.FORGOTTEN}
+
+
+def test_what_is_known_is_listed(bench: Harness) -> None:
+    """Asked what it knows about the person, memory lists it, and a number of the list is forgotten."""
+    scope = ("user", bench.user)
+    bench.engine.add("I am allergic to nuts.", scope=scope)
+    talk = Conversation(bench)
+    assert "nuts" in talk.say("What do you know about me?")
+    assert "nuts" in talk.say("forget number 1")
+    assert "Nothing was forgotten" in talk.say("no")
+    assert bench.engine.search("nuts", scope=scope).hits
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Forget the last idea, let's use a queue instead.",
+        "forget the semicolons",
+        "What do you know about Python?",
+        "yes",
+        "Tell me everything you know.",
+        "2",
+        "Vergiss nicht, die Milch zu kaufen.",
+    ],
+)
+def test_words_for_the_assistant_reach_it(bench: Harness, text: str) -> None:
+    """What is meant for the model, or finds nothing in memory, goes to the model."""
+    talk = Conversation(bench)
+    assert talk.say(text) == "Noted."
+    assert talk.is_recalled != "command"
+
+
+def test_a_program_that_wants_data_gets_it_from_the_model(bench: Harness) -> None:
+    """A request for JSON is a program's: memory does not answer in its place."""
+    answer = bench.ask("forget that", response_format={"type": "json_object"})
+    assert answer.headers["x-engrams-memory"] != "command"
+
+
+def test_a_yes_to_the_model_forgets_nothing(bench: Harness) -> None:
+    """Talk about something else drops the question, so that a later yes is the model's."""
+    bench.engine.add("I play the cello.", scope=("user", bench.user), kind=Kind.TURN)
+    talk = Conversation(bench)
+    talk.say("Forget that I play the cello.")
+    assert talk.say("What is the capital of Peru?") == "Noted."
+    assert talk.say("yes") == "Noted."
+    assert _statuses(bench, "I play the cello.") == {Status.ACTIVE}
+
+
+def test_another_person_cannot_answer(bench: Harness) -> None:
+    """The open question belongs to the person who was asked."""
+    ann = bench.user
+    bench.engine.add("I play the cello.", scope=("user", ann), kind=Kind.TURN)
+    Conversation(bench).say("Forget that I play the cello.")
+    bench.user = f"{ann}-other"
+    assert Conversation(bench).say("yes") == "Noted."
+    bench.user = ann
+    assert _statuses(bench, "I play the cello.") == {Status.ACTIVE}

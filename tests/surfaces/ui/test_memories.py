@@ -349,11 +349,10 @@ def test_nobody_finds_a_way_on(unnamed: Window) -> None:
     expect(unnamed.page.get_by_text("sessions.owner")).to_be_visible()
 
 
-def test_messages_are_shown_before_facts_are_learned(spoken: Window) -> None:
-    """Where a model has learned nothing yet, Memories shows the messages, and says that facts follow."""
-    assert spoken.served.model is not None
-    spoken.served.model.fail("http_500")
-    spoken.served.engine.observe(Turn("I moved to Lisbon in March."), scope=spoken.scope)
-    spoken.go("memories")
-    expect(spoken.page.get_by_text("I moved to Lisbon in March.")).to_be_visible()
-    expect(spoken.page.get_by_text("Only messages so far")).to_be_visible()
+def test_messages_are_shown_before_facts_are_learned(window: Window) -> None:
+    """Where nothing was learned yet, Memories shows the messages, and says that facts follow."""
+    window.tell("The weather was fine, so we sat outside.")
+    assert not window.served.engine.list(scope=window.scope, kinds=(Kind.FACT,)).records
+    window.go("memories")
+    expect(window.page.get_by_text("The weather was fine")).to_be_visible()
+    expect(window.page.get_by_text("Only messages so far")).to_be_visible()

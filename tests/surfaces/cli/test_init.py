@@ -203,7 +203,7 @@ def test_the_proxys_upstream_is_written_when_asked(
     """
     with ScriptedModel() as model:
         assert setup(tmp_path, "--url", model.url, "--no-test") == 0
-        assert f"engrams serve --upstream {model.url}" in capsys.readouterr().out
+        assert f'serve.upstream = "{model.url}' in capsys.readouterr().out
         assert "serve" not in tomllib.loads((tmp_path / "config.toml").read_text("utf-8"))
         assert setup(tmp_path, "--url", model.url, "--no-test", "--proxy", "--json") == 0
         assert json.loads(capsys.readouterr().out)["proxy"] is True

@@ -20,8 +20,8 @@ app = new_app()
 _RULES = """No language model: memory works at once, by rules. They find facts, preferences, plans and rules in plain sentences of six
 languages, close what is no longer true where a sentence says so, and search finds everything that was said. A model understands
 more; run `engrams init` again when there is one."""
-_CHAT = """To chat through memory: `engrams serve --upstream {url}`; `engrams init --proxy` writes the server as
-serve.upstream too."""
+_CHAT = """`engrams serve` on this machine uses it for chats, too. On an address that others reach, it does so only with
+serve.upstream = "{url}", which `engrams init --proxy` writes."""
 _PROXIED = (
     "serve.upstream is set too: `engrams serve` is the proxy in front of it, for all who reach that"
     " address."

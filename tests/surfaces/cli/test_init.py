@@ -50,7 +50,7 @@ def test_a_model_that_is_too_slow_is_asked_once(
         assert sum(request.route == "chat" for request in model.requests) <= 2
         model.heal()
         assert setup(tmp_path, "--url", model.url, "--yes") == 0
-        assert "--upstream" in capsys.readouterr().out
+        assert "serve.upstream" in capsys.readouterr().out
 
 
 def test_the_rest_of_the_file_stays(tmp_path: Path) -> None:

@@ -134,7 +134,9 @@ CLOSED = {
     "text.vocabulary.word_pattern",
     "text.comparison.language_tables._known_words", "text.comparison.language_tables.load_table",
     "text.times.grammar.compile_rule", "text.times.lexicon.load_lexicon", "text.times.finder._load_grammar",
-    "extract.rules.languages.sentence_matcher._compile_forms", "extract.secrets._compile_pattern",
+    "extract.rules.languages.language_table.load_language", "extract.rules.grave_news._compile_patterns",
+    "extract.rules.meaning_table._index_rows", "extract.rules.meaning_table._rows_of_verb",
+    "extract.rules.named_people._compile_lists", "extract.secrets._compile_pattern",
     "extract.command_languages._read_languages", "session.command_replies._read_replies",
 }  # fmt: skip
 """Kept for ever, for there are no more of them than stand in the source: patterns, prompts,

@@ -6,12 +6,14 @@ reaches only through the engine.
 
 from engrams.forget.purge_candidates import PurgeCandidate
 from engrams.forget.source_effects import SourceChangeReport
+from engrams.session.commands import MemoryCommandResult
 from engrams.upkeep.garden.conflicts import StatementConflict
 from engrams.upkeep.garden.state import GardenCycleReport
 from engrams.upkeep.garden.steps import PlannedGardenStep
 
 __all__ = [
     "GardenCycleReport",
+    "MemoryCommandResult",
     "PlannedGardenStep",
     "PurgeCandidate",
     "SourceChangeReport",

@@ -16,6 +16,7 @@ from engrams.core import STATEMENT_KINDS, Kind, Record, Scope, ScopeInput, Statu
 from engrams.errors import InputError, NotFoundError, RefusedError
 from engrams.extract.command_parser import (
     ParsedMemoryCommand,
+    may_be_command,
     parse_command,
     parse_decision,
     parse_number,
@@ -186,6 +187,19 @@ class MemoryCommandHandler:
         if question is not None or kept is not None:
             self._open_questions.put(session, owner, question)
         return result
+
+    @staticmethod
+    def may_be_request(text: str) -> bool:
+        """True for a request about memory, or for words that may answer a question about one."""
+        return may_be_command(text)
+
+    @staticmethod
+    def answer_failure(text: str) -> MemoryCommandResult | None:
+        """Say that a request about memory could not be carried out; None: the text is none."""
+        command = parse_command(text)
+        if command is None or not command.is_certain:
+            return None
+        return MemoryCommandResult(write_reply("failed", command.language))
 
     def _was_asked(self, pending: Mapping[str, Any], last_answer: str | None, scope: Scope) -> bool:
         """Tell whether the last answer asked this question: it names all memories in question."""
@@ -411,14 +425,6 @@ class MemoryCommandHandler:
             for record in page.records
             if record.role in ("user", "") and not is_asking(record.text)
         ][:1]
-
-
-def answer_failure(text: str) -> MemoryCommandResult | None:
-    """Say that a request about memory could not be carried out; None: the text is none."""
-    command = parse_command(text)
-    if command is None or not command.is_certain:
-        return None
-    return MemoryCommandResult(write_reply("failed", command.language))
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,18 +22,16 @@ from typing import TYPE_CHECKING, Any
 
 from engrams.core import Context, Hit, Json, Kind, Receipt, Scope, SearchResult, Status, Turn
 from engrams.engine import MemoryEngine
-from engrams.extract.command_parser import may_be_command
 from engrams.ports import EmbedderCard, ModelFollower, RecordQuery, ScopeReach
 from engrams.ports.read_time import limit_read_time
-from engrams.session.commands import answer_failure
 from engrams.surfaces.proxy.caller_identity import ChatCaller
 from engrams.surfaces.proxy.chat_protocols import NOTE, PROFILE
 from engrams.surfaces.proxy.chat_request import ParsedProxyRequest
 from engrams.text.system_texts import remove_system_texts
 
 if TYPE_CHECKING:
+    from engrams.engine.answer_types import MemoryCommandResult
     from engrams.ports.models import Floats
-    from engrams.session.commands import MemoryCommandResult
 
 DRAIN_SECONDS = 10.0
 """Wait for turns that are being stored at shutdown, and for lookups that nobody hurries."""
@@ -153,7 +151,7 @@ class TimeLimitedEngine:
             return None
         last_answer = chat_request.last_answer
         # With the history at hand other messages need no look: they drop an open question.
-        if last_answer is not None and not may_be_command(question.text):
+        if last_answer is not None and not self._engine.control.may_be_request(question.text):
             return None
         work = partial(
             self._engine.control.converse,
@@ -165,7 +163,7 @@ class TimeLimitedEngine:
         result: MemoryCommandResult | None
         result, failure = await self._run(work, DRAIN_SECONDS)
         if failure:
-            return answer_failure(question.text)
+            return self._engine.control.answer_failure(question.text)
         if result is not None:
             self._counts["command"] += 1
         return result

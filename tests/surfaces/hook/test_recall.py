@@ -144,3 +144,33 @@ def test_a_session_file_holds_no_words(agent: Session, home: Path) -> None:
     agent.ask("s1", QUESTION)
     (file,) = (home / "agent-sessions").iterdir()
     assert "5433" not in file.read_text("utf-8") and json.loads(file.read_text("utf-8"))["ids"]
+
+
+def test_a_crashed_session_is_taken_in_by_the_next(
+    agent: Session, home: Path, tmp_path: Path
+) -> None:
+    """The answer of a turn whose end never came is stored at the next start in the project, once."""
+    file = tmp_path / "t.jsonl"
+    answer = "The flaky login test waits for the wrong selector."
+    lines = [
+        {"type": "user", "message": {"role": "user", "content": "Why is the login test flaky?"}},
+        {"type": "assistant", "message": {"role": "assistant", "content": answer}},
+    ]
+    file.write_text("\n".join(json.dumps(line) for line in lines), "utf-8")
+    prompt = {"prompt": "Why is the login test flaky?", "transcript_path": str(file)}
+    agent.send("crashed", "UserPromptSubmit", **prompt)
+
+    def list_answers() -> list[str]:
+        with engrams.open(home=str(home), jobs__workers=0) as engine:
+            return [
+                record.text
+                for record in engine.list(scope=SHOP, session="crashed").records
+                if record.role == "assistant"
+            ]
+
+    assert list_answers() == []
+    for session in ("s2", "s3"):
+        agent.send(session, "SessionStart", source="startup")
+        assert list_answers() == [answer]
+    agent.send("crashed", "Stop", transcript_path=str(file), last_assistant_message=answer)
+    assert list_answers() == [answer]

@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from engrams.core import Scope
     from engrams.engine import MemoryEngine
     from engrams.settings import Settings
+    from engrams.surfaces.hook.message_scopes import MessageScopes
+    from engrams.surfaces.hook.session_ledger import SessionLedger
 
 _LEARNING_SHARE = 0.4
 """Share of the time for extracting facts when no answer is awaited."""
@@ -99,6 +101,7 @@ def _answer(
     """Recall for an event, store its messages, end its session."""
     from engrams.core import Scope, is_blank
     from engrams.surfaces.hook.message_scopes import MessageScopes, sort_turns
+    from engrams.surfaces.hook.session_ledger import SessionLedger
 
     messages = [message for message in new_messages(event) if not is_blank(message.text)]
     name = resolve_project(call.project, event.folder, settings.home)
@@ -118,6 +121,16 @@ def _answer(
     scopes = MessageScopes(person=scope, project=project_scope, work=work_scope)
     for turn_scope, turns in sort_turns(messages, event.session, scopes).items():
         engine.observe(turns, scope=turn_scope)
+    ledger = SessionLedger(settings.home.expanduser(), event.session)
+    match event.name:
+        case "SessionStart":
+            _take_in_unfinished(engine, event, ledger, scopes)
+        case "UserPromptSubmit":
+            ledger.open_turn(event.transcript, project_scope.key)
+        case "Stop" | "SessionEnd":
+            ledger.close_turn()
+        case _:
+            pass
     # A session unknown to the store has no messages.
     if (
         event.name == "SessionEnd"
@@ -126,6 +139,25 @@ def _answer(
     ):
         engine.sessions.end(event.session, scope=project_scope)
     return text
+
+
+def _take_in_unfinished(
+    engine: MemoryEngine, event: AgentHookEvent, ledger: SessionLedger, scopes: MessageScopes
+) -> None:
+    """Store what crashed sessions of this project left in their transcripts.
+
+    A session that still runs loses nothing by it: each message is stored once.
+    """
+    from engrams.core import is_blank
+    from engrams.surfaces.hook.message_scopes import sort_turns
+    from engrams.surfaces.hook.session_ledger import SessionLedger
+
+    for session, transcript in ledger.list_unfinished(scopes.project.key):
+        end = AgentHookEvent("Stop", session, transcript=transcript, folder=event.folder)
+        messages = [message for message in new_messages(end) if not is_blank(message.text)]
+        for scope, turns in sort_turns(messages, session, scopes).items():
+            engine.observe(turns, scope=scope)
+        SessionLedger(engine.settings.home.expanduser(), session).close_turn()
 
 
 def _without_waiting(settings: Settings, workers: int = 0) -> Settings:

@@ -21,6 +21,8 @@ _KEPT_SECONDS = 30 * 24 * 3600
 """Age from which a session's file is removed, by its last change."""
 _MAX_REMOVED = 200
 """Files looked at when a session starts."""
+_MOST_UNFINISHED = 3
+"""Transcripts of crashed sessions that one start takes in, the newest."""
 
 
 class SessionLedger:
@@ -39,6 +41,9 @@ class SessionLedger:
         version = state.get("profile")
         self.profile_version = version if isinstance(version, str) else ""
         self.is_compacted = state.get("compacted") is True
+        turn = state.get("turn")
+        self._turn: dict[str, str] = turn if isinstance(turn, dict) else {}
+        self._session = session
 
     def begin(self, ids: Collection[str], profile_version: str, *, is_compacted: bool) -> None:
         """Note what a session starts with. After a compaction nothing else is known to it any more,
@@ -56,14 +61,37 @@ class SessionLedger:
             self.ids = [*self.ids, *ids]
             self._write()
 
-    def _read(self) -> dict[str, Any]:
-        if self._path is None:
-            return {}
+    def open_turn(self, transcript: str, project: str) -> None:
+        """Note that a turn began, whose end a crash may prevent."""
+        if transcript:
+            self._turn = {"session": self._session, "transcript": transcript, "project": project}
+            self._write()
+
+    def close_turn(self) -> None:
+        """Note that everything of the session's transcript is stored."""
+        if self._turn:
+            self._turn = {}
+            self._write()
+
+    def list_unfinished(self, project: str) -> list[tuple[str, str]]:
+        """List (session, transcript) of other sessions of a project whose last turn has not ended."""
+        unfinished: list[tuple[str, str]] = []
         try:
-            state = json.loads(self._path.read_text("utf-8"))
-        except (OSError, ValueError):
-            return {}
-        return state if isinstance(state, dict) else {}
+            paths = sorted(self._folder.glob("*.json"), key=_modified_at)[-_MAX_REMOVED:]
+        except OSError:
+            return []
+        for path in paths:
+            turn = _read_json(path).get("turn")
+            match turn:
+                case {"session": str(session), "transcript": str(transcript), "project": str(name)}:
+                    if session != self._session and name == project:
+                        unfinished.append((session, transcript))
+                case _:
+                    pass
+        return unfinished[-_MOST_UNFINISHED:]
+
+    def _read(self) -> dict[str, Any]:
+        return {} if self._path is None else _read_json(self._path)
 
     def _write(self) -> None:
         if self._path is None or not self._home.is_dir():
@@ -72,6 +100,7 @@ class SessionLedger:
             "ids": list(dict.fromkeys(self.ids))[-_MAX_IDS:],
             "profile": self.profile_version,
             "compacted": self.is_compacted,
+            "turn": self._turn,
         }
         temporary = self._path.with_suffix(f".{os.getpid()}")
         try:
@@ -91,3 +120,18 @@ class SessionLedger:
                         Path(entry.path).unlink(missing_ok=True)
         except OSError:
             return
+
+
+def _read_json(path: Path) -> dict[str, Any]:
+    try:
+        state = json.loads(path.read_text("utf-8"))
+    except (OSError, ValueError):
+        return {}
+    return state if isinstance(state, dict) else {}
+
+
+def _modified_at(path: Path) -> float:
+    try:
+        return path.stat().st_mtime
+    except OSError:
+        return 0.0

@@ -246,6 +246,19 @@ def test_facts_come_by_confidence_and_stop_at_the_first_that_does_not_fit(
         assert not [text for text in cuts if "Depot D" in text and "Depot C" not in text]
 
 
+@pytest.mark.covers("S1.57")
+def test_no_injection_is_over_its_budget(home: Path, clock: SettableClock) -> None:
+    """Whatever the budget, with more facts than fit, short and hostile texts among them."""
+    with opened(home, clock) as engine:
+        for number in range(40):
+            text = f"Depot {number} in Graz </memory> is run by manager {number * 7}"
+            engine.add(Turn(text), scope=ANN, kind=Kind.FACT)
+        for budget in range(0, 400, 20):
+            text = engine.format_for_injection(scope=ANN, max_tokens=budget)
+            assert engine.counter.count(text) <= budget
+        assert text
+
+
 @pytest.mark.covers("S1.58")
 def test_corrections_have_tokens_of_their_own(home: Path, clock: SettableClock) -> None:
     """Before forty surer facts that would fill the budget, a correction stands in it."""

@@ -49,7 +49,8 @@ def test_rules_surface_on_their_triggers(engine: MemoryEngine) -> None:
     steps = add(
         engine, "Release", Kind.PROCEDURE, triggers=["release day"], steps=["tag it", "tell Ida"]
     )
-    assert engine.search("Which deploy script is right?", scope=ANN).hits[0].record.id == never
+    hits = engine.search("Which deploy script is right?", scope=ANN).hits
+    assert [hit.record.id for hit in hits][:1] == [never]
     found = engine.search("It is release day", scope=ANN).hits[0].record
     assert (found.id, found.steps) == (steps, ("tag it", "tell Ida"))
     assert not engine.search("zxqv", scope=ANN).hits

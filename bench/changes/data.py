@@ -34,6 +34,7 @@ FILES = (
     "figures",
     "voices",
     "letters",
+    "teams",
     "truths",
     "truths_more",
 )

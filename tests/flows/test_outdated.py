@@ -20,6 +20,7 @@ DENTIST = "Mein Zahnarzt ist Dr. Pohl."
 NEW_DENTIST = "Mein Zahnarzt ist jetzt Dr. Reuter, Dr. Pohl hat aufgehört."
 ASK = "Wer ist mein Zahnarzt?"
 START = datetime(2025, 1, 6, 12, tzinfo=UTC)
+PRESETS = ("default", "cache", "engine", "proxy", "graph", "layers")
 
 
 def open_eager(home: Path, **more: Any) -> MemoryEngine:
@@ -505,6 +506,37 @@ def test_a_clause_ends_and_not_its_message(home: Path) -> None:
         assert (diet_hits[0].record.text, diet_hits[0].status) == (old, Status.ACTIVE)
         told = 'I\'m vegetarian and I live in Paris [over since 7 March 2025: "I moved to Berlin"].'
         assert told in memory.context("Where do I live?", scope=ME).text
+
+
+@pytest.mark.parametrize("preset", PRESETS)
+def test_the_rest_of_a_message_stays_current_in_every_preset(home: Path, preset: str) -> None:
+    """Whatever is asked, a message that is over in part stands with its ended clause, not as over."""
+    old = "I'm vegetarian and I live in Paris."
+    with engrams.open(home=home, preset=preset, jobs__workers=0, vault__enabled=False) as memory:
+        for days, line in ((0, old), (50, "I moved to Berlin.")):
+            memory.add(Turn(line, at=START + timedelta(days=days)), scope=ME)
+            assert memory.drain(30)
+        current = [record.text for record in memory.list(scope=ME, kinds=(Kind.FACT,)).records]
+        assert sorted(current) == ["I moved to Berlin", "I'm vegetarian"]
+        for ask in ("Where do I live?", "Am I vegetarian?"):
+            said = [hit for hit in memory.search(ask, scope=ME).hits if hit.record.text == old]
+            assert {hit.status for hit in said} <= {Status.ACTIVE}
+            assert all(
+                [mark.clause for mark in hit.ended_clauses] == ["I live in Paris"] for hit in said
+            )
+
+
+@pytest.mark.parametrize("preset", PRESETS)
+def test_a_diet_ends_by_what_somebody_eats(home: Path, preset: str) -> None:
+    """No rule reads a diet in the newer words: the older is closed or marked all the same."""
+    with engrams.open(home=home, preset=preset, jobs__workers=0, vault__enabled=False) as memory:
+        for days, line in ((0, "I'm vegetarian"), (50, "I started eating meat again")):
+            memory.add(Turn(line, at=START + timedelta(days=days)), scope=ME)
+            assert memory.drain(30)
+        hits = memory.search("What do I eat, am I vegetarian?", scope=ME).hits
+        said = [hit for hit in hits if "vegetarian" in hit.record.text]
+        assert all(hit.outdated is not None and hit.outdated.is_told for hit in said)
+        assert bool(said) or preset == "engine"
 
 
 def test_every_door_shows_the_ended_clause(

@@ -38,6 +38,8 @@ NO_SLIPS = (
     ("I'm 5 minutes away", "it's 20 degrees here"),
     ("I run 5 miles a day", "wait, what?"),
     ("I like tea.", "No, thanks"),
+    ("The colors are so bright. Art is such a joy.", "Wow, did you make that? It looks so real!"),
+    ('"The Name of the Wind" sounds cool.', "Will do! Thanks for the recommendation!"),
     ("table for 6 on friday", "I mean it"),
 )
 

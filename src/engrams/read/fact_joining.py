@@ -6,7 +6,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
 
 from engrams.core import CORRECTED, REFINES, UNSAID, Evidence, Hit, Kind, Record, Status
@@ -36,12 +36,10 @@ class GroupedHits:
 
 @dataclass(frozen=True, slots=True)
 class FactGroupingRules:
-    """Moments, words and settings that tell how facts count for their turns."""
+    """Moments and settings that tell how facts count for their turns."""
 
     now: datetime
     as_of: AsOf | None = None
-    query_terms: Collection[str] = ()
-    """Words, if any, that tell which of a turn's facts say whether it is over."""
     takes_parts: bool = False
     """A turn takes over all parts of a better fact's score, not the difference as one part."""
 
@@ -124,14 +122,6 @@ def _is_turn_over(
         for fact in facts
         if fact.kind is not Kind.EPISODE and turn.id in [quote.source for quote in fact.evidence]
     ]
-    if rules.query_terms:
-        query_terms = set(rules.query_terms)
-        # If no quote is about the query, all facts count.
-        quoting = [
-            fact
-            for fact in quoting
-            if any(set(terms(quote.quote)) & query_terms for quote in fact.evidence)
-        ] or quoting
     if not quoting or not all(is_over(refined.get(fact.id, fact), rules) for fact in quoting):
         return False
     quotes = [quote.quote for fact in quoting for quote in fact.evidence if quote.source == turn.id]

@@ -358,7 +358,6 @@ def join_facts(search: Search) -> None:
     rules = FactGroupingRules(
         now=search.request.now,
         as_of=search.request.as_of,
-        query_terms=search.prepared.terms if deps.link_settings.vouch else (),
         takes_parts=deps.settings.routing.mode == "tiers",
     )
     grouped = group_hits(hits, derived, refined, rules)

@@ -12,7 +12,7 @@ _SUBJECT = (
     r"|unser\w*|yo|mis?|nuestr\w+|je|j'\w+|mon|ma|mes|nous|notre)"
 )
 _ENDS = late_pattern(
-    r"(?<=[.!?;…])(?<!\b[DMS][rst]\.)(?<!\bMrs\.)(?<!\bSra\.)(?<!\bDra\.)(?<!\bNr\.)(?<!\bProf\.)\s+|\n+"
+    r"(?<=[.!?;…])(?<!\b[DMS][rst]\.)(?<!\bMrs\.)(?<!\bSra\.)(?<!\bDra\.)(?<!\bNr\.)(?<!\bProf\.)(?!(?<=\d\.)\s+(?:Jan|Feb|Mär|Apr|Mai|Jun|Jul|Aug|Sep|Okt|Nov|Dez|[a-zäöü]))\s+|\n+"
     r"|(?<=[。！？；，])|(?<=[てでし]、)|(?<!\s)\s+[–—-]\s+"
     rf"|,\s+(?={_AND}\b)|\s+(?=(?i:{_AND} {_SUBJECT})\b)|,\s+(?=(?i:{_SUBJECT})\b)"
 )

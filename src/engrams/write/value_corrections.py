@@ -69,6 +69,8 @@ _FRAME = re.compile(
 _TAIL = re.compile(
     r"\s*(?:natürlich|of course|though|please|bitte|です|だ|の|よ|啦|的)$", re.IGNORECASE
 )
+_ASKS = re.compile(r"[?？].*\S")
+"""A question with more after it: "Wow, did you make that? It looks so real!"."""
 _WRONG = re.compile(
     r"(?:\bnot|\bnicht|\binstead of|\bpas|\bstatt)(?!\w)\s*(?P<wrong>[^,.;!?，。；！？、]{1,60})$",
     re.IGNORECASE,
@@ -135,7 +137,7 @@ def read_value_correction(text: str) -> ValueCorrection | None:
 
     Cached: the gate asks it, extraction, and reconciliation.
     """
-    if len(text) > _LONGEST:
+    if len(text) > _LONGEST or _ASKS.search(text):
         return None
     strong = _STRONG.search(text)
     is_bare = strong is None and _WEAK.search(text) is None
@@ -226,7 +228,9 @@ def _sort_value(value: str) -> ValueSort:
         return "number"
     if _find_group(value) is not None:
         return "listed"
-    return "name" if value[:1].isupper() and len(value.split()) <= 2 else "words"
+    words = value.split()
+    is_name = len(words) <= 2 and all(word[:1].isupper() for word in words)
+    return "name" if is_name else "words"
 
 
 def _find_exact(value: str, sort: ValueSort) -> str:

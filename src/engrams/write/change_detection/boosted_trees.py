@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING
 
 from engrams.core.boosted_trees import BoostedTrees
 from engrams.write.change_detection.features import (
-    MessageClause,
     MessageFeatures,
     describe_message,
     describe_pairs,
@@ -147,22 +146,3 @@ def load_model() -> ChangeDetectionModel:
             rarity,
             *(float(weights[name]) for name in ("floor", "scale", "shift")),
         )
-
-
-def pair_clauses(
-    old: MessageFeatures, new: MessageFeatures
-) -> tuple[MessageClause, MessageClause] | None:
-    """Find the clause of an older message and the clause of a newer one that most likely ends it.
-
-    They are the nearest of those that tell a state or a plan, and of those that may tell a change;
-    None: one of the messages has no such clause.
-    """
-    import numpy as np
-
-    may_end = np.array([clause.may_end for clause in old.clauses])
-    may_tell = np.array([clause.may_tell_change for clause in new.clauses])
-    if not may_end.any() or not may_tell.any():
-        return None
-    nearness = np.where(np.outer(may_end, may_tell), old.rows[1:] @ new.rows[1:].T, -2.0)
-    old_index, new_index = divmod(int(nearness.argmax()), len(new.clauses))
-    return old.clauses[old_index], new.clauses[new_index]

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import timedelta
 from typing import Literal, TypeAlias
 
@@ -17,8 +17,6 @@ from engrams.extract.predicate_slots import SINGLE
 from engrams.extract.rules.story_marks import find_story
 from engrams.ports import CandidateSearchQuery, Embedder, RecordQuery, ScopeReach
 from engrams.ports.read_ahead import ReadAhead
-from engrams.text.clause_kinds import may_end
-from engrams.text.clause_split import split_clauses
 from engrams.text.terms import terms
 from engrams.text.text_spans import find_span
 from engrams.write.change_detection.message_judge import (
@@ -51,6 +49,7 @@ _LONGEST_REASON = 200
 """Characters of the longest sentence that is told as the reason of a mark."""
 _PROBABLE = 0.5
 """Probability from which the fact of a clause ends, or may end, with its clause."""
+_EATING = frozenset(("eats", "eats_no", "drinks"))
 _LONG_BEFORE = timedelta(days=731)
 """Age from which an event ends nothing that was said after it: a change may be told months later.
 """
@@ -139,7 +138,7 @@ class ChangeDetector:
         new_facts = facts[record.id]
         if new_facts and all(is_denial(fact) or _was_over(fact, record) for fact in new_facts):
             return
-        for change in (self._narrow_clause(record, change) for change in detected):
+        for change in detected:
             earlier_facts = changes.add_stored(facts[change.earlier.id])
             open_facts = [fact for fact in earlier_facts if fact.status is Status.ACTIVE]
             if not self._may_end(record, change, new_facts, open_facts):
@@ -151,25 +150,6 @@ class ChangeDetector:
             if open_facts and is_ended_by_rule:
                 continue
             self._end_statement(record, change, changes, open_facts)
-
-    def _narrow_clause(self, record: Record, change: DetectedChange) -> DetectedChange:
-        """Find which of the things that a clause says the new statement ends.
-
-        A message that says something else besides ends in part.
-        """
-        clauses = [clause for clause in split_clauses(change.clause) if may_end(clause)]
-        is_partial = change.is_partial or len(clauses) > 1
-        if len(clauses) < 2:
-            return replace(change, is_partial=is_partial)
-        chances = self._judge_parts(record, change.earlier, clauses)
-        likely = [
-            clause
-            for clause, chance in zip(clauses, chances, strict=True)
-            if chance and 2 * chance >= max(chances)
-        ]
-        if len(likely) != 1:
-            return replace(change, is_partial=is_partial)
-        return replace(change, clause=likely[0].strip(), is_partial=is_partial)
 
     def _may_end(
         self,
@@ -438,15 +418,24 @@ def _is_of_other_slot(
 ) -> bool:
     """True if both messages are understood, and share no slot of one value.
 
-    Not if the newer text names an older value.
+    A statement without a predicate is not understood: it may be about anything. Not if the newer
+    text names an older value.
     """
-    earlier_slots = {(fact.subject, fact.predicate) for fact in earlier_facts}
-    new_slots = {(fact.subject, fact.predicate) for fact in new_facts}
+    earlier_slots = {_name_slot(fact) for fact in earlier_facts}
+    new_slots = {_name_slot(fact) for fact in new_facts}
     if not earlier_slots or not new_slots or earlier_slots & new_slots:
+        return False
+    if not all(predicate for _, predicate in new_slots):
         return False
     if not all(predicate in SINGLE for _, predicate in earlier_slots):
         return False
     return not _names_object(new_text, earlier_facts)
+
+
+def _name_slot(fact: Record) -> tuple[str, str]:
+    """Name whose slot a fact fills; what somebody eats tells of the diet."""
+    predicate = "diet" if fact.predicate in _EATING else fact.predicate
+    return fact.subject, predicate
 
 
 def _names_object(text: str, facts: Sequence[Record]) -> bool:

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     Embed = Callable[[list[str]], Floats]
 
 _CLAUSE = re.compile(
-    r"(?<=[.!?;…])(?<!\b[DMS][rst]\.)(?<!\bMrs\.)(?<!\bSra\.)(?<!\bDra\.)(?<!\bNr\.)(?<!\bProf\.)\s+|\n+|(?<=[。"
+    r"(?<=[.!?;…])(?<!\b[DMS][rst]\.)(?<!\bMrs\.)(?<!\bSra\.)(?<!\bDra\.)(?<!\bNr\.)(?<!\bProf\.)(?!(?<=\d\.)\s+(?:Jan|Feb|Mär|Apr|Mai|Jun|Jul|Aug|Sep|Okt|Nov|Dez|[a-zäöü]))\s+|\n+|(?<=[。"
     r"！？；])|(?<!\s)\s+[–—-]\s+|,\s+(?=(?:and|but|so|und|aber|y|pero|et|mais)\b)"
 )
 _NUMBER = re.compile(r"\d+(?:[.:,]\d+)*")

@@ -16,10 +16,10 @@ from typing import NamedTuple, TypeAlias
 from engrams.core import MARK_TOLD_AT
 from engrams.ports import Embedder
 from engrams.text.text_caches import register_cache
-from engrams.write.change_detection.boosted_trees import ScoredMessage, load_model, pair_clauses
+from engrams.write.change_detection.boosted_trees import ScoredMessage, load_model
+from engrams.write.change_detection.clause_pairs import find_clause_pair
 from engrams.write.change_detection.distinct_things import is_about_another, is_placed_anew
 from engrams.write.change_detection.features import read_messages
-from engrams.write.change_detection.guarded_statements import may_end_guarded
 from engrams.write.change_detection.replacement_evidence import replaces_clause
 
 Message: TypeAlias = tuple[str, str, datetime]
@@ -109,22 +109,21 @@ def find_news(task: MessageTask) -> list[bool]:
 
 def judge_messages(task: MessageTask) -> list[list[JudgedMessage | None]]:
     """Judge which earlier messages each new message ends; None: not that one."""
-    model = load_model()
     scored = task.reader.read(
         [message for new, earlier in task.pairs for message in (new, *earlier)]
     )
     pairs = [([scored[old] for old in earlier], scored[new]) for new, earlier in task.pairs]
     return [
         [
-            _judge(old, new, probability, task.mark_at)
+            _judge(task, old, new, probability)
             for old, probability in zip(earlier, probabilities, strict=True)
         ]
-        for (earlier, new), probabilities in zip(pairs, model.judge(pairs), strict=True)
+        for (earlier, new), probabilities in zip(pairs, load_model().judge(pairs), strict=True)
     ]
 
 
 def _judge(
-    old: ScoredMessage, new: ScoredMessage, probability: float, mark_at: float
+    task: MessageTask, old: ScoredMessage, new: ScoredMessage, probability: float
 ) -> JudgedMessage | None:
     """Judge one pair: the model's probability, limited by rules.
 
@@ -132,17 +131,12 @@ def _judge(
     """
     if is_placed_anew(old.features, new.features):
         probability = max(probability, _PLACED_ANEW)
-    if probability < mark_at or is_about_another(old.features, new.features):
+    if probability < task.mark_at or is_about_another(old.features, new.features):
         return None
-    clauses = pair_clauses(old.features, new.features)
-    if clauses is None or not may_end_guarded(*clauses):
+    pair = find_clause_pair(task.reader, old.features, new.features)
+    if pair is None:
         return None
     if not replaces_clause(old.features, new.features):
-        probability = min(probability, _UNTOLD)
-    old_clause, new_clause = clauses
-    return JudgedMessage(
-        probability,
-        old_clause.text,
-        new_clause.text,
-        is_partial=sum(clause.may_end for clause in old.features.clauses) > 1,
-    )
+        # Two long messages share words by chance: the clauses must show the change by themselves.
+        probability = min(probability, max(_UNTOLD, pair.probability))
+    return JudgedMessage(probability, pair.ending, pair.news, is_partial=pair.is_partial)

@@ -1,0 +1,94 @@
+"""The clause of an older message that ends, and the clause of a newer one that ends it.
+
+Enter at ``find_clause_pair``. The model judges each clause as if it were a message: the clause that
+is nearest in words is often not the one that is meant.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+from engrams.text.clause_kinds import may_end, may_tell_change
+from engrams.text.clause_split import split_clauses
+from engrams.write.change_detection.boosted_trees import load_model
+from engrams.write.change_detection.features import read_clause
+from engrams.write.change_detection.guarded_statements import may_end_guarded
+
+if TYPE_CHECKING:
+    from engrams.write.change_detection.features import MessageFeatures
+    from engrams.write.change_detection.message_judge import Message, MessageReader
+
+_MOST = 10
+"""Clauses of each message that are judged."""
+
+
+class ClausePair(NamedTuple):
+    """A clause that ends, and the one that ends it."""
+
+    probability: float
+    """Of the two by themselves, 0..1."""
+    ending: str
+    """The clause of the older message."""
+    news: str
+    """The clause of the newer message."""
+    is_partial: bool
+    """The older message says something else besides."""
+
+
+def find_clause_pair(
+    reader: MessageReader, old: MessageFeatures, new: MessageFeatures
+) -> ClausePair | None:
+    """Find the clause of an older message that a newer message most likely ends, and by which one.
+
+    None: one of the messages has no clause that can.
+    """
+    old_clauses = [clause for clause in split_clauses(old.text) if may_end(clause)][:_MOST]
+    new_clauses = [clause for clause in split_clauses(new.text) if may_tell_change(clause)][:_MOST]
+    if not old_clauses or not new_clauses:
+        return None
+    ending = old_clauses[0]
+    if len(old_clauses) > 1:
+        new_message = (new.text, new.speaker, new.at)
+        chances = _judge_each(reader, _to_messages(old, old_clauses), [new_message])
+        ending = _join_likely(old.text, old_clauses, chances)
+    ending_clause = read_clause(ending)
+    allowed = [
+        clause for clause in new_clauses if may_end_guarded(ending_clause, read_clause(clause))
+    ]
+    if not allowed:
+        return None
+    chances = _judge_each(reader, _to_messages(old, [ending]), _to_messages(new, allowed))
+    probability = max(chances)
+    return ClausePair(
+        probability,
+        ending.strip(),
+        allowed[chances.index(probability)].strip(),
+        is_partial=len(old_clauses) > 1,
+    )
+
+
+def _to_messages(message: MessageFeatures, clauses: Sequence[str]) -> list[Message]:
+    return [(clause, message.speaker, message.at) for clause in clauses]
+
+
+def _judge_each(
+    reader: MessageReader, older: Sequence[Message], newer: Sequence[Message]
+) -> list[float]:
+    """Judge each older message with each newer one, none of them a rival of another."""
+    scored = reader.read([*older, *newer])
+    pairs = [([scored[old]], scored[new]) for old in older for new in newer]
+    return [chance for (chance,) in load_model().judge(pairs)]
+
+
+def _join_likely(text: str, clauses: Sequence[str], chances: Sequence[float]) -> str:
+    """Return the likeliest clause; with neighbours that are half as likely, all of them as one."""
+    highest = max(chances)
+    likely = [index for index, chance in enumerate(chances) if 2 * chance >= highest]
+    start = text.find(clauses[likely[0]])
+    last = clauses[likely[-1]]
+    end = text.find(last, start)
+    are_neighbours = likely[-1] - likely[0] == len(likely) - 1
+    if not are_neighbours or start < 0 or end < 0:
+        return clauses[chances.index(highest)]
+    return text[start : end + len(last)]

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import engrams
 from bench.quality.data import Item, Talk
 from bench.quality.systems import OWNER, EngramsSystem, make_embedder
-from engrams.core import EdgeType, Kind, Record, Status
+from engrams.core import MARK_TOLD_AT, EdgeType, Kind, Record, Status
 
 STATEMENT_KINDS = (
     Kind.FACT,
@@ -113,6 +113,9 @@ def _draw(data: str, talk: Talk, engine: engrams.MemoryEngine) -> Iterator[Drawn
             if older is None or newer is None or edge.target not in page:
                 continue
             what = "mark" if edge.type is EdgeType.MAY_OUTDATE else "closing"
+            if what == "mark" and edge.weight < MARK_TOLD_AT:
+                # No reader is told of it.
+                continue
             around = _find_neighbours(talk.items, items.get(older.external_id))
             shown = f"{edge.weight:.2f}"
             yield Drawn(

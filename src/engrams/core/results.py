@@ -14,7 +14,7 @@ from engrams.core.records import Json, Kind, Record, Status
 from engrams.core.scopes import Scope
 from engrams.frozen_data import dataclass
 
-MARK_TOLD_AT = 0.45
+MARK_TOLD_AT = 0.35
 """Probability from which readers are told that a statement may be outdated.
 
 In 5,290 messages of real conversations 15 marks reach it, 188 the threshold of ``mark_at``."""

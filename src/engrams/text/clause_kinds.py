@@ -62,6 +62,21 @@ def may_tell_change(clause: str) -> bool:
     return bool(folded) and not _find("long_ago", folded) and not _find("unreal", folded)
 
 
+def is_joke(message: str) -> bool:
+    """True for a message that says itself that it is not meant seriously."""
+    return bool(_find("joke", fold(message)))
+
+
+def adds_something(clause: str) -> bool:
+    """True for a clause that tells of one more thing: "also", "another", "a second"."""
+    return bool(_find("also", fold(clause)))
+
+
+def is_for_a_while(clause: str) -> bool:
+    """True for a clause that holds for some days only: "this week", "till Thursday"."""
+    return bool(_find("for_a_while", fold(clause)))
+
+
 def _find(table: str, folded: str) -> re.Match[str] | None:
     return word_pattern(__file__, f"clause_{table}").search(folded)
 

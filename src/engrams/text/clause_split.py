@@ -11,11 +11,22 @@ _SUBJECT = (
     r"(?:also )?(?:i|i'm|i've|i'll|im|ive|my|we|we're|we've|our|he|she|they|it's|its|there's|ich|mein\w*|wir"
     r"|unser\w*|yo|mis?|nuestr\w+|je|j'\w+|mon|ma|mes|nous|notre)"
 )
-_ENDS = late_pattern(
-    r"(?<=[.!?;…])(?<!\b[DMS][rst]\.)(?<!\bMrs\.)(?<!\bSra\.)(?<!\bDra\.)(?<!\bNr\.)(?<!\bProf\.)(?!(?<=\d\.)\s+(?:Jan|Feb|Mär|Apr|Mai|Jun|Jul|Aug|Sep|Okt|Nov|Dez|[a-zäöü]))\s+|\n+"
-    r"|(?<=[。！？；，])|(?<=[てでし]、)|(?<!\s)\s+[–—-]\s+"
-    rf"|,\s+(?={_AND}\b)|\s+(?=(?i:{_AND} {_SUBJECT})\b)|,\s+(?=(?i:{_SUBJECT})\b)"
+# "We moved to Ghent, can I still claim that?": what is told does not ask.
+_QUESTION = (
+    r"(?i:can|could|should|would|do|does|is|are|what|when|where|how|why|who|which)"
+    r"(?:'s)? (?i:i|you|we|he|she|they|it|that|there|the|my|our|do|does|should|can)\b[^.!?]*\?"
 )
+# "am 12. März": the full stop of an ordinal ends nothing.
+_NO_ORDINAL = r"(?!(?<=\d\.)\s+(?:Jan|Feb|Mär|Apr|Mai|Jun|Jul|Aug|Sep|Okt|Nov|Dez|[a-zäöü]))"
+_ENDS = late_pattern(
+    r"(?<=[.!?;…])(?<!\b[DMS][rst]\.)(?<!\bMrs\.)(?<!\bSra\.)(?<!\bDra\.)(?<!\bNr\.)(?<!\bProf\.)"
+    rf"{_NO_ORDINAL}\s+|\n+"
+    r"|(?<=[。！？；，])|(?<=[てでし]、)|(?<!\s)\s+[–—-]\s+"
+    rf"|,\s+(?={_QUESTION})|,\s+(?={_AND}\b)|\s+(?=(?i:{_AND} {_SUBJECT})\b)|,\s+(?=(?i:{_SUBJECT})\b)"
+)
+_JOINED_SUBJECT = late_pattern(rf"(?i:{_AND} {_SUBJECT})\b")
+_MOST_NAMES = 2
+"""Words of the longest name before "and I"."""
 _COMMA = late_pattern(r",\s+")
 _DEPENDENT = late_pattern(
     r"\W*(?:when|whenever|if|since|because|as|after|before|while|although|though|once|until|unless|which|who|whose|that|where|whom|so that"
@@ -29,11 +40,21 @@ def split_clauses(text: str) -> list[str]:
     They end at full stops, at a conjunction or comma before a new subject, and at a comma between
     two parts with a verb each.
     """
-    clauses: list[str] = []
-    for part in _ENDS.split(text):
-        if part and part.strip():
-            clauses += _split_at_commas(part)
-    return clauses
+    parts: list[str] = []
+    for part in filter(None, _ENDS.split(text)):
+        if parts and _JOINED_SUBJECT.match(part) and _is_name(parts[-1]):
+            # "Callum | and I split up": the first of two subjects is no clause.
+            joined = f"{parts[-1]} {part}"
+            if joined in text:
+                parts[-1] = joined
+                continue
+        if part.strip():
+            parts.append(part)
+    return [clause for part in parts for clause in _split_at_commas(part)]
+
+
+def _is_name(part: str) -> bool:
+    return len(part.split()) <= _MOST_NAMES and not _stands_alone(part)
 
 
 def _split_at_commas(part: str) -> list[str]:

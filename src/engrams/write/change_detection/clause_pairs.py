@@ -6,19 +6,29 @@ is nearest in words is often not the one that is meant.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from engrams.text.clause_kinds import may_end, may_tell_change
+from engrams.text.clause_kinds import (
+    adds_something,
+    is_for_a_while,
+    is_joke,
+    may_end,
+    may_tell_change,
+)
 from engrams.text.clause_split import split_clauses
 from engrams.write.change_detection.boosted_trees import load_model
+from engrams.write.change_detection.cue_words import NAMES
 from engrams.write.change_detection.features import read_clause
 from engrams.write.change_detection.guarded_statements import may_end_guarded
 
 if TYPE_CHECKING:
-    from engrams.write.change_detection.features import MessageFeatures
+    from engrams.write.change_detection.features import MessageClause, MessageFeatures
     from engrams.write.change_detection.message_judge import Message, MessageReader
 
+_ENDS = tuple(map(NAMES.index, ("no_more", "end", "switch", "instead")))
+_DIGIT = re.compile(r"\d")
 _MOST = 10
 """Clauses of each message that are judged."""
 
@@ -45,7 +55,7 @@ def find_clause_pair(
     """
     old_clauses = [clause for clause in split_clauses(old.text) if may_end(clause)][:_MOST]
     new_clauses = [clause for clause in split_clauses(new.text) if may_tell_change(clause)][:_MOST]
-    if not old_clauses or not new_clauses:
+    if not old_clauses or not new_clauses or is_joke(new.text):
         return None
     ending = old_clauses[0]
     if len(old_clauses) > 1:
@@ -53,9 +63,7 @@ def find_clause_pair(
         chances = _judge_each(reader, _to_messages(old, old_clauses), [new_message])
         ending = _join_likely(old.text, old_clauses, chances)
     ending_clause = read_clause(ending)
-    allowed = [
-        clause for clause in new_clauses if may_end_guarded(ending_clause, read_clause(clause))
-    ]
+    allowed = [clause for clause in new_clauses if _may_end(ending_clause, read_clause(clause))]
     if not allowed:
         return None
     chances = _judge_each(reader, _to_messages(old, [ending]), _to_messages(new, allowed))
@@ -66,6 +74,19 @@ def find_clause_pair(
         allowed[chances.index(probability)].strip(),
         is_partial=len(old_clauses) > 1,
     )
+
+
+def _may_end(old: MessageClause, new: MessageClause) -> bool:
+    """True unless the newer clause only adds to the older, or holds for some days.
+
+    A date that moves ("until Thursday") is no such time, nor is one beside a word of an end.
+    """
+    if not may_end_guarded(old, new):
+        return False
+    if any(new.cues[cue] for cue in _ENDS):
+        return True
+    has_values = bool(_DIGIT.search(old.text) and _DIGIT.search(new.text))
+    return not adds_something(new.text) and (has_values or not is_for_a_while(new.text))
 
 
 def _to_messages(message: MessageFeatures, clauses: Sequence[str]) -> list[Message]:

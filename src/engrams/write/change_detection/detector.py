@@ -49,7 +49,13 @@ _LONGEST_REASON = 200
 """Characters of the longest sentence that is told as the reason of a mark."""
 _PROBABLE = 0.5
 """Probability from which the fact of a clause ends, or may end, with its clause."""
-_EATING = frozenset(("eats", "eats_no", "drinks"))
+_RELATED_SLOTS = {
+    **dict.fromkeys(("eats", "eats_no", "drinks"), "diet"),
+    **dict.fromkeys(("works_at", "employer", "title"), "job"),
+    **dict.fromkeys(("studies_at", "school", "major"), "studies"),
+    **dict.fromkeys(("dating", "married_to", "relationship"), "marital_status"),
+}
+"""Predicates that tell of another slot: what somebody eats may end a diet."""
 _LONG_BEFORE = timedelta(days=731)
 """Age from which an event ends nothing that was said after it: a change may be told months later.
 """
@@ -427,15 +433,13 @@ def _is_of_other_slot(
         return False
     if not all(predicate for _, predicate in new_slots):
         return False
-    if not all(predicate in SINGLE for _, predicate in earlier_slots):
+    if not all(fact.predicate in SINGLE for fact in earlier_facts):
         return False
     return not _names_object(new_text, earlier_facts)
 
 
 def _name_slot(fact: Record) -> tuple[str, str]:
-    """Name whose slot a fact fills; what somebody eats tells of the diet."""
-    predicate = "diet" if fact.predicate in _EATING else fact.predicate
-    return fact.subject, predicate
+    return fact.subject, _RELATED_SLOTS.get(fact.predicate, fact.predicate)
 
 
 def _names_object(text: str, facts: Sequence[Record]) -> bool:

@@ -74,6 +74,15 @@ _PLACED = re.compile(
 )
 
 
+# "王的生日是…", "田中さんの電話は…", "王是我的上司，其生日是…": whose, and what of theirs.
+_OWNED = re.compile(
+    r"\W*(?:我们?的?|私の|うちの)?(?!我|私|うち)(?P<who>[^\W的是のはが]{1,20})[的の](?P<what>[^\W的是のはが]{1,10})[是为在はが]"
+    r"|\W*(?P<named>[\u4e00-\u9fff]{2,4})是我的[^，。]{1,6}，其(?P<theirs>[^\W是]{1,6})是"
+)
+_ROLES = re.compile(
+    "上司|下属|同事|老板|客户|叔叔|舅舅|姑姑|婶婶|舅妈|阿姨|表[哥姐弟妹]|堂[哥姐弟妹]|[哥姐弟妹]{1,2}|父亲|母亲|爸爸|妈妈|爷爷|奶奶|儿子|女儿|朋友|邻居"
+    "|上司|部下|同僚|先輩|後輩|父|母|兄|弟|姉|妹|祖父|祖母|息子|娘|友達"
+)
 # In folded text. English has no need of it.
 _MOVED = re.compile(r"\bnach \w+ (?:um)?gezogen\b|\bdemenag|\bmud(?:o|ado)\b|に引っ越")
 
@@ -100,6 +109,8 @@ def is_about_another(old: MessageFeatures, new: MessageFeatures) -> bool:
     """
     changes = any(new.whole.cues[index] for index in _CHANGES)
     if identifiers.tell_apart(old.text, new.text, changes=changes):
+        return True
+    if _has_other_owner(old.text, new.text):
         return True
     if len(old.clauses) > 1 or len(new.clauses) > 1:
         return False
@@ -135,6 +146,23 @@ def is_placed_anew(old: MessageFeatures, new: MessageFeatures) -> bool:
     if not is_same or old_thing.remainder == new_thing.remainder:
         return False
     return bool(_PLACED.search(fold(old.text)) and _PLACED.search(fold(new.text)))
+
+
+def _has_other_owner(old: str, new: str) -> bool:
+    """Test if two sentences tell of two owners, or of two things of one, in a script without spaces."""
+    old_roles = set(_ROLES.findall(old))
+    new_roles = set(_ROLES.findall(new))
+    if old_roles and new_roles and old_roles.isdisjoint(new_roles):
+        return True
+    old_match = _OWNED.match(old)
+    new_match = _OWNED.match(new)
+    if old_match is None or new_match is None:
+        return False
+    if (old_match["who"] or old_match["named"]) != (new_match["who"] or new_match["named"]):
+        return True
+    old_thing = old_match["what"] or old_match["theirs"]
+    new_thing = new_match["what"] or new_match["theirs"]
+    return not (old_thing.startswith(new_thing) or new_thing.startswith(old_thing))
 
 
 def _tells_of_another_person(old: MessageFeatures, new: MessageFeatures) -> bool:

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -13,21 +14,24 @@ from functools import cache, partial
 from threading import Lock
 from typing import NamedTuple, TypeAlias
 
-from engrams.core import MARK_TOLD_AT
 from engrams.ports import Embedder
 from engrams.text.text_caches import register_cache
 from engrams.write.change_detection.boosted_trees import ScoredMessage, load_model
 from engrams.write.change_detection.clause_pairs import find_clause_pair
 from engrams.write.change_detection.distinct_things import is_about_another, is_placed_anew
 from engrams.write.change_detection.features import read_messages
-from engrams.write.change_detection.replacement_evidence import replaces_clause
+from engrams.write.change_detection.replacement_evidence import (
+    is_long,
+    says_the_same,
+    shows_replacement,
+)
 
 Message: TypeAlias = tuple[str, str, datetime]
 """Text, speaker and time."""
 _MAX_CACHED = 1024
 """Messages that are remembered: those of the parts under way, and their neighbours."""
-_UNTOLD = MARK_TOLD_AT - 0.01
-"""Most probability of a change of which no clause gives evidence: no reader is told of it."""
+_LEAST = 0.6
+"""Share of the least probability of a mark from which a pair of messages is looked at by clauses."""
 _PLACED_ANEW = 0.5
 """Least probability that a labelled thing is no longer where it was said to be."""
 
@@ -125,18 +129,32 @@ def judge_messages(task: MessageTask) -> list[list[JudgedMessage | None]]:
 def _judge(
     task: MessageTask, old: ScoredMessage, new: ScoredMessage, probability: float
 ) -> JudgedMessage | None:
-    """Judge one pair: the model's probability, limited by rules.
+    """Judge one pair: what the model says of the messages and of their clauses, limited by rules.
 
-    They tell things of one kind apart, and say which clauses can end and what may end them.
+    The rules tell things of one kind apart, and say which clauses can end and what may end them.
     """
-    if is_placed_anew(old.features, new.features):
-        probability = max(probability, _PLACED_ANEW)
-    if probability < task.mark_at or is_about_another(old.features, new.features):
+    is_anew = is_placed_anew(old.features, new.features)
+    if probability < _LEAST * task.mark_at and not is_anew:
+        return None
+    if is_about_another(old.features, new.features):
         return None
     pair = find_clause_pair(task.reader, old.features, new.features)
-    if pair is None:
+    if pair is None or says_the_same(pair.ending, pair.news):
         return None
-    if not replaces_clause(old.features, new.features):
-        # Two long messages share words by chance: the clauses must show the change by themselves.
-        probability = min(probability, max(_UNTOLD, pair.probability))
+    # Long messages are like each other by chance: their clauses must show the change.
+    if (is_long(old.features.text) or is_long(new.features.text)) and not shows_replacement(
+        pair.ending, pair.news
+    ):
+        return None
+    probability = _join_chances(probability, pair.probability)
+    if is_anew:
+        probability = max(probability, _PLACED_ANEW)
+    if probability < task.mark_at:
+        return None
     return JudgedMessage(probability, pair.ending, pair.news, is_partial=pair.is_partial)
+
+
+def _join_chances(of_messages: float, of_clauses: float) -> float:
+    """Join two probabilities by the mean of their log odds: they rest on much the same words."""
+    odds = [math.log(chance / (1 - chance)) for chance in (of_messages, of_clauses)]
+    return 1 / (1 + math.exp(-sum(odds) / len(odds)))

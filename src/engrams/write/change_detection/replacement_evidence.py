@@ -1,4 +1,4 @@
-"""Evidence that a clause of a newer message replaces one of an older: enter at ``replaces_clause``.
+"""Evidence that a clause of a newer message replaces one of an older: enter at ``shows_replacement``.
 
 Two long messages of one person share words, numbers and words of change by chance, so that their
 likeness alone is no reason for a mark. The words must stand together in one clause of each.
@@ -7,74 +7,80 @@ likeness alone is no reason for a mark. The words must stand together in one cla
 from __future__ import annotations
 
 from functools import cache
-from typing import TYPE_CHECKING
 
-from engrams.text.clause_kinds import may_end, may_tell_change
+from engrams.text.clause_kinds import may_tell_change
 from engrams.text.clause_split import split_clauses
+from engrams.text.late_patterns import late_pattern
 from engrams.text.terms import terms
 from engrams.text.vocabulary import read_vocabulary
 from engrams.write.change_detection.cue_words import NAMES
 from engrams.write.change_detection.features import MessageClause, read_clause, read_values
 
-if TYPE_CHECKING:
-    from engrams.write.change_detection.features import MessageFeatures
-
-_CHANGES = tuple(
-    NAMES.index(name)
-    for name in (
-        "no_more",
-        "end",
-        "switch",
-        "new",
-        "from_now",
-        "correction",
-        "instead",
-        "finally",
-        "back",
-        "now",
-        "old",
-    )
+_ENDS = tuple(map(NAMES.index, ("no_more", "end", "switch", "instead", "correction")))
+_CHANGES = (
+    *_ENDS,
+    *map(NAMES.index, ("new", "from_now", "finally", "back", "now", "old")),
 )
+_STILL = NAMES.index("still")
+_EXERCISE = late_pattern(
+    r"\b(?:trying|help|how (?:can|do|should) i|want) (?:to )?(?:\w+ )?"
+    r"(?:prove|calculate|solve|verify|find|figure|apply|understand|model|classify|determine|debug|implement)\b"
+    r"|\b(?:triangles?|theorem|equations?|formula|hypotenuse)\b"
+)
+"""A task to be worked on, which is no state of anybody."""
+_NUMBER = late_pattern(r"\d+(?:[.:,]\d+)*")
 _LONG_WORDS = 22
 """Words from which a message is long."""
 _MANY_CLAUSES = 3
 """Clauses that tell something, beyond which a message is long too."""
+_SHORT_CLAUSE = 18
+"""Words of a clause up to which one word in common, or a topic, is evidence beside a word of an end."""
 _SHORTEST = 3
 """Letters of the shortest word that counts as shared."""
 
 
-def replaces_clause(old: MessageFeatures, new: MessageFeatures) -> bool:
-    """True unless a message is long and no clause of the newer one seems to replace one of the older.
-
-    Such a clause has a word of change, and with the older clause two words in common, or one beside
-    a common topic or a number or name that differs.
-    """
-    if not _is_long(old.text) and not _is_long(new.text):
-        return True
-    old_clauses = [read_clause(clause) for clause in split_clauses(old.text) if may_end(clause)]
-    new_clauses = [
-        read_clause(clause) for clause in split_clauses(new.text) if may_tell_change(clause)
-    ]
-    return any(_replaces(earlier, later) for earlier in old_clauses for later in new_clauses)
-
-
-def _is_long(text: str) -> bool:
+def is_long(text: str) -> bool:
+    """True for a message that says so much that it is like many others."""
     if len(text.split()) > _LONG_WORDS:
         return True
     return sum(map(may_tell_change, split_clauses(text))) > _MANY_CLAUSES
 
 
-def _replaces(old: MessageClause, new: MessageClause) -> bool:
-    if not any(new.cues[cue] for cue in _CHANGES):
+def shows_replacement(ending: str, news: str) -> bool:
+    """True if the words of two clauses show that the newer replaces the older.
+
+    Beside a number or name that differs they share two words, or one with a word of change. Short
+    clauses share a word or a topic beside a word of an end.
+    """
+    old = read_clause(ending)
+    new = read_clause(news)
+    if _EXERCISE.search(old.text.lower()) or _EXERCISE.search(new.text.lower()):
         return False
-    shared = {
+    shared = _find_shared(old, new)
+    ends = any(new.cues[cue] for cue in _ENDS) and not new.cues[_STILL]
+    if _has_other_value(old.text, new.text):
+        changes = any(new.cues[cue] for cue in _CHANGES)
+        return len(shared) >= (1 if changes else 2)
+    if not ends or len(shared) > 1:
+        return ends
+    is_short = max(len(ending.split()), len(news.split())) <= _SHORT_CLAUSE
+    return is_short and bool(shared or old.topics & new.topics)
+
+
+def says_the_same(ending: str, news: str) -> bool:
+    """True if a newer clause has just the numbers of the older and no word of an end."""
+    old_numbers = set(_NUMBER.findall(ending))
+    if not old_numbers or old_numbers != set(_NUMBER.findall(news)):
+        return False
+    return not any(read_clause(news).cues[cue] for cue in _ENDS)
+
+
+def _find_shared(old: MessageClause, new: MessageClause) -> set[str]:
+    return {
         word
         for word in (old.words & new.words) - _load_general_words()
         if (len(word) >= _SHORTEST or not word.isascii()) and not word.isdigit()
     }
-    if len(shared) != 1:
-        return bool(shared)
-    return bool(old.topics & new.topics) or _has_other_value(old.text, new.text)
 
 
 def _has_other_value(old_text: str, new_text: str) -> bool:

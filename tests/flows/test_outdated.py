@@ -245,9 +245,8 @@ def test_doubt_falls_on_what_the_later_statement_is_about(
         say(memory, old, new)
         lines = memory.context("Hello", scope=ME).prefix.splitlines()
     told = {line: "may be outdated" in line for line in lines if "(6 January 2025" in line}
-    assert all(
-        [doubt for line, doubt in told.items() if part in line] == [True] for part in doubted
-    )
+    # What is certain enough is over, and not in the profile at all.
+    assert all(doubt for line, doubt in told.items() for part in doubted if part in line)
     assert all([doubt for line, doubt in told.items() if part in line] == [False] for part in kept)
 
 
@@ -491,6 +490,28 @@ def test_what_states_nothing_gets_no_mark(home: Path, old: str, new: str) -> Non
         hits = memory.search(old, scope=ME).hits
         assert all(hit.outdated is None for hit in hits)
         assert "outdated" not in memory.context(old, scope=ME).text
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("I play chess at the club.", "Lately I play table tennis as well, every Tuesday."),
+        ("Ich spiele Schach im Verein.", "Seit neuestem spiele ich auch Tischtennis."),
+        ("Colecciono sellos.", "También colecciono vinilos, en dos salas."),
+        ("I go to work by bike.", "taking the bus till thursday, flat tyre"),
+        ("Ich fahre mit dem Rad zur Arbeit.", "Diese Woche nehme ich die Bahn."),
+        ("I'm a dog person.", "Breaking: I've sold the dog and bought eleven cats. April fools!!"),
+        ("I live in Leeds.", "My aunt tells everyone, but I did NOT move to York."),
+        ("Ich wohne in Bamberg.", "Nein, ich bin nicht nach Fulda gezogen."),
+        ("我上司的联系电话是15345254277。", "我婶婶的联系电话换成19845027633了。"),
+        ("艺术展的时间是4月12号。", "农业升级大会的时间是4月15号。"),
+    ],
+)
+def test_what_adds_or_denies_or_passes_ends_nothing(home: Path, old: str, new: str) -> None:
+    """One more thing, some days, a joke, a denial, and what belongs to others give no mark."""
+    with engrams.open(home=home, jobs__workers=0, write__changes__mark_at=0.2) as memory:
+        say(memory, old, new, days=20)
+        assert all(hit.outdated is None for hit in memory.search(old, scope=ME).hits)
 
 
 def test_a_clause_ends_and_not_its_message(home: Path) -> None:

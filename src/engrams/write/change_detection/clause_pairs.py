@@ -59,8 +59,7 @@ def find_clause_pair(
         return None
     ending = old_clauses[0]
     if len(old_clauses) > 1:
-        new_message = (new.text, new.speaker, new.at)
-        chances = _judge_each(reader, _to_messages(old, old_clauses), [new_message])
+        chances = _judge_rivals(reader, _to_messages(old, old_clauses), new)
         ending = _join_likely(old.text, old_clauses, chances)
     ending_clause = read_clause(ending)
     allowed = [clause for clause in new_clauses if _may_end(ending_clause, read_clause(clause))]
@@ -91,6 +90,16 @@ def _may_end(old: MessageClause, new: MessageClause) -> bool:
 
 def _to_messages(message: MessageFeatures, clauses: Sequence[str]) -> list[Message]:
     return [(clause, message.speaker, message.at) for clause in clauses]
+
+
+def _judge_rivals(
+    reader: MessageReader, older: Sequence[Message], new: MessageFeatures
+) -> list[float]:
+    """Judge older messages with a newer one, which mostly ends one of them."""
+    (newer,) = _to_messages(new, [new.text])
+    scored = reader.read([*older, newer])
+    (chances,) = load_model().judge([([scored[old] for old in older], scored[newer])])
+    return chances
 
 
 def _judge_each(

@@ -14,6 +14,7 @@ from functools import cache, partial
 from threading import Lock
 from typing import NamedTuple, TypeAlias
 
+from engrams.core import MARK_TOLD_AT
 from engrams.ports import Embedder
 from engrams.text.text_caches import register_cache
 from engrams.write.change_detection.boosted_trees import ScoredMessage, load_model
@@ -30,6 +31,8 @@ Message: TypeAlias = tuple[str, str, datetime]
 """Text, speaker and time."""
 _MAX_CACHED = 1024
 """Messages that are remembered: those of the parts under way, and their neighbours."""
+_UNTOLD = MARK_TOLD_AT - 0.01
+"""Most probability of a change of which no clause gives evidence: no reader is told of it."""
 _LEAST = 0.6
 """Share of the least probability of a mark from which a pair of messages is looked at by clauses."""
 _PLACED_ANEW = 0.5
@@ -141,17 +144,17 @@ def _judge(
     pair = find_clause_pair(task.reader, old.features, new.features)
     if pair is None or says_the_same(pair.ending, pair.news):
         return None
+    joined = _join_chances(probability, pair.probability)
     # Long messages are like each other by chance: their clauses must show the change.
     if (is_long(old.features.text) or is_long(new.features.text)) and not shows_replacement(
-        pair.ending, pair.news
+        pair.ending, pair.news, probability
     ):
-        return None
-    probability = _join_chances(probability, pair.probability)
+        joined = min(joined, _UNTOLD)
     if is_anew:
-        probability = max(probability, _PLACED_ANEW)
-    if probability < task.mark_at:
+        joined = max(joined, _PLACED_ANEW)
+    if joined < task.mark_at:
         return None
-    return JudgedMessage(probability, pair.ending, pair.news, is_partial=pair.is_partial)
+    return JudgedMessage(joined, pair.ending, pair.news, is_partial=pair.is_partial)
 
 
 def _join_chances(of_messages: float, of_clauses: float) -> float:

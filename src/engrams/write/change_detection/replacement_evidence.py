@@ -35,6 +35,10 @@ _MANY_CLAUSES = 3
 """Clauses that tell something, beyond which a message is long too."""
 _SHORT_CLAUSE = 18
 """Words of a clause up to which one word in common, or a topic, is evidence beside a word of an end."""
+_PROBABLE = 0.5
+"""Probability from which words of an end are evidence without a value that differs."""
+_REPEATED = 0.6
+"""Share of the words of a clause from which another with the same numbers repeats it."""
 _SHORTEST = 3
 """Letters of the shortest word that counts as shared."""
 
@@ -46,33 +50,38 @@ def is_long(text: str) -> bool:
     return sum(map(may_tell_change, split_clauses(text))) > _MANY_CLAUSES
 
 
-def shows_replacement(ending: str, news: str) -> bool:
+def shows_replacement(ending: str, news: str, probability: float) -> bool:
     """True if the words of two clauses show that the newer replaces the older.
 
-    Beside a number or name that differs they share two words, or one with a word of change. Short
-    clauses share a word or a topic beside a word of an end.
+    Beside a number or name that differs they share two words, or one with a word of change. A word
+    of an end beside a common word or topic is less: it counts only where the change is probable.
+
+    ``probability``: of the whole messages.
     """
     old = read_clause(ending)
     new = read_clause(news)
     if _EXERCISE.search(old.text.lower()) or _EXERCISE.search(new.text.lower()):
         return False
     shared = _find_shared(old, new)
-    ends = any(new.cues[cue] for cue in _ENDS) and not new.cues[_STILL]
     if _has_other_value(old.text, new.text):
         changes = any(new.cues[cue] for cue in _CHANGES)
         return len(shared) >= (1 if changes else 2)
-    if not ends or len(shared) > 1:
-        return ends
+    if probability < _PROBABLE or new.cues[_STILL] or not any(new.cues[cue] for cue in _ENDS):
+        return False
     is_short = max(len(ending.split()), len(news.split())) <= _SHORT_CLAUSE
-    return is_short and bool(shared or old.topics & new.topics)
+    return len(shared) > 1 or (is_short and bool(shared or old.topics & new.topics))
 
 
 def says_the_same(ending: str, news: str) -> bool:
-    """True if a newer clause has just the numbers of the older and no word of an end."""
-    old_numbers = set(_NUMBER.findall(ending))
-    if not old_numbers or old_numbers != set(_NUMBER.findall(news)):
+    """True if a newer clause has the numbers and most words of the older, and no word of an end."""
+    numbers = set(_NUMBER.findall(ending))
+    if not numbers or numbers != set(_NUMBER.findall(news)):
         return False
-    return not any(read_clause(news).cues[cue] for cue in _ENDS)
+    old = read_clause(ending)
+    new = read_clause(news)
+    words = {word for word in old.words if not word.isdigit()}
+    repeats = len(words & new.words) >= _REPEATED * len(words)
+    return repeats and not any(new.cues[cue] for cue in _ENDS)
 
 
 def _find_shared(old: MessageClause, new: MessageClause) -> set[str]:

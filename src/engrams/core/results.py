@@ -17,7 +17,7 @@ from engrams.frozen_data import dataclass
 MARK_TOLD_AT = 0.35
 """Probability from which readers are told that a statement may be outdated.
 
-In 5,290 messages of real conversations 15 marks reach it, 188 the threshold of ``mark_at``."""
+In 7,340 messages of real conversations 30 marks reach it."""
 
 
 @dataclass(frozen=True, slots=True)

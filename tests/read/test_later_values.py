@@ -107,3 +107,21 @@ def test_what_only_stands_beside_a_change_is_not_marked(
     line = find_line(context, earlier[:20])
     assert line
     assert "may be outdated" not in line
+
+
+def test_long_messages_leave_each_other_alone() -> None:
+    """Words and amounts that two long messages share by chance are no doubt about either."""
+    earlier = (
+        "I'm trying to keep to our holiday plan, so I've set the family budget for the weekend"
+        " to $50, and with the cousins coming over on Friday I wonder whether we should order"
+        " the snacks or bake them ourselves at home"
+    )
+    later = (
+        "I've now planned the holiday gifts with the family, we put $400 aside for the budget,"
+        " and I'm a bit worried that the weekend with the cousins will cost more than we can"
+        " spend, so what would be a good way to keep track of all that"
+    )
+    with open_memory([(earlier,), (later,)]) as engine:
+        context = engine.context("What is our family budget for the holiday weekend?", scope=ANN)
+    assert "$50" in context.text
+    assert "may be outdated" not in context.text

@@ -29,6 +29,8 @@ _VALUE_PROBABILITY = 0.55
 """Doubt where it only names another value for what seems to be the same."""
 _FEWEST_COMMON = 2
 """Words that two messages about another value of one thing share at least."""
+_MOST_WORDS = 30
+"""Words of the longest message that is compared: longer ones share words and amounts by chance."""
 _REPLY_WITHIN = timedelta(minutes=30)
 _WORDS_BEFORE = 4
 _WORDS_AFTER = 2
@@ -141,7 +143,7 @@ def mark_replaced(hits: Sequence[Hit]) -> list[Hit]:
 
     A reply of the assistant to a message that is over, or may be, is in as much doubt.
     """
-    best = [hit for hit in hits[:_COMPARED] if hit.record.kind in _SPOKEN_KINDS]
+    best = [hit for hit in hits[:_COMPARED] if _is_compared(hit.record)]
     changes = [hit for hit in best if _tells_change(_read_change(_cut_text(hit.record)))]
     if changes:
         marks = dict(_find_marks(best, changes))
@@ -150,6 +152,10 @@ def mark_replaced(hits: Sequence[Hit]) -> list[Hit]:
             for hit in hits
         ]
     return _mark_replies(hits)
+
+
+def _is_compared(record: Record) -> bool:
+    return record.kind in _SPOKEN_KINDS and len(record.search_text.split()) <= _MOST_WORDS
 
 
 def _tells_change(change: _ToldChange) -> bool:

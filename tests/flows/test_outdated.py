@@ -505,6 +505,8 @@ def test_what_states_nothing_gets_no_mark(home: Path, old: str, new: str) -> Non
         ("Ich wohne in Bamberg.", "Nein, ich bin nicht nach Fulda gezogen."),
         ("我上司的联系电话是15345254277。", "我婶婶的联系电话换成19845027633了。"),
         ("艺术展的时间是4月12号。", "农业升级大会的时间是4月15号。"),
+        ("我的上司生日是在4月12号。", "我的上司今年39岁。"),
+        ("我钟爱的手机是华为Mate60。", "我现在用的是华为Mate60手机。"),
     ],
 )
 def test_what_adds_or_denies_or_passes_ends_nothing(home: Path, old: str, new: str) -> None:

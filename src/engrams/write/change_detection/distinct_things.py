@@ -83,6 +83,21 @@ _ROLES = re.compile(
     "上司|下属|同事|老板|客户|叔叔|舅舅|姑姑|婶婶|舅妈|阿姨|表[哥姐弟妹]|堂[哥姐弟妹]|[哥姐弟妹]{1,2}|父亲|母亲|爸爸|妈妈|爷爷|奶奶|儿子|女儿|朋友|邻居"
     "|上司|部下|同僚|先輩|後輩|父|母|兄|弟|姉|妹|祖父|祖母|息子|娘|友達"
 )
+# Attributes of somebody or something, each in one line, in scripts without spaces.
+_ATTRIBUTES = tuple(
+    re.compile(words)
+    for words in (
+        "生日|誕生日",
+        "\\d岁|年龄|\\d歳|年齢",
+        "身高|身長",
+        "邮箱|メールアドレス",
+        "电话|手机号|電話番号",
+        "毕业|学历|本科|卒業|学歴",
+        "工作|上班|职业|仕事|勤め",
+        "地点|場所",
+        "规模|規模",
+    )
+)
 # In folded text. English has no need of it.
 _MOVED = re.compile(r"\bnach \w+ (?:um)?gezogen\b|\bdemenag|\bmud(?:o|ado)\b|に引っ越")
 
@@ -154,6 +169,10 @@ def _has_other_owner(old: str, new: str) -> bool:
     new_roles = set(_ROLES.findall(new))
     if old_roles and new_roles and old_roles.isdisjoint(new_roles):
         return True
+    old_attributes = _find_attributes(old)
+    new_attributes = _find_attributes(new)
+    if old_attributes and new_attributes and old_attributes.isdisjoint(new_attributes):
+        return True
     old_match = _OWNED.match(old)
     new_match = _OWNED.match(new)
     if old_match is None or new_match is None:
@@ -163,6 +182,10 @@ def _has_other_owner(old: str, new: str) -> bool:
     old_thing = old_match["what"] or old_match["theirs"]
     new_thing = new_match["what"] or new_match["theirs"]
     return not (old_thing.startswith(new_thing) or new_thing.startswith(old_thing))
+
+
+def _find_attributes(text: str) -> set[int]:
+    return {index for index, words in enumerate(_ATTRIBUTES) if words.search(text)}
 
 
 def _tells_of_another_person(old: MessageFeatures, new: MessageFeatures) -> bool:

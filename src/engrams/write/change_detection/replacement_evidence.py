@@ -29,6 +29,11 @@ _EXERCISE = late_pattern(
 )
 """A task to be worked on, which is no state of anybody."""
 _NUMBER = late_pattern(r"\d+(?:[.:,]\d+)*")
+_CODE = late_pattern(r"[A-Za-z]+\d+")
+"""Name of a product, such as Mate60."""
+_DATE = late_pattern(
+    r"\b(?i:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]* \d{1,2}(?:st|nd|rd|th)?(?:,? \d{4})?"
+)
 _LONG_WORDS = 22
 """Words from which a message is long."""
 _MANY_CLAUSES = 3
@@ -73,14 +78,18 @@ def shows_replacement(ending: str, news: str, probability: float) -> bool:
 
 
 def says_the_same(ending: str, news: str) -> bool:
-    """True if a newer clause has the numbers and most words of the older, and no word of an end."""
+    """True if a newer clause has the values and most words of the older, and no word of an end."""
+    codes = set(_CODE.findall(ending))
     numbers = set(_NUMBER.findall(ending))
-    if not numbers or numbers != set(_NUMBER.findall(news)):
+    # A day that only the newer names is no other value: "from 1 November on".
+    news_values = news if _DATE.search(ending) else _DATE.sub(" ", news)
+    if not numbers or numbers != set(_NUMBER.findall(news_values)):
         return False
     old = read_clause(ending)
     new = read_clause(news)
     words = {word for word in old.words if not word.isdigit()}
-    repeats = len(words & new.words) >= _REPEATED * len(words)
+    is_code = bool(codes) and codes == set(_CODE.findall(news))
+    repeats = is_code or len(words & new.words) >= _REPEATED * len(words)
     return repeats and not any(new.cues[cue] for cue in _ENDS)
 
 

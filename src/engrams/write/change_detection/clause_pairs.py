@@ -25,7 +25,7 @@ from engrams.write.change_detection.guarded_statements import may_end_guarded
 
 if TYPE_CHECKING:
     from engrams.write.change_detection.features import MessageClause, MessageFeatures
-    from engrams.write.change_detection.message_judge import Message, MessageReader
+    from engrams.write.change_detection.message_reader import Message, MessageReader
 
 _ENDS = tuple(map(NAMES.index, ("no_more", "end", "switch", "instead")))
 _DIGIT = re.compile(r"\d")

@@ -21,12 +21,11 @@ from engrams.text.terms import terms
 from engrams.text.text_spans import find_span
 from engrams.write.change_detection.message_judge import (
     JudgedMessage,
-    Message,
-    MessageReader,
     MessageTask,
     find_news,
     judge_messages,
 )
+from engrams.write.change_detection.message_reader import Message, MessageReader
 from engrams.write.change_set import DigestChangeSet
 from engrams.write.related import durable_scope, find_highest, scopes_in_reach
 from engrams.write.retracted_events import is_denial

@@ -83,13 +83,18 @@ def read_messages(path: Path) -> Iterator[LabelledClause]:
 
 def read_labels(path: Path) -> Iterator[LabelledClause]:
     """Read further labelled clauses; each is found again in its message."""
+    rows: dict[tuple[str, str], list[dict[str, Any]]] = {}
     for row in json.loads(path.read_text("utf-8")):
-        for clause in read_clauses(row["text"], read_speech(row["speaker"], row["names"])):
-            if clause.view.quote == row["quote"]:
+        rows.setdefault((row["text"], row["speaker"]), []).append(row)
+    for (text, speaker), labels in rows.items():
+        clauses = read_clauses(text, read_speech(speaker, labels[0]["names"]))
+        views = {clause.view.quote: clause.view for clause in reversed(clauses)}
+        for row in labels:
+            view = views.get(row["quote"])
+            if view is not None:
                 yield LabelledClause(
-                    frozenset(hash_features(clause.view)), row["keep"], row["group"], row["quote"]
+                    frozenset(hash_features(view)), row["keep"], row["group"], row["quote"]
                 )
-                break
 
 
 def to_matrix(clauses: Sequence[LabelledClause]) -> tuple[Array, Array]:

@@ -178,7 +178,16 @@ def _find_refusal(text: str, min_words: int) -> str:
     if not content:
         return "stop_words"
     has_first_person = bool(_FIRST_PERSON.search(head))
-    return "short" if word_count(" ".join(content)) + has_first_person < min_words else ""
+    is_short = word_count(" ".join(content)) + has_first_person < min_words
+    return "short" if is_short and not _tells_loss(head) else ""
+
+
+def _tells_loss(text: str) -> bool:
+    """True for a loss or an illness, however brief: "It is cancer."."""
+    # Rules are loaded only here: most texts need none at the gate.
+    from engrams.extract.rules.grave_news import tells_grave_news
+
+    return tells_grave_news(text)
 
 
 def _read_echoes(record: Record) -> Collection[str]:

@@ -573,6 +573,8 @@ def find_near_duplicate(
             or is_ending(record) != (candidate.effect == "ends")
         ):
             continue
+        if _names_another(candidate, record):
+            continue
         overlap = jaccard(candidate.text, record.text)
         if (
             overlap >= highest_overlap
@@ -582,6 +584,12 @@ def find_near_duplicate(
             closest = record
             highest_overlap = overlap
     return closest
+
+
+def _names_another(candidate: CandidateStatement, record: Record) -> bool:
+    """True for two values of the same words: "our kids are Emil and Nora" names two children."""
+    is_same_text = _hash_text(candidate.text) == _hash_text(record.text)
+    return is_same_text and not is_same_value(candidate.object, record.object)
 
 
 def says_the_same(candidate: CandidateStatement, record: Record) -> bool:

@@ -120,7 +120,8 @@ def _match_name(rest: Sequence[ClauseToken], noun: str) -> tuple[ClauseToken, ..
     is_kind = rest[0].lower in ("a", "an") and len(rest) > 1
     if is_kind and noun not in RELATIONS | PEOPLE:
         rest = rest[1:]
-    return match_proper_name(rest) if rest[0].text[0].isupper() else ()
+    name = match_proper_name(rest) if rest[0].text[0].isupper() else ()
+    return () if any(word.lower in CLASSES["nation"] | CLASSES["faith"] for word in name) else name
 
 
 def _names_day(rest: Sequence[ClauseToken]) -> bool:

@@ -14,6 +14,7 @@ from pathlib import Path
 from zlib import crc32
 
 from engrams.extract.rules.clause_parser import EnglishClause
+from engrams.extract.rules.named_people import RELATIVES
 from engrams.extract.rules.word_classes import CHATTER, RELATIONS
 from engrams.frozen_data import dataclass
 from engrams.text.stopwords import STOP
@@ -32,6 +33,9 @@ _POINTERS = word_set(read_vocabulary(__file__, "pointers"))
 _WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)?|\d+|[\u3040-\u30ff\u4e00-\u9fff]")
 _UNSPACED = re.compile(r"[\u3040-\u30ff\u4e00-\u9fff]")
 _OWN = word_set("my our mein meine meinen unser unsere mi mis nuestra nuestro mon ma mes notre nos")
+_UNSPACED_KIN = re.compile(
+    "|".join([*filter(_UNSPACED.search, RELATIVES), "[叔姨舅姑孙婶侄岳嫂邻]", "老师|下属"])
+)
 _SURE = 30.0
 
 
@@ -101,7 +105,9 @@ def describe_clause(view: ClauseView) -> list[str]:
         f"number:{any(char.isdigit() for char in view.quote)}",
         f"code:{'`' in view.quote}",
         f"you:{not {'you', 'your', 'u'}.isdisjoint(lower)}",
-        f"kin:{not RELATIONS.isdisjoint(lower)}",
+        f"kin:{_names_relative(view, lower)}",
+        f"kin+language:{_names_relative(view, lower)}/{view.language}",
+        f"number+language:{any(char.isdigit() for char in view.quote)}/{view.language}",
         f"own:{not _OWN.isdisjoint(lower)}",
         f"triple:{view.predicate}",
         f"category:{view.category}",
@@ -114,6 +120,12 @@ def describe_clause(view: ClauseView) -> list[str]:
     if view.clause is not None:
         features += _describe_parse(view, view.clause, content)
     return features
+
+
+def _names_relative(view: ClauseView, lower: list[str]) -> bool:
+    if view.language in ("zh", "ja"):
+        return _UNSPACED_KIN.search(view.quote) is not None
+    return not (RELATIONS | RELATIVES.keys()).isdisjoint(lower)
 
 
 def _describe_parse(view: ClauseView, clause: EnglishClause, content: list[str]) -> list[str]:

@@ -10,8 +10,9 @@ from collections.abc import Sequence
 from functools import cache
 
 from engrams.extract.rules.named_people import RELATIVES
-from engrams.extract.rules.sentence_segmenter import TextSentence
+from engrams.extract.rules.sentence_segmenter import TextSentence, split_sentences
 from engrams.extract.rules.word_classes import CLASSES
+from engrams.text.times import detect_language
 from engrams.text.vocabulary import read_rows
 
 _LONGEST = 200
@@ -37,6 +38,11 @@ _REPORT = re.compile(
 def is_medical_report(text: str) -> bool:
     """True for what a finding or a doctor says, which is no hearsay."""
     return _REPORT.search(text) is not None
+
+
+def tells_grave_news(text: str) -> bool:
+    """True if a text tells a loss or an illness."""
+    return bool(find_grave_news(split_sentences(text), detect_language(text)))
 
 
 def find_grave_news(sentences: Sequence[TextSentence], language: str) -> list[tuple[int, int, int]]:

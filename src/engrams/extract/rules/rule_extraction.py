@@ -159,7 +159,7 @@ def _name_people(
         candidate
         for candidate in candidates
         if candidate.predicate not in ("", "has")
-        and candidate.object not in names
+        and not any(name in candidate.object for name in names)
         and candidate.predicate not in relations
     ]
     for person in people:

@@ -1,0 +1,160 @@
+"""People by name, losses and what is nobody's fact, told alike in six languages."""
+
+from __future__ import annotations
+
+import pytest
+
+from engrams import MemoryEngine
+from engrams.core import Kind, Turn
+from engrams.testing import temp_engine
+from engrams.text.times import detect_language
+
+ANN = ("user", "ann")
+
+
+def learn(memory: MemoryEngine, text: str) -> list[tuple[str, str, str]]:
+    """Say something and list the triples of what was learned from it."""
+    memory.observe(Turn(text), scope=ANN)
+    assert memory.drain(30)
+    page = memory.list(scope=ANN, kinds=(Kind.FACT, Kind.PREFERENCE), limit=50)
+    return [(record.subject, record.predicate, record.object) for record in page.records]
+
+
+@pytest.mark.parametrize(
+    ("text", "people"),
+    [
+        ("Our kids are Emil (9) and Nora (6)", {("child", "Emil", "9"), ("child", "Nora", "6")}),
+        (
+            "We have three children: Ada, Finn and Rosa",
+            {("child", "Ada", ""), ("child", "Rosa", "")},
+        ),
+        ("Unsere Töchter heißen Mia (4) und Lena (7)", {("daughter", "Lena", "7")}),
+        ("Ich habe zwei Söhne, Ben und Theo", {("son", "Ben", ""), ("son", "Theo", "")}),
+        ("Mis hijos son Leo (3) y Marta (5)", {("child", "Leo", "3"), ("child", "Marta", "5")}),
+        ("Nous avons deux chiens, Nuage et Soleil", {("dog", "Nuage", ""), ("dog", "Soleil", "")}),
+        ("我们的孩子叫小明（9岁）和小红（6岁）", {("child", "小明", "9"), ("child", "小红", "6")}),
+        (
+            "子供はレン（3歳）とアオイ（5歳）です",
+            {("child", "レン", "3"), ("child", "アオイ", "5")},
+        ),
+    ],
+)
+def test_each_of_the_people_who_are_named_is_a_fact(
+    text: str, people: set[tuple[str, str, str]]
+) -> None:
+    """Several names in one clause are several facts, with the age that stands beside each."""
+    with temp_engine(jobs__workers=0, embed__provider="null") as memory:
+        triples = learn(memory, text)
+    for relation, name, age in people:
+        assert ("user", relation, name) in triples, triples
+        assert not age or (name, "age", age) in triples, triples
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "My parents are German and Irish",
+        "Meine Kinder sind Schüler und Studenten",
+        "我爸爸是医生",
+        "母は教師です",
+        "我的上司是院长",
+        "我舅妈叫张雅静",
+    ],
+)
+def test_what_people_are_is_no_name(text: str) -> None:
+    """A nationality or a job behind "is" names nobody, and an aunt is no mother."""
+    with temp_engine(jobs__workers=0, embed__provider="null") as memory:
+        triples = learn(memory, text)
+    relations = {"child", "father", "mother", "manager", "parents"}
+    assert not [triple for triple in triples if triple[0] == "user" and triple[1] in relations]
+
+
+@pytest.mark.parametrize("text", ["我妈妈今年71岁，住在苏州", "我哥哥王强住在杭州，在华为工作"])
+def test_a_relatives_home_is_not_the_speakers_in_chinese(text: str) -> None:
+    """What follows in the sentence is still about the relative."""
+    with temp_engine(jobs__workers=0, embed__provider="null") as memory:
+        assert not [
+            triple
+            for triple in learn(memory, text)
+            if triple[:2] in (("user", "lives_in"), ("user", "works_at"), ("user", "age"))
+        ]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "It is cancer.",
+        "Her father died in March.",
+        "Mum has dementia now.",
+        "Es ist Krebs.",
+        "Ihr Vater ist im März gestorben.",
+        "Es cáncer.",
+        "Perdimos al bebé.",
+        "C'est un cancer.",
+        "Ma grand-mère est décédée dimanche",
+        "是癌症。",
+        "她父亲三月去世了。",
+        "昨夜父が亡くなりました。",
+        "癌です。",
+    ],
+)
+def test_a_loss_or_an_illness_is_kept_at_once(text: str) -> None:
+    """It needs to be told once, in the words of whoever told it, and a search finds it."""
+    with temp_engine(jobs__workers=0, embed__provider="null") as memory:
+        assert learn(memory, text)
+        hits = memory.search(text, scope=ANN).hits
+        assert any(fact.kind is Kind.FACT for hit in hits for fact in (hit.record, *hit.facts))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Draft an email: Hi Bob, I quit my job at Acme yesterday",
+        "My D&D character is a vegan elf who lives in Neverwinter",
+        "Entwirf eine E-Mail: Hallo Bob, ich habe gestern bei Acme gekündigt",
+        "Meine Rollenspielfigur ist vegan und wohnt in Niewinter",
+        "Schreib ein Lied darüber, dass ich Berlin liebe",
+        "Redacta un correo: Hola Bob, ayer dejé mi trabajo en Acme",
+        "En mi novela soy una viuda con tres hijos",
+        "Mon personnage de jeu de rôle est végane et vit à Neverwinter",
+        "Fais comme si j'avais 80 ans et que je vivais seul",
+        "如果我住在罗马，我每天都吃披萨",
+        "我的游戏角色吃素，住在无冬城",
+        "写一首歌，讲我爱柏林",
+        "メールを書いて：ボブさん、昨日アクメを辞めました",
+        "私がオスロの医者だと想像して",
+    ],
+)
+def test_roles_drafts_and_conditions_are_nobodys_facts(text: str) -> None:
+    """What a role, a draft, a song or a condition says is not told of the speaker."""
+    with temp_engine(jobs__workers=0, embed__provider="null") as memory:
+        assert learn(memory, text) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "language"),
+    [
+        ("Es cáncer.", "es"),
+        ("Soy celíaca", "es"),
+        ("Tuvimos que sacrificar a nuestro perro Rex", "es"),
+        ("Uso gafas", "es"),
+        ("Ma sœur vit à Nice", "fr"),
+        ("Maman a une démence maintenant.", "fr"),
+        ("Je suis cœliaque", "fr"),
+        ("Unser Hund Rex musste eingeschläfert werden", "de"),
+        ("Ich wohne in Köln", "de"),
+        ("My sister's name is Renée", "en"),
+        ("We moved to Málaga", "en"),
+    ],
+)
+def test_the_language_of_a_short_sentence_is_told(text: str, language: str) -> None:
+    """Letters that only some languages write count beside frequent words."""
+    assert detect_language(text) == language
+
+
+def test_a_subject_of_two_is_quoted_whole() -> None:
+    """Who is joined to "I" stays in the words of the statement."""
+    with temp_engine(jobs__workers=0, embed__provider="null") as memory:
+        learn(memory, "My partner Stephen and I celebrated five years together on May 20")
+        texts = [record.text for record in memory.list(scope=ANN, kinds=(Kind.FACT,)).records]
+    assert texts == ["My partner Stephen and I celebrated five years together on May 20"]

@@ -87,6 +87,12 @@ def _add_lead(
         or words[first - 1].text[0].isdigit()
     ):
         first -= 1
+    if (
+        first > floor
+        and words[first - 1].text[0].isalnum()
+        and words[first - 1].lower not in MARKERS
+    ):
+        return clause  # "6 hours a night since July, I'm …": the time belongs to what is before it
     return replace(clause, lead=tuple(words[first:at]))
 
 

@@ -88,7 +88,8 @@ def _find_start(clause: EnglishClause, words: Sequence[ClauseToken]) -> int:
     before = [word for word in words if word.end <= start]
     if start < clause.start and before and before[-1].lower in _DATED:
         start = before[-1].start
-    return _find_companion(before, start)
+    subject = next((word.lower for word in words if word.start >= start), "")
+    return _find_companion(before, start) if subject in ("i", "we") else start
 
 
 def _find_companion(before: Sequence[ClauseToken], start: int) -> int:

@@ -56,6 +56,11 @@ _COMING = re.compile(r"\b(?:coming|upcoming|kommende[nr]?)\b|次の|今度の", 
 _STARTING = re.compile(
     r"\b(?:starting|beginning|effective)\s+(?:(?:on|in|from|as of)\s+)?(?:the\s+)?\Z", re.IGNORECASE
 )
+_REARRANGED = re.compile(
+    r"\b(?:reschedul\w*|postpon\w*|cancel\w*|skip\w*|move|moved|push(?:ed)? back|delay\w*)"
+    r" (?:the|my|our|an?)\s+\Z",
+    re.IGNORECASE,
+)
 _AGO = re.compile(r"\bago\b|\bvor\b|\bhace\b|il y a|前", re.IGNORECASE)
 _MOST_LEAD = 48
 _LEAD = re.compile(r"(?:\A|[.!?;\n。！？]\s*)(?P<lead>(?:\w+\s+(?:the\s+)?)?)\Z", re.IGNORECASE)
@@ -303,7 +308,11 @@ def _choose(clause: _Clause, reading: _Reading) -> list[tuple[TimeSpan, float]]:
     if past.grain in ("month", "season") and _is_general(clause, outlook):
         return []
     before = max(timedelta(), clause.said_at - past.end)
-    after = max(timedelta(), future.start - clause.said_at)
+    is_limit = _BY.match(past.text) is not None
+    after = max(timedelta(), (future.end if is_limit else future.start) - clause.said_at)
+    is_ahead = is_limit or _is_rearranged(clause, past)
+    if outlook == "over" and 3 * after < before and is_ahead:
+        return [(future, 0.75)]
     if outlook == "over":
         return [(past, 0.9 if before < 10 * after or before < _MONTHLY else 0.6)]
     is_yearly = past.recurs and before + after > 10 * _MONTHLY
@@ -317,6 +326,11 @@ def _choose(clause: _Clause, reading: _Reading) -> list[tuple[TimeSpan, float]]:
     if outlook == "planned" and before + after > 2 * _MONTHLY:
         return [(past, 0.6)] if 3 * before < after else [(future, 0.75)]
     return _choose_nearest(clause, reading, before, after)
+
+
+def _is_rearranged(clause: _Clause, span: TimeSpan) -> bool:
+    """True for what lies ahead and was put off or called off: "I had to move the 7 April class"."""
+    return _REARRANGED.search(clause.text[clause.start : span.at]) is not None
 
 
 def _has_begun(clause: _Clause, span: TimeSpan) -> bool:

@@ -20,7 +20,7 @@ _LISTED = re.compile(
     rf"\b({'|'.join(_NUMBERS)}|[2-9]) [a-z]+(?: [a-z]+)?,\s*((?:[A-Z][\w'-]+(?:,? and |, |$))+)$"
 )
 _WISHES = re.compile(
-    r"^(?:always |never )?"
+    r"^(?:always |never |don't (?:you )?ever |do not ever )?"
     r"(?:keep (?:up|going|it"
     r" up|on|shining|smiling|pushing|being|rocking|doing|believing|chasing)|quit on|have"
     r" (?:a|fun)|take care"

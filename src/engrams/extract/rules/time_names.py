@@ -71,6 +71,11 @@ _NO_NAME_BEFORE = re.compile(
 )
 
 
+_FAMILY_NAME = re.compile(
+    r"(?:^|[^\u4e00-\u9fff]|我|叫|是)[王李张刘陈杨赵黄周吴徐孙胡朱林何郭马罗梁宋郑谢韩唐冯于董萧程曹袁邓许傅沈曾彭吕苏卢蒋蔡贾丁魏薛叶阎](?:国庆|元旦|春节|建军|五一|中秋|清明)$"
+)
+
+
 def names_thing(span: TimeSpan, text: str) -> bool:
     """Check for a time that is part of a name, a title, a value, a thing or a habit."""
     before = text[max(0, span.at - 40) : span.at]
@@ -115,6 +120,8 @@ def _is_title(span: TimeSpan, text: str, before: str, end: int) -> bool:
     opening = before[-1:]
     if opening in _QUOTES and text[end : end + 1] == _QUOTES[opening]:
         return True
+    if opening == "/" or _FAMILY_NAME.search(before + span.text):
+        return True  # "30/week", 王国庆
     if not _NUMERIC.fullmatch(span.text):
         return False
     return _BY_AUTHOR.match(text, end) is not None or _READS.search(before) is not None

@@ -192,7 +192,7 @@ def _names_person(groups: dict[str, str | None], value: str, language: LanguageT
     if language.properties[(groups.get("f") or "").lower()] not in PEOPLE:
         return True
     if _HAN.match(value):
-        return len(value) <= _LONGEST_NAME and value[-1] not in "长师员生家理工总警的"
+        return len(value) <= _LONGEST_NAME and value[-1] not in "长师员生家理工总警的人"
     return value[:1].isupper()
 
 

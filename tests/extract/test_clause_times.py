@@ -60,3 +60,26 @@ def test_to_json_keeps_the_tellers_day() -> None:
         "grain": "day",
         "sure": 0.95,
     }
+
+
+@pytest.mark.parametrize(
+    ("text", "said_at", "day"),
+    [
+        ("I've managed to cut it down to 5 hours by April 7", (2024, 4, 10), (2024, 4, 8)),
+        ("I want to have completed it by June 3", (2024, 4, 10), (2024, 6, 4)),
+        ("I had to reschedule the April 7 craft session", (2024, 3, 28), (2024, 4, 8)),
+    ],
+)
+def test_a_limit_and_what_is_put_off_have_the_nearest_day(
+    text: str, said_at: tuple[int, int, int], day: tuple[int, int, int]
+) -> None:
+    """What is met lies before its telling, and a perfect infinitive or a move ahead of it."""
+    (time,) = resolve_times(text, 0, len(text), datetime(*said_at, tzinfo=UTC), "", "")
+    assert time.end == datetime(*day, tzinfo=UTC)
+
+
+@pytest.mark.parametrize("text", ["王国庆是我的上司", "I work 30/week now"])
+def test_a_name_or_a_rate_is_no_time(text: str) -> None:
+    """A holiday within a name and a week behind a slash name no day."""
+    times = resolve_times(text, 0, len(text), datetime(2024, 4, 3, tzinfo=UTC), "", "")
+    assert times == ()

@@ -141,7 +141,7 @@ def report(clauses: Sequence[LabelledClause], chances: Array) -> None:
     """Print precision and recall at several probabilities."""
     labels = np.array([clause.is_kept for clause in clauses])
     print(f"{len(clauses)} clauses, {labels.sum()} kept")
-    for limit in (0.3, 0.4, 0.5, 0.6, 0.7, 0.8):
+    for limit in (0.3, 0.45, 0.5, 0.65, 0.7, 0.8):
         chosen = chances >= limit
         right = (chosen & labels).sum()
         precision = right / max(1, chosen.sum())

@@ -23,7 +23,7 @@ from engrams.text.word_list import word_set
 
 SLOTS = 4096
 """Weights of the judge; each feature is hashed to one."""
-_KEEP_BARE = 0.6
+_KEEP_BARE = 0.65
 _KEEP_TRIPLE = 0.45
 _KEEP_VALUE = 0.3
 """Probabilities from which a clause is kept: without a triple, with one, and with the one value of

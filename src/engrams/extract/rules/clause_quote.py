@@ -27,6 +27,7 @@ _JOINTS = frozenset((",", "and", "or", "but", "so", ";", ":", "(", ")", "...", "
 _LONGEST_PARENTHESIS = 9
 """Tokens of the longest bracket that belongs to a clause: "Emil (9)"."""
 _DATED = word_set("on in at since until by during around after before from for")
+_BEFORE_SUBJECT = word_set(", ; : . and but so because since when while that if yeah right")
 _OWNERS = word_set("my our best close old romantic dear good former")
 _OPENING_MARKS = " \t\r\n,;:-–—.!…"
 _CLOSING_MARKS = " \t\r\n,，;:-–—(.!?。！？、"
@@ -108,7 +109,8 @@ def _find_companion(before: Sequence[ClauseToken], start: int) -> int:
     )
     while index and has_name and before[index - 1].lower in _OWNERS:
         index -= 1
-    return before[index].start if has_name else start
+    opens = not index or before[index - 1].lower in _BEFORE_SUBJECT
+    return before[index].start if has_name and opens else start
 
 
 def _extend(words: Sequence[ClauseToken], index: int, names: frozenset[str]) -> int:

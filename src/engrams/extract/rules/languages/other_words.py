@@ -52,7 +52,7 @@ _FICTION = re.compile(
     r" uns\b[^.!?\n:]{0,40}\bspielen\b"
     r"|tun wir (?:mal )?so\b|angenommen\b"
     r"|(?:imagine|imaginons|imaginez|supposons|jouons|imagina|imaginemos|imagínate|juguemos|jugamos|finjamos|supongamos)\b"
-    r"|(?:小说|梦|第[\d一二三四五六七八九十]{1,3}[章回]|歌词|诗|剧本|台词|例句|引用|故事|角色扮演|笑话)[^。"
+    r"|(?:小说|梦|第[\d一二三四五六七八九十]{1,3}[章回幕场場話]|歌词|诗|剧本|台词|例句|引用|故事|角色扮演|笑话)[^。"
     r"！？\n：:]{0,8}[：:。]"
     r"|(?:想象|假装|假设|假如|我们来玩|来玩|扮演|ロールプレイ|ごっこ))",
     re.IGNORECASE,
@@ -70,7 +70,7 @@ _HEARD = re.compile(
     r" geträumt\b|\bmir träumte\b"
     r"|\b(?:dans|en) (?:mon|le|ce|un|mi|el|este)"
     r" (?:rêve|roman|jeu|film|livre|histoire|sueño|juego|libro|novela|película|historia|cuento)\b|\bj['’]ai rêvé\b|\b(?:soñé|he soñado)\b"
-    r"|(?:[他她]们?|同事|朋友|老板|妈妈?|爸爸?|姐姐?|妹妹?|哥哥?|弟弟?|老师|同学|邻居|医生|经理|上司)说|听说|据说|梦见|梦到|(?:梦|游戏|小说|电影)[里中]",
+    r"|(?:[他她]们?|同事|朋友|老板|妈妈?|爸爸?|姐姐?|妹妹?|哥哥?|弟弟?|老师|同学|邻居|医生|经理|上司)说|听说|据说|梦见|梦到|(?:梦|游戏|小说|电影)[里中]|(?:夢|小説|物語|ゲーム|映画)(?:では|の中)",
     re.IGNORECASE,
 )
 # What stands before it, from the beginning of the sentence.

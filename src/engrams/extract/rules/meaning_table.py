@@ -53,6 +53,8 @@ _IMPORTANCE = {
     "preference": 0.6,
 }
 _CONFIDENCE = {"plan": 0.7, "possession": 0.75, "event": 0.8, "home": 0.9, "health": 0.9}
+_WEAK = 0.6
+_FAINT = word_set("kinda kind sort pretty lately recently currently")
 _TENSES = {
     "present": "now",
     "progressive": "now coming",
@@ -91,6 +93,8 @@ class ClauseMeaning:
     is_event: bool = False
     is_family: bool = False
     """The object is a relative or a pet."""
+    is_weak: bool = False
+    """A liking of late, or a faint one: "I've been enjoying tea"."""
 
     @property
     def category(self) -> str:
@@ -100,7 +104,7 @@ class ClauseMeaning:
 
     @property
     def confidence(self) -> float:
-        return _CONFIDENCE.get(self.category, 0.85)
+        return _WEAK if self.is_weak else _CONFIDENCE.get(self.category, 0.85)
 
     @property
     def importance(self) -> float:
@@ -257,6 +261,9 @@ def _apply_tense(meaning: ClauseMeaning, clause: EnglishClause) -> ClauseMeaning
     is_over = "no longer" in clause.adverbs or (clause.negated and not _OVER.isdisjoint(last))
     if is_over or clause.tense == "used":
         return replace(meaning, effect="ends", polarity=True)
+    if meaning.predicate == "likes":
+        is_weak = clause.tense != "present" or not _FAINT.isdisjoint(clause.adverbs)
+        meaning = replace(meaning, is_weak=is_weak)
     if clause.negated:
         return _deny(meaning, clause, last)
     is_past_state = clause.verb == "be" and clause.tense == "past" and not meaning.is_event

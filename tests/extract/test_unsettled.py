@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from engrams.core import Status, Turn
+from engrams.core import Kind, Status, Turn
 from engrams.extract.candidate import CandidateStatement
 from engrams.extract.rules import UtteranceContext, extract_statements
 from engrams.testing import temp_engine
@@ -99,8 +99,7 @@ def test_the_true_fact_stays(told: str, later: str, part: str) -> None:
             assert memory.drain(30)
         facts = {
             fact.text: fact.status
-            for hit in memory.search(told, scope=ME).hits
-            for fact in hit.facts
+            for fact in memory.list(scope=ME, kinds=(Kind.FACT,)).records
             if fact.predicate
         }
         assert [(part in text, status) for text, status in facts.items()] == [(True, Status.ACTIVE)]

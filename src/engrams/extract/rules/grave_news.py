@@ -12,6 +12,7 @@ from functools import cache
 from engrams.extract.rules.named_people import RELATIVES
 from engrams.extract.rules.sentence_segmenter import TextSentence, split_sentences
 from engrams.extract.rules.word_classes import CLASSES
+from engrams.text.late_patterns import holds_any
 from engrams.text.times import detect_language
 from engrams.text.vocabulary import read_rows
 
@@ -29,6 +30,11 @@ _TALE = re.compile(
 )
 
 
+_ENGLISH_WORDS = (
+    *("died", "passed", "killed", "dead", "put down", "own life", "lost ", "miscarr"),
+    *CLASSES["grave_en"],
+)
+"""What matches holds one of these: looking for them is cheaper than matching."""
 _REPORT = re.compile(
     r"\b(?:biops|scan|mri|test|result|befund|diagnos|arzt|ärzt|médic|médec|doctor|docteur)|活检|医生|検査|生検|医者",
     re.IGNORECASE,
@@ -50,6 +56,9 @@ def find_grave_news(sentences: Sequence[TextSentence], language: str) -> list[tu
 
     One that begins with a pronoun brings the sentence before it.
     """
+    said = " ".join(sentence.text for sentence in sentences).lower()
+    if language == "en" and not holds_any(said, _ENGLISH_WORDS):
+        return []
     pattern = _compile_patterns(language)
     spans = []
     for index, sentence in enumerate(sentences):

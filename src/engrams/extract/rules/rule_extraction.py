@@ -130,9 +130,10 @@ def _read_grave(
     text: str, speech: UtteranceContext, sentences: Sequence[TextSentence], language: str
 ) -> list[ReadClause]:
     """Read losses and illness, which need no judge."""
-    others = find_others(text)
+    news = find_grave_news(sentences, language)
+    others = find_others(text) if news else ()
     read = []
-    for index, start, end in find_grave_news(sentences, language):
+    for index, start, end in news:
         quote = trim_quote(text[start:end])
         is_other = any(begin < end and start < stop for begin, stop in others)
         if (is_other or is_imagined(quote, language)) and not is_medical_report(quote):

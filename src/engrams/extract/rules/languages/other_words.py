@@ -88,8 +88,10 @@ _LAST_TASK = re.compile(
 )
 # A whole request or condition, which its end tells: "私が医者だと想像して".
 _HAN_WHOLE = re.compile(
-    r"[^。！？\n]*(?:(?:と|って)(?:想像|仮定)して|(?:歌|詩|話|物語|小説|メール|手紙)を(?:書|作)いて)|(?:如果|要是|假如|假设|万一)[^。！？\n]*"
+    # Begins where a sentence begins: in linear time.
+    r"(?<![^。！？\n])[^。！？\n]*(?:(?:と|って)(?:想像|仮定)して|(?:歌|詩|話|物語|小説|メール|手紙)を(?:書|作)いて)|(?:如果|要是|假如|假设|万一)[^。！？\n]*"
 )
+_UNSPACED = re.compile("[\u3040-\u30ff\u4e00-\u9fff]")
 _SENTENCE_END = re.compile(r"[.!?。！？\n]")
 
 
@@ -115,7 +117,8 @@ def find_others(text: str) -> tuple[Span, ...]:
         for pattern in (_TOLD, _HAN_TOLD)
         for match in pattern.finditer(text)
     ]
-    found += [match.span() for match in _HAN_WHOLE.finditer(text)]
+    if not text.isascii() and _UNSPACED.search(text):
+        found += [match.span() for match in _HAN_WHOLE.finditer(text)]
     for match in _HEARD.finditer(text):
         stop = _SENTENCE_END.search(text, match.end())
         found.append((match.start(), stop.start() if stop else end))

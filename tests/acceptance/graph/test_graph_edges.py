@@ -301,3 +301,26 @@ def test_the_next_cycle_comes_within_its_bounds(
             assert done.state == "complete"
             (following,) = [each for each in engine.garden.queue(ANN) if each.name == "next"]
             assert following.at - clock() == timedelta(minutes=pause)
+
+
+@pytest.mark.covers("S3.66", "S3.67")
+def test_a_cycle_without_a_report_doubles_the_pause(home: Path, clock: SettableClock) -> None:
+    """Thirty minutes become sixty, and a hundred and twenty after the second."""
+    with ScriptedModel(answer=lambda _request: {"actions": []}) as model:
+        chat = {
+            "chat__provider": "openai",
+            "chat__model": "m",
+            "chat__url": model.url,
+            "chat__retries": 0,
+            "chat__daily_tokens": 100_000,
+        }
+        with opened(home, clock, garden__enabled=True, **chat) as engine:
+            add(engine, "Ann has a boat of oak")
+            engine.garden.wake(ANN, clock(), why="now")
+            clock.forward(hours=1)
+            for pause in (60, 120):
+                engine.drain()
+                assert engine.garden.reports(ANN)[0].state == "incomplete"
+                (following,) = [each for each in engine.garden.queue(ANN) if each.name == "next"]
+                assert following.at - clock() == timedelta(minutes=pause)
+                clock.set(following.at)

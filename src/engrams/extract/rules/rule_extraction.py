@@ -116,11 +116,14 @@ def _read_sentence_rules(
             and len(quote) >= _WHOLE * len(sentence.text)
             for fact in facts
         )
-        candidate = extract_command(sentence, text, speech, has_fact=has_fact)
-        if candidate is None and sentence.modality == "asserted":
-            candidate = extract_thing(
-                sentence, text, speech, begin, has_triple
-            ) or extract_correction(sentence, text, speech)
+        thing = None
+        if sentence.modality == "asserted":
+            thing = extract_thing(sentence, text, speech, begin, has_triple) or extract_correction(
+                sentence, text, speech
+            )
+        # "The staging DB is on port 5544" has a slot, by which a later value ends it.
+        has_fact = has_fact or (thing is not None and bool(thing.predicate))
+        candidate = extract_command(sentence, text, speech, has_fact=has_fact) or thing
         if candidate is not None:
             candidates.append(candidate)
     return candidates

@@ -547,7 +547,7 @@ def test_a_dot_is_the_project_of_the_folder(
 
 def test_projects_are_listed(engrams: Any) -> None:
     """`projects` names every project with its active memories, and counts what is in none."""
-    engrams("add", "--project", "alpha", "The kick-off is over")
+    engrams("add", "--project", "alpha", "Snow in May")
     engrams("add", "--project", "alpha", "--conversation", "c1", "Logs go to Loki")
     engrams("add", "Tea is better than coffee")
     assert engrams("projects", "--json").json == {

@@ -65,7 +65,7 @@ BOUNDS = {
     "upkeep.usage.usage_learning._MAX_OWNERS": 10_000,
     "vault.notes.vault_notes._MAX_PLANNED": 10_000,
     "vault.skills._MAX_SKILLS": 1_000,
-    "write.change_detection.message_judge._MAX_CACHED": 1024,
+    "write.change_detection.message_reader._MAX_CACHED": 1024,
 }
 """Entries that each of them keeps at most, and no test may find more."""
 
@@ -122,7 +122,7 @@ NAMES = {
 CLOSED = {
     "installation._find_source", "models.embed.cosine_scales.load_scale", "index.segment_file._weights",
     "store.sqlite.record_cache._select_marked", "store.sqlite.schema_setup.expected_columns",
-    "models.embed.static.share_embedder", "write.change_detection.message_judge.share_reader",
+    "models.embed.static.share_embedder", "write.change_detection.message_reader.share_reader",
     "write.change_detection.cue_words._load_table",
     "write.change_detection.replacement_evidence._load_general_words", "write.change_detection.boosted_trees.load_model",
     "models.http_client._load_certificates", "prompts.load",

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Literal, TypeAlias
 
-from engrams.core import Hit
+from engrams.core import Hit, Record
 from engrams.errors import ModelError
 from engrams.frozen_data import dataclass
 from engrams.ports import Reranker, RerankRequest
@@ -53,7 +53,7 @@ def rerank_hits(
         verdicts = reranker.rank(
             RerankRequest(
                 query=request.text,
-                texts=tuple(hit.record.search_text for hit in best),
+                texts=tuple(_name_speaker(hit.record) for hit in best),
                 seconds=seconds,
                 session=f"{request.scope.key}|{request.session}" if request.session else "",
                 ids=tuple(hit.record.id for hit in best),
@@ -78,6 +78,11 @@ def rerank_hits(
     note = f"reranked by {reranker.name}" + (f", no time for {unjudged}" if unjudged else "")
     gap: RerankGap = "reranker_late" if unjudged == len(best) else ""
     return RerankedHits([*judged, *hits[settings.candidates :]], refused, note, gap)
+
+
+def _name_speaker(record: Record) -> str:
+    """Text of a record after the name of who said it: questions ask by name."""
+    return f"{record.speaker}: {record.search_text}" if record.speaker else record.search_text
 
 
 def _allowed_seconds(settings: RerankSettings) -> float:

@@ -30,7 +30,7 @@ from engrams.ports import (
     MeasurableChat,
     ModelUsageLedger,
 )
-from engrams.settings import ChatSettings, EmbedSettings
+from engrams.settings import ChatSettings, EmbedSettings, RerankSettings
 
 if TYPE_CHECKING:
     from engrams.models.chat.retrying import RetryingServerChat
@@ -41,6 +41,7 @@ __all__ = [
     "ModelTrial",
     "check_embedder",
     "check_model",
+    "check_reranker",
     "connect",
     "describe_destination",
     "find_chat_problem",
@@ -49,9 +50,12 @@ __all__ = [
     "find_model_servers",
     "save_connection",
     "save_embedder",
+    "save_reranker",
     "save_upstream",
 ]
 
+_FEWEST_RERANKED = 10
+"""Memories that a reranker must judge in its time to be worth it: a page of hits."""
 _EMBEDDER_SECONDS = 60.0
 """Seconds of a trial: a local server may have to load the model first."""
 _MIN_CONTEXT_TOKENS = 8192
@@ -252,6 +256,45 @@ def check_embedder(server: DiscoveredModelServer, model: str, api_key: str) -> s
         if isinstance(embedder, Closable):
             embedder.close()
     return f"{model}: {dimension} dimensions, {milliseconds:.0f} ms a question"
+
+
+@dataclass(frozen=True, slots=True)
+class RerankerCheckResult:
+    """Result of trying a local reranker."""
+
+    milliseconds: float
+    """Time of one memory."""
+    fitting: int
+    """Memories that it judges within ``rerank.seconds``, of ``rerank.candidates`` at most."""
+    is_fast: bool
+    """They are enough to be worth the time."""
+    detail: str
+
+
+def check_reranker(model: str, rerank: RerankSettings) -> RerankerCheckResult:
+    """Try a local reranker, and say what it costs.
+
+    ExtraError: the extra ``local`` is not installed. ModelError: the model cannot be loaded.
+    """
+    from engrams.models.rerank.local import measure_pair_seconds
+
+    pair_seconds = measure_pair_seconds(model)
+    fitting = min(int(rerank.seconds / max(pair_seconds, 1e-6)), rerank.candidates)
+    milliseconds = 1000 * pair_seconds
+    return RerankerCheckResult(
+        milliseconds,
+        fitting,
+        fitting >= _FEWEST_RERANKED,
+        f"{milliseconds:.0f} ms a memory: {fitting} of the best {rerank.candidates} are judged"
+        f" within rerank.seconds ({rerank.seconds:g}), {fitting * pair_seconds:.1f} s a search",
+    )
+
+
+def save_reranker(file: Path, model: str) -> None:
+    """Write a local reranker into config.toml, and nothing else of it."""
+    from engrams.settings.config_editor import set_values
+
+    set_values(file, "rerank", {"provider": "local", "model": model})
 
 
 def describe_destination(chat: ChatSettings) -> str:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import importlib.util
+import json
 import time
+import tomllib
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -15,6 +17,7 @@ from engrams.models.rerank.cross_encoder import CrossEncoderReranker
 from engrams.models.rerank.factory import RerankerChoice, choose_reranker
 from engrams.models.rerank.local import LocalReranker
 from engrams.ports import RerankRequest
+from engrams.program.main import main
 
 pytest.importorskip("onnxruntime")
 pytest.importorskip("tokenizers")
@@ -97,3 +100,26 @@ def test_it_is_a_provider(folder: Path, tmp_path: Path) -> None:
     assert missing is not None
     with pytest.raises(ModelError):
         missing.rank(RerankRequest("lisbon", TEXTS, 60))
+
+
+def test_init_writes_a_reranker_that_is_fast_enough(
+    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """It is tried first; what it costs is said, and one that is too slow is not written."""
+    options = ["init", "--home", str(tmp_path), "--reranker", str(folder)]
+    file = tmp_path / "config.toml"
+    assert main([*options, "--set", "rerank.seconds=0.0000001"]) == 0
+    assert "too slow" in capsys.readouterr().out
+    assert not file.exists()
+    assert main([*options, "--json"]) == 0
+    answer = json.loads(capsys.readouterr().out)
+    assert answer["fitting"] == 30
+    assert answer["milliseconds"] < 30
+    assert tomllib.loads(file.read_text("utf-8"))["rerank"] == {
+        "provider": "local",
+        "model": str(folder),
+    }
+    assert main(["add", "--home", str(tmp_path), "Ann lives in Lisbon."]) == 0
+    capsys.readouterr()
+    assert main(["search", "--home", str(tmp_path), "Who lives in Lisbon?", "--json"]) == 0
+    assert "reranked by local" in capsys.readouterr().out

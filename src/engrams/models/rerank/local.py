@@ -11,6 +11,10 @@ from engrams.models.rerank.cross_encoder import CrossEncoderReranker
 from engrams.models.rerank.score import CANDIDATE, QUERY_TAIL
 from engrams.ports import RerankRequest
 
+_TRIED_TEXT = "Caroline went to the support group last week and told everybody about it. " * 2
+"""Text of a usual length, for a trial of the pace."""
+_TRIED_PAIRS = 8
+
 DEFAULT_MODEL = "Xenova/ms-marco-MiniLM-L-6-v2"
 _BATCH = 8
 """Candidates scored at once at most: more of them wait for the longest."""
@@ -115,6 +119,20 @@ class LocalReranker:
         pace = taken / (len(texts) * _count_characters(query, longest))
         self._pace = (1 - _NEW_SHARE) * self._pace + _NEW_SHARE * pace if self._pace else pace
         return scores
+
+
+def measure_pair_seconds(model: str) -> float:
+    """Measure the seconds that a pair of usual length takes on this machine.
+
+    ExtraError: the extra ``local`` is not installed. ModelError: the model cannot be loaded.
+    """
+    encoder = CrossEncoderReranker(model or DEFAULT_MODEL)
+    encoder.warm()
+    question = "When did Caroline go to the support group?"
+    encoder.score_pairs(question, [_TRIED_TEXT])
+    start = time.perf_counter()
+    encoder.score_pairs(question, [_TRIED_TEXT] * _TRIED_PAIRS)
+    return (time.perf_counter() - start) / _TRIED_PAIRS
 
 
 def _count_characters(query: str, longest: int) -> int:

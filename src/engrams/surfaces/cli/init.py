@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -34,6 +35,14 @@ _REEMBED = (
     "Memories get its vectors in the background; until then words find them. `engrams status` tells"
     " how many wait."
 )
+_TOO_SLOW = (
+    "That is too slow to be worth it, and nothing was written. A smaller model, or a higher"
+    " rerank.seconds, may do."
+)
+_RERANKER = (
+    "A local reranker finds more, at about 10 ms a memory: `engrams init --reranker MODEL` tries"
+    " one on this machine."
+)
 _NEXT = 'Try it: engrams add "I live in Paris", then engrams search "Where do I live?"'
 _LEARN = (
     'Try it: engrams add "I live in Paris", then engrams status --wait, then engrams list. A'
@@ -62,6 +71,17 @@ def init(  # noqa: PLR0913 - options of a command
     no_model: Annotated[
         bool, typer.Option("--no-model", help="Use rules only, without a model.")
     ] = False,
+    reranker: Annotated[
+        str | None,
+        typer.Option(
+            help=(
+                "A local reranker: a folder with an ONNX cross-encoder, or its name on the hub."
+                " Written only if this machine is fast enough."
+            ),
+            show_default=False,
+            metavar="MODEL",
+        ),
+    ] = None,
     embedding_model: Annotated[
         str | None,
         typer.Option(
@@ -88,6 +108,9 @@ def init(  # noqa: PLR0913 - options of a command
 
     settings = options.load().settings
     file = settings.config_file
+    if reranker is not None:
+        _set_reranker(options, reranker)
+        return
     asks = sys.stdin.isatty() and not (yes or options.json or url or no_model)
     server, key = (
         (None, None) if no_model else _choose_server(settings.chat, url, api_key, asks=asks)
@@ -143,6 +166,8 @@ def init(  # noqa: PLR0913 - options of a command
         say(f"{embedder_tested or clean(embedder)}\n{_REEMBED}")
     elif server.embedders:
         say(_PROPOSED.format(model=clean(server.embedders[0])))
+    if settings.rerank.provider == "none" and find_spec("onnxruntime") is not None:
+        say(_RERANKER)
     destination = "" if asks else f"{model_setup.describe_destination(chat)}\n"
     say(
         f"{tested or clean(name)}\n{destination}Written to"
@@ -207,6 +232,29 @@ def _choose_model(server: DiscoveredModelServer, model: str | None, *, asks: boo
             hint=f"It has: {', '.join(server.models[:10])}.",
         )
     return model
+
+
+def _set_reranker(options: GlobalOptions, model: str) -> None:
+    """Try a local reranker, say what it costs, and write it where it is fast enough."""
+    from engrams import model_setup
+
+    settings = options.load().settings
+    note("Trying it…")
+    tried = model_setup.check_reranker(model, settings.rerank)
+    if tried.is_fast:
+        model_setup.save_reranker(settings.config_file, model)
+    if options.json:
+        emit(
+            {
+                "home": settings.config_file.parent,
+                "reranker": model if tried.is_fast else "",
+                "milliseconds": round(tried.milliseconds, 1),
+                "fitting": tried.fitting,
+            }
+        )
+        return
+    written = f"Written to {settings.config_file}." if tried.is_fast else _TOO_SLOW
+    say(f"{clean(tried.detail)}.\n{written}")
 
 
 def _choose_embedder(

@@ -80,6 +80,15 @@ def assert_believed(records: Iterable[Record], said: Iterable[str]) -> None:
         assert invented <= _OWN_WORDS, (record.text, invented)
 
 
+def assert_quoted(records: Iterable[Record], said: Iterable[str]) -> None:
+    """Check that every statement rests on words of a message, letter by letter."""
+    texts = tuple(said)
+    for record in records:
+        assert record.evidence, record.text
+        for evidence in record.evidence:
+            assert any(evidence.quote in text for text in texts), (record.text, evidence.quote)
+
+
 def list_statements(memory: MemoryEngine) -> tuple[Record, ...]:
     return memory.list(scope=ANN, kinds=_STATEMENTS, statuses=(Status.ACTIVE,), limit=500).records
 
@@ -112,6 +121,7 @@ def test_twelve_turns_are_learned(
         turns = memory.list(scope=ANN, kinds=(Kind.TURN,), statuses=tuple(Status)).records
         assert sorted(record.text for record in turns) == sorted(SAID)
         assert_believed(list_statements(memory), SAID)
+        assert_quoted(list_statements(memory), SAID)
         hits = memory.search("Who keeps bees?", scope=ANN).hits
         assert any("Olga" in hit.record.text for hit in hits)
         learned = [record for record in list_statements(memory) if record.kind is Kind.FACT]
@@ -122,6 +132,9 @@ def test_twelve_turns_are_learned(
     options = ["--set", "chat.provider=openai", "--set", f"chat.url={gemma}"]
     assert main(["status", "--home", str(tmp_path), "--json", *options]) == 0
     assert sum(json.loads(capsys.readouterr().out)["mistakes"].values()) == mistakes
+    assert main(["doctor", "--home", str(tmp_path), "--json", *options]) == 0
+    checks = {check["name"]: check for check in json.loads(capsys.readouterr().out)["checks"]}
+    assert ("answers" in checks) == bool(mistakes)
 
 
 def test_chats_through_the_proxy(gemma: str, tmp_path: Path) -> None:

@@ -22,12 +22,14 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeAlias
+from unittest.mock import patch
 
 import numpy as np
 
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
+from bench.inject.metrics import JudgedPrompt, format_table, judge  # noqa: E402
 from bench.inject.systems import EngramsWorld  # noqa: E402
 from bench.inject.worlds import OWN_WORLDS, World, WorldPrompt, read_worlds  # noqa: E402
 from bench.quality.data import Talk, load_dataset  # noqa: E402
@@ -39,16 +41,17 @@ from engrams.engine import MemoryEngine  # noqa: E402
 from engrams.read import stages  # noqa: E402
 from engrams.read.cues import extract_turn_query  # noqa: E402
 from engrams.read.follow_up import complete_follow_up  # noqa: E402
+from engrams.read.relevance import judgement  # noqa: E402
 from engrams.read.relevance.features import (  # noqa: E402
     HIT_FEATURES,
-    JUDGED,
     PROMPT_FEATURES,
     JudgedSearch,
+    choose_judged,
     describe_search,
 )
 from engrams.read.relevance.model import (  # noqa: E402
     WEIGHTS,
-    PromptModel,
+    LogisticModel,
     RelevanceModel,
     to_log_odds,
     to_probability,
@@ -75,7 +78,8 @@ OTHER_HIT_WEIGHT = 0.5
 RIDGE = 4.0
 RISING = (
     "score_share", "cos", "cos_z", "coverage", "near", "near_share", "shared", "shared_share",
-    "slot", "name_shared", "topic_near", "food_diet", "bmctx",
+    "slot", "name_shared", "topic_near", "food_diet", "bmctx", "subject_rare", "subjects", "subject_rule",
+    "subject_request", "meal",
 )  # fmt: skip
 """Features that may only raise a chance."""
 FALLING = ("is_hollow", "rank", "is_asking")
@@ -118,7 +122,7 @@ def make_sample(
     search: Search, find_sources: Callable[[Record], frozenset[str]], right: frozenset[str]
 ) -> tuple[Array, Array, Array] | None:
     """Describe a search; None: it found nothing."""
-    hits = search.hits[:JUDGED]
+    hits = choose_judged(search.request.text, search.hits)
     if not hits:
         return None
     features = describe_search(
@@ -201,12 +205,30 @@ def collect_samples(world_paths: Sequence[Path], data_paths: Sequence[Path]) -> 
 # training
 
 
-def fit_prompts(rows: Array, labels: Array, weights: Array) -> PromptModel:
-    """Fit a ridge logistic regression by Newton's method."""
+def fit_logistic(
+    rows: Array, labels: Array, weights: Array, signs: Array | None = None
+) -> LogisticModel:
+    """Fit a ridge logistic regression by Newton's method.
+
+    ``signs``: 1 for a feature that may only raise the odds, -1 for one that may only lower them; one
+    that would do otherwise counts nothing.
+    """
     total = weights.sum()
     means = (weights[:, None] * rows).sum(0) / total
     deviations = np.sqrt((weights[:, None] * (rows - means) ** 2).sum(0) / total) + 1e-6
     table = np.hstack([np.clip((rows - means) / deviations, -4, 4), np.ones((len(rows), 1))])
+    is_used = np.ones(table.shape[1], bool)
+    while True:
+        fitted = np.zeros(table.shape[1])
+        fitted[is_used] = _fit_ridge(table[:, is_used], labels, weights)
+        is_wrong = fitted[:-1] * signs < 0 if signs is not None else np.zeros(len(fitted) - 1, bool)
+        if not is_wrong.any():
+            return LogisticModel(means, deviations, fitted)
+        is_used[:-1] &= ~is_wrong
+
+
+def _fit_ridge(table: Array, labels: Array, weights: Array) -> Array:
+    """Fit weights to standardised columns, of which the last is the base."""
     penalty = np.full(table.shape[1], RIDGE)
     penalty[-1] = 1e-6
     fitted = np.zeros(table.shape[1])
@@ -218,7 +240,7 @@ def fit_prompts(rows: Array, labels: Array, weights: Array) -> PromptModel:
         fitted += step
         if np.abs(step).max() < 1e-5:
             break
-    return PromptModel(means, deviations, fitted)
+    return fitted
 
 
 @dataclass(frozen=True, slots=True)
@@ -380,8 +402,8 @@ def _stack_hits(samples: Sequence[Sample]) -> tuple[Array, Array, Array]:
             continue
         chosen = np.ones(len(sample.right), bool)
         if sample.kind != WORLDS:
-            chosen[12:] = sample.right[12:] > 0
-            chosen[12::5] = True
+            chosen[8:] = sample.right[8:] > 0
+            chosen[8::6] = True
         weight = HIT_WEIGHTS.get(sample.kind, OTHER_HIT_WEIGHT)
         tables.append(sample.hits[chosen])
         labels.append(sample.right[chosen])
@@ -403,13 +425,14 @@ def train(samples: Sequence[Sample]) -> RelevanceModel:
         kind: 1.0 if kind == WORLDS else DATA_SHARE * max(counts[WORLDS], 100) / count
         for kind, count in counts.items()
     }
-    prompts = fit_prompts(
+    prompts = fit_logistic(
         np.stack([sample.prompt for sample in samples]),
         np.array([sample.needs_memory for sample in samples], np.float64),
         np.array([_weigh_prompt(sample, kind_weights) for sample in samples]),
     )
-    trees = MonotoneBoosting(signs).fit(*_stack_hits(samples))
-    return RelevanceModel(prompts, trees, 1.0, 0.0)
+    stacked = _stack_hits(samples)
+    trees = MonotoneBoosting(signs).fit(*stacked)
+    return RelevanceModel(prompts, fit_logistic(*stacked, signs), trees, 1.0, 0.0)
 
 
 # --------------------------------------------------------------------------------------------------
@@ -499,17 +522,35 @@ def print_figures(title: str, judged: Sequence[Judged], calibration: tuple[float
     )
 
 
+def print_contexts(worlds: Sequence[World], samples: Sequence[Sample]) -> None:
+    """Print what contexts show in each world, judged by a model that never saw that world."""
+    rows: list[JudgedPrompt] = []
+    for world in worlds:
+        model = train([sample for sample in samples if sample.group != world.name])
+        memory = EngramsWorld(world)
+        with patch.object(judgement, "load_model", lambda model=model: model):
+            rows += [
+                judge(world, prompt, memory.inject(prompt, "context")) for prompt in world.prompts
+            ]
+        memory.close()
+    print(format_table(rows, 0, 1))
+
+
 def write_weights(model: RelevanceModel) -> None:
     """Write the weights as the package reads them."""
+    parts = {"prompt": model.prompts, "hit": model.hits}
+    arrays = {
+        f"{part}_{name}": getattr(logistic, name).astype(np.float32)
+        for part, logistic in parts.items()
+        for name in ("means", "deviations", "weights")
+    }
     np.savez_compressed(
         WEIGHTS,
-        means=model.prompts.means.astype(np.float32),
-        deviations=model.prompts.deviations.astype(np.float32),
-        weights=model.prompts.weights.astype(np.float32),
-        columns=model.hits.columns.astype(np.uint8),
-        limits=model.hits.limits.astype(np.float32),
-        leaves=model.hits.leaves.astype(np.float32),
-        base=model.hits.base,
+        **arrays,
+        columns=model.trees.columns.astype(np.uint8),
+        limits=model.trees.limits.astype(np.float32),
+        leaves=model.trees.leaves.astype(np.float32),
+        base=model.trees.base,
         scale=model.scale,
         shift=model.shift,
     )
@@ -521,6 +562,9 @@ def main() -> None:
     parser.add_argument("worlds", type=Path, nargs="*")
     parser.add_argument("--data", type=Path, nargs="*", default=[])
     parser.add_argument("--dry-run", action="store_true", help="write no weights")
+    parser.add_argument(
+        "--contexts", action="store_true", help="what contexts show in worlds that trained nothing"
+    )
     parser.add_argument("--quick", action="store_true", help="no figures by kind of data")
     options = parser.parse_args()
     samples = collect_samples(options.worlds, options.data)
@@ -536,9 +580,14 @@ def main() -> None:
         for kind in sorted({sample.kind for sample in samples}):
             unseen_kind = judge_unseen(samples, lambda sample: sample.kind, [kind])
             print_figures(f"{kind}, kind left out", unseen_kind, calibration)
+    if options.contexts:
+        trained_worlds = [
+            world for world in read_worlds([OWN_WORLDS, *options.worlds]) if world.half != "held"
+        ]
+        print_contexts(trained_worlds, samples)
     if not options.dry_run:
         trained = train(samples)
-        write_weights(RelevanceModel(trained.prompts, trained.hits, *calibration))
+        write_weights(RelevanceModel(trained.prompts, trained.hits, trained.trees, *calibration))
 
 
 if __name__ == "__main__":

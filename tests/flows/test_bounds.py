@@ -76,6 +76,7 @@ REMEMBERED = {
     "read.cues.name_mentions._index_names": 64,
     "read.relevance.text_traits._find_groups": 1 << 14,
     "read.relevance.text_traits.describe_memory": 4_096,
+    "read.relevance.text_traits.describe_prompt": 256,
     "write.prompt_fingerprints._fingerprint_line": 2_048,
     "read.cues.cue_scores._find_spans": 8_192,
     "read.diversity._cached_words": 2_048,

@@ -147,7 +147,7 @@ def test_the_model_is_small_and_rises_where_it_must() -> None:
     from engrams.read.relevance.features import HIT_FEATURES
 
     model = load_model()
-    assert model.hits.leaves.size < 4096
+    assert model.trees.leaves.size < 4096
     import numpy as np
 
     rows = np.zeros((50, len(HIT_FEATURES)))

@@ -14,6 +14,8 @@ _CONVERSATION_LABELS = frozenset({"conversation", "session", "thread", "chat"})
 _PASSING_CATEGORIES = frozenset({"context", "event", ""})
 _STATE_CATEGORIES = frozenset({"home", "work", "education", "family", "identity"})
 """Categories in which what changed is what is so now: "moved to Berlin"."""
+_SAFETY_PREDICATES = frozenset({"allergic_to", "intolerant_of", "has_allergy", "diet"})
+"""What must be known whoever it is said of: a dinner for four depends on the child's allergy."""
 _UNCERTAIN_META = ("hearsay", "modality", "temporal")
 
 
@@ -31,7 +33,8 @@ def fits_profile(record: Record, reader: Scope) -> bool:
 
     Of the user: about ``user``, the owner's name or ``user's …``, in the owner's scope, a
     conversation of theirs or a project that ``reader`` is in; or stated as a fact, as it is. Of
-    that project: what has no subject, or is knowledge about a thing. Lasting: a lasting category,
+    that project: what has no subject, or is knowledge about a thing. Allergies and diets stand there
+    whoever has them. Lasting: a lasting category,
     no end, no hearsay or supposition, no event but a change of state.
     """
     if record.kind is Kind.NOTE:
@@ -42,7 +45,11 @@ def fits_profile(record: Record, reader: Scope) -> bool:
     if record.kind not in _DESCRIBING_KINDS or not (record.subject or record.category):
         return True
     return (
-        (_is_about_user(record) or _is_about_project(record))
+        (
+            _is_about_user(record)
+            or _is_about_project(record)
+            or record.predicate in _SAFETY_PREDICATES
+        )
         and _is_visible(record, reader)
         and _is_lasting(record)
     )

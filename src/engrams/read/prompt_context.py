@@ -135,7 +135,7 @@ def _choose_hits(
     quoting = profile if deps.settings.line_format in _QUOTING_FORMATS else []
     hits = drop_shown(hits, [*whole, *last_turns], quoting)
     hits = drop_said_lines(hits, profile)
-    doubted = [] if result.abstain else profile
+    doubted = profile if result.helpful else []
     return add_later_messages(hits, doubted, [*profile, *last_turns], request, deps)
 
 

@@ -16,6 +16,7 @@ from engrams.read import stages
 from engrams.read.dependencies import ReadDeps
 from engrams.read.floors import is_near, measure_nearness
 from engrams.read.query_preparation import cut_query
+from engrams.read.relevance.features import bears_on
 from engrams.read.request import ReadRequest
 from engrams.read.search_state import Search
 
@@ -86,9 +87,17 @@ def _has_answer(search: Search, nearness: float) -> bool:
             return True
     elif is_near(nearness, search.deps, search.request.scope.owner):
         return True
+    if search.judgement is None and search.deps.settings.least_need:
+        # Too few memories to judge by what stands out.
+        text = search.request.text
+        if any(bears_on(text, hit.record.search_text) for hit in search.hits):
+            return True
     # A reranker with a threshold has judged what is near.
     has_verdicts = search.deps.rerank_settings.threshold is not None
-    sure_parts = (*_SURE_PARTS, "rerank") if has_verdicts else _SURE_PARTS
+    sure_parts: tuple[str, ...] = (*_SURE_PARTS, "rerank") if has_verdicts else _SURE_PARTS
+    if search.judgement is not None and not search.judgement.need:
+        # The prompt asks for nothing: what looks like an identifier stands in the code it brings.
+        sure_parts = ("trigger",)
     return any(part in hit.parts for hit in search.hits for part in sure_parts)
 
 

@@ -33,8 +33,8 @@ from engrams.read.later_values import mark_replaced
 from engrams.read.link_expansion import LinkBonus, LinkCache, link_bonuses
 from engrams.read.note_lines import find_note_echoes
 from engrams.read.query_preparation import prepare_query
-from engrams.read.relevance.features import JUDGED, JudgedSearch
-from engrams.read.relevance.judgement import judge_search
+from engrams.read.relevance.features import JudgedSearch, bears_on, choose_judged
+from engrams.read.relevance.judgement import Verdict, judge_search
 from engrams.read.request import ReadRequest
 from engrams.read.reranking import rerank_hits
 from engrams.read.score_fusion import (
@@ -250,6 +250,10 @@ def drop_unfit(search: Search) -> None:
     """Drop hits below the floors, out of season, kept outside, or of corrected words."""
     _drop_low_scores(search)
     reasons = _find_below_floors(search)
+    if search.deps.settings.least_need:
+        for hit in search.hits:
+            if hit.record.id in reasons and bears_on(search.request.text, hit.record.search_text):
+                del reasons[hit.record.id]
     for hit in search.hits:
         if hit.record.tags:
             reason = out_of_season(hit.record, search.deps.settings.seasons)
@@ -493,7 +497,7 @@ def judge(search: Search) -> None:
     is_small = search.pool.total < _FEWEST_RECORDS
     if not deps.settings.least_need or not is_known or is_small or not search.hits:
         return
-    judged = search.hits[:JUDGED]
+    judged = choose_judged(search.request.text, search.hits)
     judgement = judge_search(
         JudgedSearch(
             text=search.request.text,
@@ -507,17 +511,19 @@ def judge(search: Search) -> None:
         least_need=deps.settings.least_need,
         helpful_share=deps.settings.helpful_share,
     )
-    unjudged = [replace(hit, probability=0.0, helps=False) for hit in search.hits[len(judged) :]]
-    search.judgement = judgement
-    search.hits = [
-        replace(hit, probability=verdict.probability, helps=verdict.helps)
-        for hit, verdict in zip(judged, judgement.verdicts, strict=True)
-    ] + unjudged
-    search.reasons = {
-        hit.record.id: verdict.reasons
-        for hit, verdict in zip(judged, judgement.verdicts, strict=True)
+    verdicts = {
+        hit.record.id: verdict for hit, verdict in zip(judged, judgement.verdicts, strict=True)
     }
+    search.judgement = judgement
+    search.hits = [_with_verdict(hit, verdicts.get(hit.record.id)) for hit in search.hits]
+    search.reasons = {record_id: verdict.reasons for record_id, verdict in verdicts.items()}
     search.trace_hits(search.hits)
+
+
+def _with_verdict(hit: Hit, verdict: Verdict | None) -> Hit:
+    if verdict is None:
+        return replace(hit, probability=0.0, helps=False)
+    return replace(hit, probability=verdict.probability, helps=verdict.helps)
 
 
 def cut_at_gap(search: Search) -> None:
@@ -584,8 +590,22 @@ def put_rules_first(search: Search) -> None:
 def choose(search: Search) -> None:
     """Choose the best hits up to the limit, each with the part of its text that is asked about."""
     query_terms = search.prepared.terms
-    search.hits = [_with_snippet(hit, query_terms) for hit in search.hits[: search.request.limit]]
+    search.hits = [
+        _with_snippet(hit, query_terms) for hit in _take_best(search.hits, search.request.limit)
+    ]
     search.count = len(search.hits)
+
+
+def _take_best(hits: Sequence[Hit], limit: int) -> list[Hit]:
+    """Take the first hits; one further down that helps takes the place of the last that does not."""
+    best = list(hits[:limit])
+    helpful = [hit for hit in hits[limit:] if hit.helps and hit.probability is not None]
+    for index in range(len(best) - 1, -1, -1):
+        if not helpful:
+            break
+        if not best[index].helps:
+            best[index] = helpful.pop()
+    return best
 
 
 def _with_snippet(hit: Hit, query_terms: Sequence[str]) -> Hit:

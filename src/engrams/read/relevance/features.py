@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from datetime import timedelta
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
@@ -44,6 +45,8 @@ PROMPT_FEATURES = (
     "best_rare",
     "best_slot",
     "best_topic_near",
+    "best_subject",
+    "subjects",
     "length",
     "terms",
     "self",
@@ -68,6 +71,17 @@ PROMPT_FEATURES = (
     "amount",
     "self_near",
     "few_terms",
+    "code",
+    "world",
+    "world_alone",
+    "best_meal",
+    "generic_task",
+    "asks_world",
+    "uncovered",
+    "foreign",
+    "foreign_world",
+    "name_question",
+    "vague",
 )
 """Columns of a prompt: what its best hits have, then its own words."""
 
@@ -119,6 +133,15 @@ HIT_FEATURES = (
     "wanted_number",
     "past",
     "topic_near",
+    "subjects",
+    "subject_rare",
+    "subject_share",
+    "subject_rule",
+    "subject_request",
+    "meal",
+    "kin",
+    "beside_best",
+    "p_subjects",
     "p_request",
     "p_question",
     "p_terms",
@@ -133,12 +156,20 @@ HIT_FEATURES = (
 _REPEATED = {name: name.removeprefix("p_") for name in HIT_FEATURES if name.startswith("p_")}
 """Columns of a hit that repeat those of the prompt."""
 JUDGED = 24
-"""Hits, best first, that are judged: the others have no chance."""
+"""Hits that are judged: the others have no chance."""
+_SURELY_JUDGED = 16
+"""Hits, best first, that are judged whatever they are about."""
+_LOOKED_AT = 72
+"""Hits, best first, among which others are looked for that bear on the prompt."""
 _COMPARED = 8
 """Hits that are compared with each other for repeats and for newer news."""
 _FEWEST_COMMON = 2
 """Words that two memories share at least where one says what the other says."""
+_FEWEST_KNOWN = 3
+"""Memories whose language is known, from which another one is told."""
 _MATES = 10
+_BEST = 3
+_BESIDE = timedelta(minutes=10)
 _DAY_SECONDS = 86_400.0
 _LEAST_DEVIATION = 0.02
 
@@ -163,13 +194,42 @@ class JudgedSearch:
     prepared: PreparedQuery
     pool: CandidatePool
     hits: Sequence[Hit]
-    """Best first, at least one and ``JUDGED`` at most."""
+    """Those of ``choose_judged``; at least one."""
     rows: Mapping[str, int]
     """Rows of the pool, by id: those of the candidates that were looked at."""
     now: float
     """Seconds since 1970."""
     scale: Sequence[float]
     """``EmbedderCard.scale`` of the query's model: its cosines are compared by what they mean."""
+
+
+def choose_judged(text: str, hits: Sequence[Hit]) -> list[Hit]:
+    """Choose the hits to judge: the best, then those further down that share subjects of the prompt.
+
+    What somebody may not eat bears on each meal, however far it is from the words of the request.
+    """
+    if len(hits) <= JUDGED:
+        return list(hits)
+    prompt = describe_prompt(text).text
+    is_meal = prompt.has("food")
+    if not (prompt.subjects or is_meal):
+        return list(hits[:JUDGED])
+    rated = []
+    for position, hit in enumerate(hits[_SURELY_JUDGED:_LOOKED_AT]):
+        memory = describe_memory(hit.record.search_text)
+        shared = len(prompt.subjects & memory.text.subjects) + is_meal * memory.may_not_eat
+        rated.append((-min(shared, 3), position, hit))
+    rated.sort(key=lambda row: row[:2])
+    others = [hit for _, _, hit in rated[: JUDGED - _SURELY_JUDGED]]
+    return [*hits[:_SURELY_JUDGED], *others]
+
+
+def bears_on(text: str, memory_text: str) -> bool:
+    """Test whether a memory bears on a prompt however far it is from its words.
+
+    It says what somebody may not eat, and the prompt is about food.
+    """
+    return bool(describe_prompt(text).text.has("food")) and describe_memory(memory_text).may_not_eat
 
 
 def describe_search(search: JudgedSearch) -> SearchFeatures:
@@ -182,9 +242,20 @@ def describe_search(search: JudgedSearch) -> SearchFeatures:
     columns |= _score_columns(search)
     columns |= _pool_columns(search, cue_terms)
     columns |= _word_columns(memories, prompt, prompt_words)
+    columns |= _subject_columns(memories, prompt)
+    is_meal = prompt.text.has("food")
+    columns["meal"] = np.array([is_meal * memory.may_not_eat for memory in memories])
     columns |= _state_columns(search.hits, memories)
     columns |= _company_columns(search.hits, memories)
+    told = frozenset[str]().union(*(memory.text.words for memory in memories))
+    uncovered = len(prompt_words - told) / max(len(prompt_words), 1)
+    foreign = _is_foreign(prompt, memories)
     own = _prompt_columns(search, prompt, columns, len(prompt_words))
+    own |= {
+        "uncovered": uncovered * (1 - foreign),
+        "foreign": foreign,
+        "foreign_world": foreign * prompt.asks_world,
+    }
     columns |= _cross_columns(columns, search, prompt, own)
     count = len(search.hits)
     table = np.empty((count, len(HIT_FEATURES)))
@@ -192,6 +263,16 @@ def describe_search(search: JudgedSearch) -> SearchFeatures:
         table[:, index] = own[_REPEATED[name]] if name in _REPEATED else columns[name]
     row = np.array([own[name] for name in PROMPT_FEATURES])
     return SearchFeatures(row, table, prompt)
+
+
+def _is_foreign(prompt: PromptTraits, memories: Sequence[MemoryTraits]) -> float:
+    """Return 1 for a prompt in another language than the best memories: no words can be shared."""
+    if prompt.languages is None:
+        return 0.0
+    asked = set(prompt.languages) or {"english"}
+    known = [memory.languages for memory in memories[:_COMPARED] if memory.languages is not None]
+    same = sum(not asked.isdisjoint(languages or ("english",)) for languages in known)
+    return float(len(known) >= _FEWEST_KNOWN and same <= len(known) / 4)
 
 
 def _cue_terms(prepared: PreparedQuery) -> frozenset[str]:
@@ -311,6 +392,23 @@ def _word_columns(
     return dict(zip(names, np.array(rows, np.float64).T, strict=True))
 
 
+def _subject_columns(memories: Sequence[MemoryTraits], prompt: PromptTraits) -> dict[str, Columns]:
+    """Columns of the subjects that prompt and memories share; one that few memories have tells more."""
+    asked = prompt.text.subjects
+    holders = Counter(subject for memory in memories for subject in memory.text.subjects & asked)
+    count = len(memories)
+    rows: list[tuple[float, float, float]] = []
+    for memory in memories:
+        shared = memory.text.subjects & asked
+        if not shared:
+            rows.append((0, 0, 0))
+            continue
+        rarity = 1 - min(holders[subject] for subject in shared) / (count + 1)
+        rows.append((min(len(shared), 4), rarity, len(shared) / len(memory.text.subjects)))
+    names = ("subjects", "subject_rare", "subject_share")
+    return dict(zip(names, np.array(rows, np.float64).T, strict=True))
+
+
 def _state_columns(hits: Sequence[Hit], memories: Sequence[MemoryTraits]) -> dict[str, Columns]:
     """Columns of what a memory is, whatever the prompt."""
     rows = [
@@ -359,7 +457,40 @@ def _company_columns(hits: Sequence[Hit], memories: Sequence[MemoryTraits]) -> d
                 older_index = better_index
             union = len(words) + len(better_words) - common
             newer[older_index] = max(newer[older_index], common / union)
-    return {"session_mates": mates, "newer_overlap": np.array(newer), "echo": np.array(echo)}
+    kin, beside = _measure_kinship(hits, memories)
+    return {
+        "session_mates": mates,
+        "newer_overlap": np.array(newer),
+        "echo": np.array(echo),
+        "kin": kin,
+        "beside_best": beside,
+    }
+
+
+def _measure_kinship(
+    hits: Sequence[Hit], memories: Sequence[MemoryTraits]
+) -> tuple[Columns, Columns]:
+    """Measure which rare words hits share with the best few, and which were said beside these.
+
+    "And Lindner is ill" says nothing of the trip by its own words, but names who comes along on it.
+    """
+    best = list(zip(hits, memories, strict=True))[:_BEST]
+    told = frozenset[str]().union(*(memory.text.words for _, memory in best))
+    shared = [memory.text.words & told for memory in memories]
+    holders = Counter(word for words in shared for word in words)
+    kin = [0.0] * len(hits)
+    beside = [0.0] * len(hits)
+    for index, (hit, words) in enumerate(zip(hits, shared, strict=True)):
+        for best_hit, best_memory in best:
+            if best_hit is hit:
+                continue
+            common = words & best_memory.text.words
+            if common:
+                kin[index] = max(kin[index], sum(1 / holders[word] for word in common))
+            if hit.record.session and hit.record.session == best_hit.record.session:
+                delay = abs(hit.record.recorded_at - best_hit.record.recorded_at)
+                beside[index] = max(beside[index], float(delay <= _BESIDE))
+    return np.minimum(kin, 3.0), np.array(beside)
 
 
 def _prompt_columns(
@@ -383,6 +514,8 @@ def _prompt_columns(
         "best_rare": float(columns["rare_shared"].max()),
         "best_slot": max(search.prepared.answering.values(), default=0.0),
         "best_topic_near": float(topic_near.max()),
+        "best_subject": float(columns["subject_rare"].max()),
+        "subjects": min(len(text.subjects), 4),
         "length": math.log1p(text.length),
         "terms": math.log1p(words),
         "self": own,
@@ -407,6 +540,14 @@ def _prompt_columns(
         "amount": cues.kind in ("how_many", "when"),
         "self_near": best_near if own else 0.0,
         "few_terms": words <= 2,
+        "code": prompt.has_code,
+        "world": text.has("world"),
+        "world_alone": text.has("world") and not own,
+        "best_meal": float(columns["meal"].max()),
+        "generic_task": text.has("generic_task"),
+        "asks_world": prompt.asks_world,
+        "name_question": prompt.is_question * min(float(columns["name_shared"].max()), 1),
+        "vague": prompt.is_vague,
     }
 
 
@@ -431,4 +572,6 @@ def _cross_columns(
         "wanted_number": own["amount"] * columns["has_number"],
         "past": wants_past * np.maximum(columns["is_over"], columns["newer_overlap"]),
         "topic_near": (columns["common_topics"] > 0) * columns["near"],
+        "subject_rule": columns["subject_rare"] * has_rule,
+        "subject_request": columns["subject_rare"] * own["request"],
     }

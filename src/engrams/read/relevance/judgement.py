@@ -8,6 +8,8 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from engrams.frozen_data import dataclass
 from engrams.read.relevance.features import (
     HIT_FEATURES,
@@ -22,13 +24,25 @@ from engrams.read.relevance.text_traits import PromptTraits
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from engrams.read.relevance.model import Columns
+
 _PROMPT_COLUMNS = {name: index for index, name in enumerate(PROMPT_FEATURES)}
+_MEAL = HIT_FEATURES.index("meal")
 _USUAL_RECORDS = 100
 """Records up to which ``read.helpful_share`` holds as it is. In a larger memory more bears on a
-prompt, and it is less sure which: the share falls with the square root of the size.
+prompt, and it is less sure which: the share falls with the size to the power ``_SHARE_POWER``.
 """
-_LEAST_SHARE = 0.35
+_SHARE_POWER = 0.7
+_LEAST_SHARE = 0.2
 """Part of that share that is left in the largest memory."""
+_MOST_HELPFUL = 14
+"""Hits that help at most: a prompt for which more are equally probable asks for none of them."""
+_MEAL_CHANCE = 0.1
+"""Chance from which a hit helps that says what somebody may not eat, where food is asked about: a
+line too many does less harm than a nut.
+"""
+_LEAST_CHANCE = 0.05
+"""Chance below which a hit does not help, however improbable the best one is."""
 _EXPLAINED = 3
 """Hits, best first, whose reasons are told whether they help or not."""
 _SURELY_HELPS = 0.3
@@ -91,27 +105,39 @@ def judge_search(search: JudgedSearch, least_need: float, helpful_share: float) 
         need = 0.0
     chances = model.judge_hits(features.hits)
     probabilities = model.calibrate(need * chances)
-    share = helpful_share * max(
-        math.sqrt(_USUAL_RECORDS / max(search.pool.total, _USUAL_RECORDS)), _LEAST_SHARE
+    least_chance = _find_least_chance(chances, helpful_share, search.pool.total)
+    least_chances = np.where(
+        features.hits[:, _MEAL] > 0, min(least_chance, _MEAL_CHANCE), least_chance
     )
-    least_chance = min(share * float(chances.max()), _SURELY_HELPS)
     is_needed = need >= least_need
     explaining = features.hits[:, _EXPLAINING_COLUMNS].tolist()
     verdicts = []
-    for index, (probability, chance) in enumerate(
-        zip(probabilities.tolist(), chances.tolist(), strict=True)
+    for index, (probability, is_likely) in enumerate(
+        zip(probabilities.tolist(), (chances >= least_chances).tolist(), strict=True)
     ):
-        helps = is_needed and chance >= least_chance
+        helps = is_needed and is_likely
         is_told = helps or index < _EXPLAINED
         reasons = _list_reasons(explaining[index]) if is_told else ()
         verdicts.append(Verdict(round(probability, 4), helps, reasons))
     return Judgement(need, tuple(verdicts), "" if is_needed else _explain_silence(features))
 
 
+def _find_least_chance(chances: Columns, helpful_share: float, records: int) -> float:
+    """Find the chance from which a hit helps beside the best one of a memory of so many records."""
+    size = max(records, _USUAL_RECORDS) / _USUAL_RECORDS
+    share = helpful_share * max(math.pow(size, -_SHARE_POWER), _LEAST_SHARE)
+    least = max(min(share * float(chances.max()), _SURELY_HELPS), _LEAST_CHANCE / size)
+    if len(chances) <= _MOST_HELPFUL:
+        return least
+    return max(least, float(np.partition(chances, -_MOST_HELPFUL)[-_MOST_HELPFUL]))
+
+
 def _explain_silence(features: SearchFeatures) -> str:
     traits = features.traits
     if traits.is_social:
         return "the prompt is a greeting, thanks or a farewell"
+    if traits.is_vague and not traits.points_back:
+        return "the prompt says nothing without the conversation before it"
     if traits.points_back:
         return "the prompt picks from what was just said"
     if _is_task(traits):
@@ -122,8 +148,12 @@ def _explain_silence(features: SearchFeatures) -> str:
 
 
 def _asks_for_nothing(traits: PromptTraits) -> bool:
-    """True for thanks and greetings, and for sums that are nobody's."""
-    return traits.is_social or (traits.is_arithmetic and not traits.text.has("self"))
+    """True for thanks, sums that are nobody's, changes to code it brings, and what says nothing alone."""
+    if traits.is_social or (traits.is_arithmetic and not traits.text.has("self")):
+        return True
+    if traits.has_code and traits.text.has("transform") and not traits.text.has("self"):
+        return True
+    return traits.is_vague and not (traits.is_question or traits.text.has("recall"))
 
 
 def _is_task(traits: PromptTraits) -> bool:

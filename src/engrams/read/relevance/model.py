@@ -1,8 +1,8 @@
 """The trained model of relevance: how probable is it that a memory helps with a prompt?
 
 ``load_model`` is the way in; ``scripts/train_help.py`` trains it. A logistic regression tells
-whether a prompt needs memory at all, boosted trees which hit helps if it does; the probability of a
-hit is the product of both, calibrated.
+whether a prompt needs memory at all. A second one and boosted trees, which err differently, tell
+together which hit helps if it does. The probability of a hit is the product of both, calibrated.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ _SURE = 1e-4
 
 
 @dataclass(frozen=True, slots=True)
-class PromptModel:
-    """Logistic regression over the features of a prompt."""
+class LogisticModel:
+    """Logistic regression over features."""
 
     means: Columns
     deviations: Columns
@@ -37,24 +37,30 @@ class PromptModel:
     """One for each feature, and the base."""
 
     def judge(self, rows: Columns) -> Columns:
-        """Tell the probability, 0..1, that each prompt [prompts, features] needs memory."""
+        """Tell the probability, 0..1, of each row [rows, features]."""
+        return to_probability(self.score(rows))
+
+    def score(self, rows: Columns) -> Columns:
+        """Tell the log odds of each row [rows, features]."""
         standardised = np.clip((rows - self.means) / self.deviations, -_WIDEST, _WIDEST)
-        return to_probability(standardised @ self.weights[:-1] + self.weights[-1])
+        return np.asarray(standardised @ self.weights[:-1] + self.weights[-1])
 
 
 @dataclass(frozen=True, slots=True)
 class RelevanceModel:
     """Both parts of the model, and their calibration."""
 
-    prompts: PromptModel
-    hits: BoostedTrees
+    prompts: LogisticModel
+    hits: LogisticModel
+    trees: BoostedTrees
+    """Of hits, too; both count alike."""
     scale: float
     """Factor, and with ``shift`` summand, that make log odds a calibrated probability."""
     shift: float
 
     def judge_hits(self, hits: Columns) -> Columns:
         """Tell the chance, 0..1, that each hit [hits, features] helps a prompt that needs memory."""
-        return to_probability(self.hits.score(hits))
+        return to_probability((self.hits.score(hits) + self.trees.score(hits)) / 2)
 
     def calibrate(self, products: Columns) -> Columns:
         """Turn products of need and chance into probabilities that hold on average."""
@@ -76,8 +82,14 @@ def to_log_odds(probabilities: Columns) -> Columns:
 def load_model() -> RelevanceModel:
     """Load the trained model that ships with the package."""
     with np.load(WEIGHTS) as weights:
-        prompts = PromptModel(
-            *(weights[name].astype(np.float64) for name in ("means", "deviations", "weights"))
+        prompts, hits = (
+            LogisticModel(
+                *(
+                    weights[f"{part}_{name}"].astype(np.float64)
+                    for name in ("means", "deviations", "weights")
+                )
+            )
+            for part in ("prompt", "hit")
         )
         trees = BoostedTrees(
             weights["columns"].astype(np.int64),
@@ -85,4 +97,6 @@ def load_model() -> RelevanceModel:
             weights["leaves"].astype(np.float64),
             float(weights["base"]),
         )
-        return RelevanceModel(prompts, trees, float(weights["scale"]), float(weights["shift"]))
+        return RelevanceModel(
+            prompts, hits, trees, float(weights["scale"]), float(weights["shift"])
+        )

@@ -18,6 +18,7 @@ from engrams.text.acknowledgements import is_acknowledgement
 from engrams.text.measures import is_question
 from engrams.text.normalize import fold
 from engrams.text.questions import is_asking
+from engrams.text.stems import find_languages
 from engrams.text.stopwords import STOP
 from engrams.text.terms import tokens, tokens_and_terms
 from engrams.text.text_caches import text_cache
@@ -37,6 +38,8 @@ FORM = (
     "tells_self",
 )
 """Features of a memory by its own words: it only asks or orders, it is bare assent, and so on."""
+_SUBJECT = "/"
+"""Mark before the name of a subject."""
 _MOST_RULES = 3
 _SHORTEST_STEM = 2
 _LONGEST_STEM = 12
@@ -46,15 +49,34 @@ _ARITHMETIC = re.compile(
     r"\d\s*(?:[-+*/x×÷%^]|times|plus|minus|mal|por|fois)\s*\d|\d\s*%", re.ASCII
 )
 _PAYLOAD = re.compile(r"```|`[^`]+`|[\"“«„][^\"”»“]{8,}[\"”»“]|:\s*\n|\n\s+\S|[{};]\s*$|\w\(\w*\)")
+_WORLD_QUESTION = re.compile(
+    r"^\W*(?:(?:please|bitte|can you|could you) )?"
+    r"(?:what(?:'s| is| are|s)? (?:an?|the (?:difference|capital|meaning)) "
+    r"|why (?:do|does|is|are|did) (?!we|i|my|our)|how (?:do|does|did|is|are) (?!i\b|we\b|my\b|our\b)"
+    r"|who (?:invented|wrote|won|founded|painted|discovered)|explain |define |best \w+"
+    r"|what does .+ (?:do|mean)\b|how many \w+ (?:are )?(?:there )?in "
+    r"|wie (?:entsteh\w+|funktionier\w+|lange lebt) |warum (?:ist|sind|hat|haben) (?:der|die|das)"
+    r"|was (?:ist|sind|bedeutet) (?:ein|eine|der unterschied)|erklar\w* "
+    r"|pourquoi (?:le|la|les|l')|c'est quoi |explique |combien font "
+    r"|perche (?:il|la|i|le|lo|gli)|che (?:cos'e|cosa e) |spiega |quanto fa "
+    r"|por que (?:el|la|los|las)|que es un|cuanto es )"
+)
+"""It asks about the world, not about somebody: "why do cats purr"."""
+_CODE = re.compile(
+    r"\b(?:def|fun|func|fn) \w+\s?\(|\bfunction\b[^.]*[({]|=>|\breturn\b \w|[{};]\s*$|\bclass \w+[:({]|\b\w+ = \S+;?$|```",
+    re.MULTILINE,
+)
 _ORDINAL = re.compile(
     r"\b(?:first|second|third|last|other)\b|\bnumber (?:one|two|three|\d)|\b(?:that|this) one\b"
     r"|\b(?:erste|zweite|dritte|letzte)\w*\b|\b(?:premier|premiere|deuxieme|troisieme|dernier)\b"
-    r"|\b(?:primero|primera|segundo|segunda|tercero|tercera)\b|^\W*(?:ok(?:ay)?\W+)?[a-d]\b\W"
+    r"|\b(?:primero|primera|segundo|segunda|tercero|tercera|primo|prima|secondo|seconda|terzo)\b|\blatter\b|\bformer\b|^\W*(?:ok(?:ay)?\W+)?[a-d]\b\W"
 )
 _SOCIAL = re.compile(
     r"\b(?:good ?night|bye|cheers|see you|thank\w*|thx|ty|lol|haha\w*|jaja\w*|gn|nos da|diolch|love you"
     r"|gute nacht|danke|tschuss|bis morgen|bonne nuit|merci|salut|a demain|buenas noches|gracias"
-    r"|hasta manana|adios|brb|lgtm|good morning|perfect|great|awesome|super|nice|brilliant|crack)\b"
+    r"|hasta manana|adios|brb|lgtm|good morning|perfect|great|awesome|super|nice|brilliant|crack|looks good|grazie|buona ?notte"
+    r"|buon ?giorno|ciao|guten morgen|bonjour|bom dia|buenos dias|obrigad[oa])\b"
+    r"|^\W*(?:good )?(?:morning|night|evening)\W*$|^\W*(?:hi|hey|hello|hallo|hola|moin|salut|na)\b(?:\W+\w+){0,2}\W*$"
 )
 _NAME = re.compile(r"(?<=[^.!?\s])[\s\"'(–-]+([A-ZÀ-ÖØ-Þ][\w'-]*)")
 _DIGIT = re.compile("[0-9]")
@@ -71,6 +93,8 @@ class TextTraits:
     groups: Mapping[str, int]
     """Number of words of each group; groups without any are missing."""
     topics: frozenset[str]
+    subjects: frozenset[str]
+    """Finer than topics: 60 of them, of households and of software."""
     length: int
     """Number of words, of all kinds."""
 
@@ -88,6 +112,12 @@ class MemoryTraits:
     """Terms of its capitalised words that open no sentence."""
     form: tuple[float, ...]
     """Values of ``FORM``."""
+    languages: tuple[str, ...] | None
+
+    @property
+    def may_not_eat(self) -> bool:
+        """It says what somebody may not eat, or does not."""
+        return "/allergy" in self.text.subjects or "/veg" in self.text.subjects
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,6 +129,13 @@ class PromptTraits:
     is_arithmetic: bool
     has_payload: bool
     """It brings the text or code to work on."""
+    has_code: bool
+    asks_world: bool
+    """By its opening it asks about the world: "why is the sky blue"."""
+    languages: tuple[str, ...] | None
+    """Likeliest languages; empty: English; None: not known."""
+    is_vague: bool
+    """It says nothing by itself: "go on and plan it"."""
     points_back: bool
     """It picks from what was just said: "the second one"."""
     is_social: bool
@@ -109,8 +146,10 @@ class PromptTraits:
 
 @cache
 def _load_groups() -> tuple[Mapping[str, tuple[str, ...]], Mapping[str, tuple[str, ...]]]:
-    """Load the groups of each word and of each stem."""
+    """Load the groups of each word and of each stem; subjects have a mark before their names."""
     groups = json.loads(Path(__file__).with_name("words.json").read_text("utf-8"))
+    subjects = json.loads(Path(__file__).with_name("subjects.json").read_text("utf-8"))
+    groups |= {f"{_SUBJECT}{name}": listed for name, listed in subjects.items()}
     words: dict[str, set[str]] = {}
     stems: dict[str, set[str]] = {}
     for group, listed in groups.items():
@@ -161,6 +200,7 @@ def describe_memory(text: str) -> MemoryTraits:
             float("diet" in groups),
             float("self" in groups),
         ),
+        languages=find_languages(text),
     )
 
 
@@ -170,6 +210,7 @@ def _has_digit(text: str) -> bool:
     return any(map(str.isdigit, text))
 
 
+@text_cache(256)
 def describe_prompt(text: str) -> PromptTraits:
     """Describe a prompt."""
     text = text[:_LONGEST]
@@ -183,6 +224,10 @@ def describe_prompt(text: str) -> PromptTraits:
         is_question=is_question(text),
         is_arithmetic=bool(_ARITHMETIC.search(folded)),
         has_payload=bool(_PAYLOAD.search(text)),
+        has_code=bool(_CODE.search(text)),
+        asks_world=bool(_WORLD_QUESTION.search(folded)),
+        languages=find_languages(text),
+        is_vague=is_vague(text),
         points_back=is_short and bool(_ORDINAL.search(folded)),
         is_social=is_short and (is_acknowledgement(text) or bool(_SOCIAL.search(folded))),
         opens_impersonally="impersonal" in opening_groups,
@@ -205,5 +250,6 @@ def _describe(text: str) -> TextTraits:
         words=distinct_terms,
         groups=groups,
         topics=_TOPICS.intersection(groups),
+        subjects=frozenset(group for group in groups if group[0] == _SUBJECT),
         length=len(words),
     )

@@ -96,7 +96,7 @@ def test_long_and_hostile_texts(tmp_path: Path) -> None:
 
 def test_a_model_that_gives_no_number(tmp_path: Path) -> None:
     """NaN is an error, not a vector."""
-    with pytest.raises(ModelError, match="no number"):
+    with pytest.raises(ModelError, match="an invalid number"):
         embedder(write(tmp_path)).embed(["nan"])
 
 

@@ -32,6 +32,14 @@ PAGES = [
 SCRIPTS = sorted((ROOT / "examples").glob("*.py"))
 FENCE = re.compile(r"^```([^\n]*)\n(.*?)^```", re.MULTILINE | re.DOTALL)
 LINK = re.compile(r"(?<!!)\[[^\]]*\]\(([^)\s]+)\)")
+LANGUAGES = {
+    "en": "English",
+    "de": "German",
+    "es": "Spanish",
+    "fr": "French",
+    "zh": "Chinese",
+    "ja": "Japanese",
+}
 SECTIONS = "|".join(sorted({setting.partition(".")[0] for setting in names() if "." in setting}))
 PATHS = re.compile(r"`((?:src|tests|docs|scripts|bench|examples|requirements)/[\w./-]+)`")
 
@@ -251,9 +259,9 @@ def test_rules_learn_in_the_languages_of_the_table() -> None:
         text.partition("six languages")[2],
         re.MULTILINE,
     )[1:]
-    files = (ROOT / "src" / "engrams" / "extract" / "rules" / "languages").glob("*.py")
-    tables = [path.stem.title() for path in files if "= LanguageTable(" in path.read_text("utf-8")]
-    assert sorted(row[0] for row in rows) == sorted(["English", *tables])
+    folder = ROOT / "src" / "engrams" / "extract" / "rules" / "languages"
+    assert {row[0] for row in rows} == set(LANGUAGES.values())
+    assert {path.stem for path in folder.glob("*.toml")} == LANGUAGES.keys() - {"en"}
     for _, said, learned in rows:
         with temp_engine() as engine:
             assert [made.text for made in engine.add(said, scope="ann").derived] == [learned]

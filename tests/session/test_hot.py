@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from engrams.core import Hit, Kind, Record, Scope
-from engrams.write.ring_buffer import HotMemoryCache
+from engrams.write.hot_memory_cache import HotMemoryCache
 
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
 

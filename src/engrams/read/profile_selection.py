@@ -15,7 +15,7 @@ from engrams.read.decay import ambient_score
 from engrams.read.dependencies import ReadDeps
 from engrams.read.excerpts import cut_sentences
 from engrams.read.link_expansion import LinkCache
-from engrams.read.note_lines import add_core_lines
+from engrams.read.memory_md_lines import add_core_lines
 from engrams.read.profile_filter import filter_profile, has_ended
 from engrams.read.render import (
     DOUBTED,

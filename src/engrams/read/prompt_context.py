@@ -22,7 +22,7 @@ from engrams.read.context_hits import (
 )
 from engrams.read.dependencies import ReadDeps
 from engrams.read.follow_up import complete_follow_up
-from engrams.read.note_lines import drop_said_lines
+from engrams.read.memory_md_lines import drop_repeated_lines
 from engrams.read.profile_selection import IN_PART, mark_doubtful, select_profile
 from engrams.read.query_preparation import cut_query
 from engrams.read.render import (
@@ -134,7 +134,7 @@ def _choose_hits(
     whole = [record for record in profile if IN_PART not in record.meta]
     quoting = profile if deps.settings.line_format in _QUOTING_FORMATS else []
     hits = drop_shown(hits, [*whole, *last_turns], quoting)
-    hits = drop_said_lines(hits, profile)
+    hits = drop_repeated_lines(hits, profile)
     doubted = profile if result.helpful else []
     return add_later_messages(hits, doubted, [*profile, *last_turns], request, deps)
 

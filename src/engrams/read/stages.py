@@ -31,7 +31,7 @@ from engrams.read.fact_joining import (
 from engrams.read.floors import count_before_gap, passes_floors, shares_enough_words
 from engrams.read.later_values import mark_replaced
 from engrams.read.link_expansion import LinkBonus, LinkCache, link_bonuses
-from engrams.read.note_lines import find_note_echoes
+from engrams.read.memory_md_lines import find_note_echoes
 from engrams.read.query_preparation import prepare_query
 from engrams.read.relevance.features import JudgedSearch, bears_on, choose_judged
 from engrams.read.relevance.judgement import Verdict, judge_search

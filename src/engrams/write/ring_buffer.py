@@ -1,19 +1,14 @@
-"""Ring buffer and hot cache of a scope: the working tier."""
+"""Ring buffer of a scope: the items of the working tier."""
 
 from __future__ import annotations
 
-from collections import OrderedDict, deque
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections import deque
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
 from threading import Lock
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import Literal, TypeAlias
 
-from engrams.core import Hit, Record
-from engrams.ports.hot_memories import HotMemories
-
-if TYPE_CHECKING:
-    from engrams.ports.candidate_search import Floats
-
+from engrams.core import Record
 
 Source: TypeAlias = Literal["user", "agent", "promoted_l1", "promoted_l2"]
 """Speaker, or the tier of a recalled copy: ``promoted_l1`` recent, ``promoted_l2`` long term."""
@@ -112,40 +107,3 @@ class RingBuffer:
     def __len__(self) -> int:
         with self._lock:
             return len(self._items)
-
-
-class HotMemoryCache:
-    """LRU cache of the vectors of at most ``size`` recalled memories. Thread safe."""
-
-    def __init__(self, size: int, floor: float) -> None:
-        self._size = size
-        self._floor = floor
-        self._lock = Lock()
-        self._vectors: OrderedDict[str, Floats] = OrderedDict()
-
-    def put(self, hits: Sequence[Hit], vectors: Floats) -> None:
-        """Cache hits; row n of ``vectors`` [hits, dimension] belongs to hit n.
-
-        Rows have unit length, or are zeros, which match nothing.
-        """
-        with self._lock:
-            for hit, vector in zip(hits, vectors, strict=True):
-                self._vectors[hit.record.id] = vector
-                self._vectors.move_to_end(hit.record.id)
-            while len(self._vectors) > self._size:
-                self._vectors.popitem(last=False)
-
-    def snapshot(self) -> HotMemories:
-        """Copy what is cached, for one read."""
-        with self._lock:
-            return HotMemories(dict(self._vectors), self._floor)
-
-    def drop(self, ids: Sequence[str]) -> None:
-        with self._lock:
-            for record_id in ids:
-                self._vectors.pop(record_id, None)
-
-    def ids(self) -> tuple[str, ...]:
-        """Ids of cached memories, least recently used first."""
-        with self._lock:
-            return tuple(self._vectors)

@@ -38,7 +38,8 @@ from engrams.text.comparison.statement_comparison import differ_in_detail
 from engrams.text.measures import word_count
 from engrams.text.terms import is_unspaced
 from engrams.write.channels import OFFLINE_CHANNELS
-from engrams.write.ring_buffer import HotMemoryCache, RingBuffer, WorkingTierItem
+from engrams.write.hot_memory_cache import HotMemoryCache
+from engrams.write.ring_buffer import RingBuffer, WorkingTierItem
 from engrams.write.turn_eviction import evict_turn
 from engrams.write.write_deps import WriteDeps
 

@@ -12,8 +12,8 @@ import pytest
 
 import engrams
 from engrams.surfaces.hook.events import parse_event
-from engrams.surfaces.hook.personal_words import personal_words
 from engrams.surfaces.hook.run import HookCallOptions, answer_event
+from engrams.surfaces.hook.sentences_about_user import find_sentences_about_user
 
 RULE = "Use pnpm, not npm."
 
@@ -175,7 +175,7 @@ def test_what_is_about_the_person_is_known_in_every_project(
 )
 def test_what_is_about_the_code_is_not_about_the_person(text: str) -> None:
     """Neither is a mood, nor a question."""
-    assert personal_words(text) == ""
+    assert find_sentences_about_user(text) == ""
 
 
 def run(home: Path, folder: Path, *arguments: str) -> str:

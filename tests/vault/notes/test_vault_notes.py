@@ -152,6 +152,20 @@ def test_nothing_is_written_down_twice(make: Callable[..., Desk]) -> None:
     )
 
 
+def test_a_timers_answer_is_left_out_beside_other_sessions(make: Callable[..., Desk]) -> None:
+    """What a timer said, and what a tool and the assistant answered to it, is in no summary, though
+    somebody spoke in another session in between.
+    """
+    desk = make()
+    say(desk, "Run the nightly report for everyone.", session="timer", meta={"scheduled": True})
+    say(desk, "The new office is in Turin, near the river.", session="talk")
+    say(desk, "Rows of the report were counted twice.", role="tool", session="timer")
+    say(desk, "The nightly report has been sent out.", role="assistant", session="timer")
+    assert desk.vault.notes.daily.summarise(OWNER, date(2026, 3, 2))
+    assert "Turin" in note(desk)
+    assert "report" not in note(desk)
+
+
 @pytest.mark.covers("S1.38")
 def test_owners_have_files_of_their_own(make: Callable[..., Desk]) -> None:
     """A user's notes lie below memory/users, apart from the others' and from the shared ones."""

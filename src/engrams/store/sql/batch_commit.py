@@ -24,7 +24,7 @@ from engrams.store.sql.named_queries import (
     fetch_first,
     query,
 )
-from engrams.store.sql.owner_writes import OwnerWrites
+from engrams.store.sql.owner_change_numbers import OwnerWrites
 from engrams.store.sql.row_conversion import (
     FIELDS,
     coerce_field,

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from engrams.core import NO_META, UNSEARCHED, Role, Scope, Turn
 from engrams.frozen_data import dataclass
 from engrams.surfaces.hook.events import HookEventMessage, message_key
-from engrams.surfaces.hook.personal_words import is_all_personal, personal_words
+from engrams.surfaces.hook.sentences_about_user import find_sentences_about_user, is_all_personal
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +38,9 @@ def sort_turns(
     for message in messages:
         scope = scopes.work if message.of_project else scopes.project
         is_split = scopes.person != scopes.project and message.role == "user"
-        personal = personal_words(message.text) if is_split and not message.of_project else ""
+        personal = (
+            find_sentences_about_user(message.text) if is_split and not message.of_project else ""
+        )
         if personal and is_all_personal(message.text):
             scope = scopes.person
         elif personal:

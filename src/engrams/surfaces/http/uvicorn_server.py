@@ -86,9 +86,9 @@ class _TimedProtocol(AutoHTTPProtocol):  # type: ignore[misc, valid-type]
         return bool(self.cycle.response_complete and not self.cycle.more_body)
 
     def _close_stalled(self) -> None:
-        is_half_a_head = self.timeout_keep_alive_task is None and self._is_waiting()
+        is_head_missing = self.timeout_keep_alive_task is None and self._is_waiting()
         is_half_a_body = self.cycle is not None and self.cycle.more_body
-        if is_half_a_head or is_half_a_body:
+        if is_head_missing or is_half_a_body:
             self.transport.close()
 
 

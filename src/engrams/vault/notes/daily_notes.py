@@ -75,7 +75,7 @@ class VaultDailyNoteWriter:
         """Append to the day's note. False: nothing to say, or said before."""
         deps = self._deps
         # What was forgotten or replaced before its turn came is written into no note.
-        turns = drop_scheduled(
+        turns = drop_timer_turns(
             [
                 record
                 for record in request.records
@@ -104,7 +104,7 @@ class VaultDailyNoteWriter:
         False: nothing was said, or nothing new since the last one.
         """
         deps = self._deps
-        turns = drop_scheduled(self._find_turns(owner, day))
+        turns = drop_timer_turns(self._find_turns(owner, day))
         fact = f"summary:{owner.key}:{day}"
         is_wanted = deps.settings.daily and "daily summary" in deps.settings.daily_reasons
         if not is_wanted or not turns or deps.state.get_fact(fact) == _hash_turns(turns):
@@ -219,27 +219,28 @@ class VaultDailyNoteWriter:
         for record in turns:
             if record.id in source_ids or is_question(record.text):
                 continue
-            is_talk = record.role != "assistant" and word_count(record.text) > 3
+            is_talk = record.role not in ("assistant", "tool") and word_count(record.text) > 3
             if record.kind is Kind.NOTE or (not statements and is_talk):
                 picked.append(record.text)
         return list(dict.fromkeys(picked))[:_MAX_PICKED]
 
 
-def drop_scheduled(records: Sequence[Record]) -> list[Record]:
-    """Leave out turns that a timer sent, and the answers to them."""
-    spoken_turns: list[Record] = []
-    answered_session = ""
+def drop_timer_turns(records: Sequence[Record]) -> list[Record]:
+    """Leave out turns that a timer sent, with what tools and the assistant answered to them.
+
+    Sessions run side by side: a turn of one session ends no answer in another.
+    """
+    kept_turns: list[Record] = []
+    timer_sessions: set[str] = set()
     for record in records:
-        session = record.session or "-"
         if record.meta.get("scheduled"):
-            answered_session = session
+            timer_sessions.add(record.session)
             continue
-        if answered_session == session and record.role == "assistant":
+        if record.session in timer_sessions and record.role in ("assistant", "tool"):
             continue
-        if record.role != "tool":
-            answered_session = ""
-        spoken_turns.append(record)
-    return spoken_turns
+        timer_sessions.discard(record.session)
+        kept_turns.append(record)
+    return kept_turns
 
 
 def shorten_to_line(text: str) -> str:

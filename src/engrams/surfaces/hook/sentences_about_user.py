@@ -1,6 +1,6 @@
 """Sentences about the person, which hold in every project.
 
-``personal_words`` returns those of a message: who the user is, and how answers should be. What is
+``find_sentences_about_user`` returns those of a message: who the user is, and how answers should be. What is
 said of the code, or by "we", belongs to the project.
 """
 
@@ -37,7 +37,7 @@ _PROJECT = re.compile(
 )
 
 
-def personal_words(text: str) -> str:
+def find_sentences_about_user(text: str) -> str:
     """Return the sentences of a message that are about the person; empty for none."""
     sentences = [sentence.strip() for sentence in _SENTENCE_END.split(text) if sentence.strip()]
     return " ".join(sentence for sentence in sentences if _is_personal(sentence))

@@ -1,6 +1,6 @@
 """Lines of notes among memories: those of MEMORY.md stand in profiles, and nothing is shown twice.
 
-``add_core_lines`` serves profiles, ``find_note_echoes`` searches, ``drop_said_lines`` contexts. A
+``add_core_lines`` serves profiles, ``find_note_echoes`` searches, ``drop_repeated_lines`` contexts. A
 line says nothing more where another text has its numbers and nearly all of its words.
 """
 
@@ -111,7 +111,7 @@ def _find_sayer(words: frozenset[str], texts: Sequence[tuple[str, frozenset[str]
     return next((record_id for record_id, text in texts if _is_said(words, [text])), "")
 
 
-def drop_said_lines(hits: Sequence[Hit], profile: Sequence[Record]) -> list[Hit]:
+def drop_repeated_lines(hits: Sequence[Hit], profile: Sequence[Record]) -> list[Hit]:
     """Leave out lines of notes that are said elsewhere.
 
     Left out too: hits that say no more than a line of the profile that stands there word for word.

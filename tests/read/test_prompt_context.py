@@ -287,7 +287,7 @@ def test_a_profile_takes_a_fifth_of_the_budget_and_dates_its_facts() -> None:
         assert engine.counter.count(context.prefix) <= 200
         assert "(1 March 2026)" in context.prefix
         alone = engine.context("Where do I live?", scope=SCOPE, tokens=4000)
-        assert alone.text.count("Bergen") == 1
+        assert alone.text.count("I live in Bergen") == 1
 
 
 def test_a_long_answer_of_an_assistant_gives_its_sentences_about_the_question() -> None:

@@ -101,7 +101,7 @@ def test_counters_of_two_processes_share_a_quota(store: Store, clock: Time, limi
 
     clock.now = START.replace(second=50)
     assert sum(map(is_let_in, range(2 * limit))) == limit
-    with pytest.raises(BudgetError, match=f"All {limit:,} requests a minute") as refused:
+    with pytest.raises(BudgetError, match=f"All {limit:,} requests of this minute") as refused:
         counters[0].acquire("key", (limit, 0), "a setting")
     assert refused.value.retry_after == 10
     clock.now += timedelta(seconds=20)

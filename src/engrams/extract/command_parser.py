@@ -11,6 +11,8 @@ from typing import Literal
 
 from engrams.extract.command_languages import match_answer, match_request
 from engrams.frozen_data import dataclass
+from engrams.text.late_patterns import late_pattern
+from engrams.text.normalize import fold
 
 Verb = Literal[
     "list",
@@ -114,21 +116,23 @@ _UNDO = re.compile(
     rf"(?:undo(?: {_PRONOUN})?|(?:bring|put|get) {_PRONOUN} back|(?:restore|recover) {_PRONOUN})$",
     _FLAGS,
 )
-_BARE_FORGET = re.compile(
-    r"forget (?!(?:about|that|what|everything|all|the (?:memory|memories|fact|note)|from|i|my)\b)",
+_SURE_FORGET = re.compile(
+    rf"forget (?:that|everything|all)\b|{_DROP} (?:(?:what|everything|all) )?(?:that )?(?:i (?:said|told"
+    r" you)|you (?:know|remember))\b|.*\b(?:about me|from (?:your )?memory)\b"
+    rf"|{_DROP} (?:the )?memor(?:y|ies) (?:about|of|that)\b",
     _FLAGS,
 )
-"""Start of a request that may be meant for the assistant: "forget the last idea, try this"."""
+"""Requests that are meant for memory for certain; "forget the last idea" may be for the assistant."""
 _NEVER = re.compile(
     rf"\b(?:don't|dont|do not|never|didn't|can't|won't)\s+(?:ever\s+)?{_DROP}\b", _FLAGS
 )
 _OURS = re.compile(
     r"\b(?:memor(?:y|ies)|you (?:know|remember)|i (?:said|told you)|about me)\b|^forget\b", _FLAGS
 )
-_OTHER = re.compile(r"^forget (?:to\b|about (?:it|that)$)", _FLAGS)
+_OTHER = re.compile(r"^forget (?:to\b|about (?:it|that)\b)", _FLAGS)
 
 _YES = re.compile(
-    r"(?:yes|yeah|yep|yup|sure|ok(?:ay)?|confirm(?:ed)?|do it|go ahead|please do|correct|right|of"
+    r"(?:yes|y|yeah|yep|yup|sure|absolutely|ok(?:ay)?|confirm(?:ed)?|do it|go ahead|please do|correct|right|of"
     rf" course|{_DROP} {_PRONOUN})"
     rf"(?:[\s,]+(?:please|do it|go ahead|{_DROP} {_PRONOUN}|i(?:'m| am) sure))*$",
     _FLAGS,
@@ -145,6 +149,14 @@ _GOES_ON = re.compile(r"[.!?;:,\n]\s+\S|[。！？]\s*\S")
 """Sign that a text goes on after its first sentence or clause."""
 _REMEMBERED = re.compile(r"remember|recall|stored|saved|learned|memor", _FLAGS)
 
+_OPENS_FORGETTING = late_pattern(
+    r"\W*(?:(?:please|pls|hey|could you|can you|kindly|bitte|konntest du|konnten sie|kannst du|por"
+    r" favor|puedes|podrias|pourrais-tu|peux-tu|s'il te plait|stp)\W+)*"
+    r"(?:forge?t|vergiss|vergessen|loe?sche?|olvid[ae]|borr[ae]|oublie?[sz]?|oublier|efface[sz]?)\b(?!"
+    r" (?:not|nicht|pas)\b)"
+    r"|\W*(?:(?:don't|do not|stop) remember|you don't need to know)"
+    r"|[请請]?(?:能不能|麻烦)?[请請]?(?:你)?(?:忘(?:记|記|掉|了)|别再记|不要再记)"
+)
 _ONESELF = frozenset(
     (
         "mich",
@@ -249,9 +261,17 @@ def _parse_english(plain: str) -> ParsedMemoryCommand | None:
             return ParsedMemoryCommand(
                 "forget",
                 match["query"].strip(" ?.!\"'"),
-                is_certain=not _BARE_FORGET.match(plain),
+                is_certain=bool(_SURE_FORGET.match(plain)),
             )
     return None
+
+
+def opens_with_forgetting(text: str) -> bool:
+    """True for a text that opens like a request to forget, however it goes on or is spelled.
+
+    It states nothing: a request that is not understood must not become a fact.
+    """
+    return _OPENS_FORGETTING.match(fold(text[:200])) is not None
 
 
 def may_be_command(text: str) -> bool:

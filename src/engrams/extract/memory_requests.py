@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from engrams.extract.command_parser import parse_command
+from engrams.extract.command_parser import opens_with_forgetting, parse_command
 from engrams.text.late_patterns import holds_any, late_pattern
 from engrams.text.normalize import fold
 from engrams.text.stopwords import STOP
@@ -219,8 +219,7 @@ def is_control(text: str) -> bool:
         folded = _NEVER_FORGET.sub(" ", folded)
     if holds_any(folded, _CONTROLLING) and _CONTROL.search(folded) is not None:
         return True
-    command = parse_command(text)
-    return command is not None and command.is_certain
+    return opens_with_forgetting(text) or parse_command(text) is not None
 
 
 def forbids_storage(text: str) -> bool:

@@ -16,6 +16,7 @@ from engrams.core import Hit, Kind, OutdatedMark, Record
 from engrams.frozen_data import dataclass
 from engrams.read.excerpts import cut_sentences
 from engrams.read.relevance.text_traits import describe_memory
+from engrams.text.clause_kinds import is_joke
 from engrams.text.normalize import fold
 from engrams.text.stopwords import STOP
 from engrams.text.terms import terms, tokens
@@ -53,6 +54,8 @@ _AWAY = re.compile(
     r"|au lieu d[eu']|a la place d[eu']|remplac\w+|sustitu\w+|reemplaz\w+|dej(?:o|e|ado) de|arrete\w*)\s+"
 )
 """What stands after it is over."""
+_DENIED = re.compile(r"(?:\bnot|n't|\bnever|\bnicht|\bnie|\bno|\bnunca|\bpas|\bjamais)\s+$")
+"""What stands before a word of an end that did not come."""
 _CHANGED = re.compile(
     r"\b(?:now|nowadays|from now on|as of|chang(?:e|ed|es)|mov(?:e|ed|es|ing)|switch(?:ed|es|ing)?|instead|any ?more|no longer"
     r"|new|from \w+ \w+ on|since|rang|put (?:up|down)|went (?:up|down)|jetzt|ab sofort|neu\w*|verlegt\w*|verschoben\w*|geandert\w*|andert"
@@ -256,6 +259,8 @@ def _read_change(text: str) -> _ToldChange:
     folded = fold(text)
     # Most texts tell of no change: each is searched as a whole before it is split.
     ended: set[str] = set()
+    if is_joke(text):
+        return _ToldChange(frozenset(), {})
     if _GONE.search(folded) or _AWAY.search(folded):
         ended.update(*map(_find_ended, _CLAUSE.split(folded)))
     changing: list[str] = []
@@ -286,6 +291,8 @@ def _find_ended(clause: str) -> frozenset[str]:
     if gone:
         words += tokens(clause[: gone.start()])[-_WORDS_BEFORE:]
     for match in _AWAY.finditer(clause):
+        if _DENIED.search(clause[: match.start()]):
+            continue
         words += tokens(clause[match.end() :])[:_WORDS_AFTER]
     return _list_subjects(" ".join(words)) if words else frozenset()
 

@@ -32,8 +32,13 @@ MAX_LISTED = 10
 MAX_CHOICES = 5
 """Memories that a question which of them to forget names."""
 
-_MATCH_SHARE = 0.6
-"""Share of the best score from which other memories match as well."""
+_COVERED_SHARE = 0.6
+"""Share of a request's words that a memory has which it is about."""
+_FEW_WORDS = 12
+"""Words of a subject at most that is asked for alone; a longer one says something besides."""
+_MAX_TURNS = 500
+_ECHO_CHARACTERS = 300
+"""Longest answer that is forgotten with the statement that it repeats."""
 _LINE_CHARACTERS = 200
 
 _LISTED_FIRST = (
@@ -180,12 +185,14 @@ class MemoryCommandHandler:
         owner = asked_scope.owner
         kept = self._open_questions.find(session, owner)
         pending = kept if kept and self._was_asked(kept, last_answer, asked_scope) else None
+        question = PendingForgetQuestion.from_dict(pending, asked_scope) if pending else None
+        is_answer = question is not None and question.step in ("choose", "confirm")
         result = None
-        if pending is not None or self._is_for_memory(text, asked_scope):
+        if is_answer or self._is_for_memory(text, question, asked_scope):
             result = self.turn(text, scope=asked_scope, session=session, pending=pending)
-        question = result.pending if result is not None else None
-        if question is not None or kept is not None:
-            self._open_questions.put(session, owner, question)
+        next_question = result.pending if result is not None else None
+        if next_question is not None or kept is not None:
+            self._open_questions.put(session, owner, next_question)
         return result
 
     @staticmethod
@@ -212,17 +219,30 @@ class MemoryCommandHandler:
             _format_line(record) in last_answer for record in self._load_active(question.ids, scope)
         )
 
-    def _is_for_memory(self, text: str, scope: Scope) -> bool:
-        """Tell a request about memory from words that may be meant for the assistant."""
+    def _is_for_memory(
+        self, text: str, pending: PendingForgetQuestion | None, scope: Scope
+    ) -> bool:
+        """Tell a request about memory from words that may be meant for the assistant.
+
+        A request about something that is not in memory may be a task. One that goes on after the
+        request is for the assistant to answer.
+        """
         command = parse_command(text)
-        if command is None:
+        if command is None or command.goes_on:
             return False
-        # A text that goes on after the request is for the assistant to answer.
-        if command.goes_on:
-            return False
-        if command.is_certain or command.verb != "forget":
-            return command.is_certain
-        return bool(self._find_matching(command.about, scope))
+        match command.verb:
+            case "undo":
+                return pending is not None and pending.step == "forgotten"
+            case "list" if command.about:
+                return bool(self._find_matching(command.about, scope))
+            case "forget" if not command.number:
+                if self._find_matching(command.about, scope):
+                    return True
+                return command.is_certain and len(command.about.split()) <= _FEW_WORDS
+            case "forget":
+                return pending is not None
+            case _:
+                return command.is_certain
 
     def recall(self, scope: ScopeInput, on: bool | None = None) -> bool:
         """Return whether facts are recalled for this owner; ``on`` sets it."""
@@ -289,8 +309,10 @@ class MemoryCommandHandler:
         if not records:
             return run.reply("list_none_about", about=about) if about else run.reply("list_none")
         head = run.write("list_about", about=about) if about else run.write("list_newest")
+        shown = records[:MAX_LISTED]
+        end = f"\n{run.write('list_more')}" if len(records) > MAX_LISTED else ""
         return MemoryCommandResult(
-            f"{head}\n{_format_list(records)}", run.ask("shown", _list_ids(records))
+            f"{head}\n{_format_list(shown)}{end}", run.ask("shown", _list_ids(shown))
         )
 
     def _list_newest(self, scope: Scope) -> list[Record]:
@@ -299,8 +321,9 @@ class MemoryCommandHandler:
         stated_in = {evidence.source for record in newest for evidence in record.evidence}
         records = [record for record in newest if record.id not in stated_in]
         if not records:
-            records = list(self._memory.list(scope=scope, limit=MAX_LISTED).records)
-        return _list_each_once(records)[:MAX_LISTED]
+            messages = self._memory.list(scope=scope, limit=3 * MAX_LISTED).records
+            records = [record for record in messages if record.role != "assistant"]
+        return _list_each_once(records)[: MAX_LISTED + 1]
 
     def _report_status(self, run: _RunningCommand) -> MemoryCommandResult:
         counts = self._memory.stats(run.scope).get("status", {})
@@ -326,7 +349,8 @@ class MemoryCommandHandler:
         count = len(question.ids)
         if number > count:
             text = run.write("no_number", number=number, count=count)
-            return MemoryCommandResult(text, question.to_dict())
+            memories = _format_list(self._load_active(question.ids, run.scope))
+            return MemoryCommandResult(f"{text}\n{memories}", question.to_dict())
         return self._ask_confirmation(
             self._load_active(question.ids[number - 1 : number], run.scope), run
         )
@@ -355,8 +379,11 @@ class MemoryCommandHandler:
     ) -> MemoryCommandResult:
         forgotten_ids = []
         for record in self._load_active(question.ids, run.scope):
-            self._memory.forget(record.id, scope=run.scope, reason="asked for in a conversation")
-            forgotten_ids.append(record.id)
+            for forgotten in (record, *self._find_echoes(record, run.scope)):
+                self._memory.forget(
+                    forgotten.id, scope=run.scope, reason="asked for in a conversation"
+                )
+                forgotten_ids.append(forgotten.id)
         if not forgotten_ids:
             return run.reply("forgotten_before")
         return MemoryCommandResult(
@@ -364,6 +391,22 @@ class MemoryCommandHandler:
             run.ask("forgotten", tuple(forgotten_ids)),
             forgotten=tuple(forgotten_ids),
         )
+
+    def _find_echoes(self, record: Record, scope: Scope) -> list[Record]:
+        """Find short answers of the assistant in the same session that repeat the memory."""
+        if not record.session:
+            return []
+        subject = set(terms(record.text))
+        turns = self._memory.list(
+            scope=scope, kinds=(Kind.TURN,), session=record.session, limit=_MAX_TURNS
+        ).records
+        return [
+            turn
+            for turn in turns
+            if turn.role == "assistant"
+            and len(turn.text) <= _ECHO_CHARACTERS
+            and _covers(subject, turn.text)
+        ]
 
     def _bring_back(
         self, question: PendingForgetQuestion | None, run: _RunningCommand
@@ -395,24 +438,25 @@ class MemoryCommandHandler:
         return active
 
     def _find_matching(self, about: str, scope: Scope, limit: int = MAX_CHOICES) -> list[Record]:
-        """Find memories about something: the best hit, and those that come near its score.
+        """Find memories that say what a request is about: most of its words, or the one best match.
 
         Statements come before messages: a message also says other things.
         """
+        subject = set(terms(about))
         for kinds in (STATEMENT_KINDS, ()):
-            result = self._memory.search(about, scope=scope, limit=2 * limit, kinds=kinds)
-            if result.abstain or not result.hits:
-                continue
-            min_score = _MATCH_SHARE * result.hits[0].score
+            result = self._memory.search(about, scope=scope, limit=4 * limit, kinds=kinds)
             records = [
                 hit.record
                 for hit in result.hits
-                if hit.score >= min_score and not is_skill(hit.record.id)
+                if not is_skill(hit.record.id)
+                and hit.record.role != "assistant"
+                and parse_command(hit.record.text) is None
             ]
-            matching = _list_each_once(records)[:limit]
-            if kinds and not any(_shares_words(about, record.text) for record in matching):
-                continue
-            return matching
+            matching = [record for record in records if _covers(subject, record.text)]
+            if matching:
+                return _list_each_once(matching)[:limit]
+            if len(subject) == 1 and result.helpful and result.helpful[0].record in records:
+                return [result.helpful[0].record]  # "my address" and "I live at 3 Elm Street"
         return []
 
     def _find_latest(self, scope: Scope, session: str) -> list[Record]:
@@ -423,7 +467,9 @@ class MemoryCommandHandler:
         return [
             record
             for record in page.records
-            if record.role in ("user", "") and not is_asking(record.text)
+            if record.role in ("user", "")
+            and not is_asking(record.text)
+            and parse_command(record.text) is None
         ][:1]
 
 
@@ -457,10 +503,9 @@ def _list_each_once(records: Sequence[Record]) -> list[Record]:
     return list(by_words.values())
 
 
-def _shares_words(about: str, text: str) -> bool:
-    """True if a text has a content word of the subject."""
-    words = set(terms(about))
-    return not words or bool(words & set(terms(text)))
+def _covers(subject: set[str], text: str) -> bool:
+    """True if a text has most of the subject's words: "I live in Rome" is not "I live in Paris"."""
+    return bool(subject) and len(subject & set(terms(text))) >= _COVERED_SHARE * len(subject)
 
 
 def _list_ids(records: Sequence[Record]) -> tuple[str, ...]:

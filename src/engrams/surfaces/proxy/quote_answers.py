@@ -35,6 +35,7 @@ _LABEL = (
 )
 _NOTHING = "[engrams, offline] No language model is connected, and nothing in memory matches this."
 _NOTED = "[engrams, offline] Noted"
+_STORED = "[engrams, offline] Your message is stored. No language model is connected, so nobody answers it."
 _UNSAVED = "[engrams, offline] Not saved."
 _SILENT = "[engrams, offline] No language model is connected, and this request leaves memory out."
 _QUOTE_CHARS = 300
@@ -143,7 +144,9 @@ def tell_learned(receipt: Receipt) -> str:
     if receipt.outcome == "unsaved":
         return _UNSAVED
     learned = list(dict.fromkeys(change.text for change in receipt.derived))
-    return f"{_NOTED}: {'; '.join(f'“{text}”' for text in learned)}" if learned else f"{_NOTED}."
+    if not learned:
+        return _STORED
+    return f"{_NOTED}: {'; '.join(f'“{text}”' for text in learned)}"
 
 
 def quote_hits(chat_request: ParsedProxyRequest, hits: Sequence[Hit]) -> str:

@@ -10,7 +10,7 @@ from engrams.core import Kind, Scope, Status, Turn
 from engrams.engine import MemoryEngine
 from engrams.errors import InputError, RefusedError
 from engrams.session.commands import MemoryCommandHandler
-from engrams.testing import temp_engine
+from engrams.testing import SettableClock, temp_engine
 
 ANN = ("user", "ann")
 BOB = ("user", "bob")
@@ -257,3 +257,19 @@ def test_a_request_to_forget_is_not_recalled(engine: MemoryEngine) -> None:
     ):
         assert "moored in Lund" in text and "forget" not in text
     assert wish in active(engine)
+
+
+def test_an_open_question_ends_after_an_hour() -> None:
+    """A yes within the hour answers a question that the memory kept; a later one answers nothing."""
+    clock = SettableClock("2026-03-02T10:00")
+    with temp_engine(write__extract="off", clock=clock) as engine:
+        engine.add("The dog Rex is a greyhound.", scope=ANN)
+        asked = engine.control.converse("Forget that Rex is a greyhound.", scope=ANN, session="s")
+        assert asked is not None
+        clock.forward(minutes=61)
+        assert engine.control.converse("yes", scope=ANN, session="s") is None
+        assert len(active(engine)) == 1
+        engine.control.converse("Forget that Rex is a greyhound.", scope=ANN, session="s")
+        clock.forward(minutes=59)
+        done = engine.control.converse("yes", scope=ANN, session="s")
+        assert done is not None and done.forgotten

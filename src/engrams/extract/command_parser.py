@@ -157,6 +157,11 @@ _OPENS_FORGETTING = late_pattern(
     r"|\W*(?:(?:don't|do not|stop) remember|you don't need to know)"
     r"|[请請]?(?:能不能|麻烦)?[请請]?(?:你)?(?:忘(?:记|記|掉|了)|别再记|不要再记)"
 )
+_ENGLISH_WORDS = (
+    "know", "rememb", "recall", "memor", "stor", "sav", "learn", "forget", "delet", "eras", "remov", "clear", "wipe",
+    "record", "keep", "prefer", "undo", "back", "recover",
+)  # fmt: skip
+"""Every English request holds one of these: most messages hold none, and are not matched."""
 _ONESELF = frozenset(
     (
         "mich",
@@ -177,6 +182,8 @@ _ONESELF = frozenset(
 )
 """Words for the person who writes, after "what do you know about"."""
 
+_LONGEST_ANSWER = 60
+"""Longest text, in characters, that can be a yes or a no in another language than English."""
 _LONGEST = 400
 """Longest text, in characters, that can be a command."""
 
@@ -203,10 +210,17 @@ class ParsedMemoryCommand:
 
 def parse_command(text: str) -> ParsedMemoryCommand | None:
     """Parse a request about memory; None: the text is none."""
-    plain = _strip_politeness(text)
-    if not plain or _NEVER.search(text) or _OTHER.match(plain):
+    if len(text) > _LONGEST:
         return None
-    return _parse_english(plain) or _parse_other_language(text)
+    lowered = text.lower()
+    if any(word in lowered for word in _ENGLISH_WORDS):
+        plain = _strip_politeness(text)
+        if not plain or _NEVER.search(text) or _OTHER.match(plain):
+            return None
+        command = _parse_english(plain)
+        if command is not None:
+            return command
+    return _parse_other_language(text)
 
 
 def _parse_other_language(text: str) -> ParsedMemoryCommand | None:
@@ -308,7 +322,7 @@ def parse_decision(text: str) -> Literal["yes", "no", "all", ""]:
         return "no"
     if _YES.match(plain):
         return "yes"
-    answer = match_answer(text.strip())
+    answer = match_answer(text.strip()) if len(text) <= _LONGEST_ANSWER else None
     return answer[0] if answer else ""
 
 

@@ -46,16 +46,16 @@ _GONE = re.compile(
     r"|cancelad\w|eliminad\w|quitad\w|anulad\w)\b"
     r"|\bfliegt raus\b|\bfliegen raus\b|\bfallt weg\b|\bkilling me\b|\bgibt es nicht mehr\b|\bn'existe plus\b|\bya no existe\b"
 )
-"""What stands before it is over."""
+"""Words that end the thing named before them."""
 _AWAY = re.compile(
     r"\b(?:stopped|stopping|dropped|dropping|ditch(?:ed|ing)?|removed|replac(?:e|ed|es|ing)|instead of|rid of"
     r"|rather than|mov(?:e|ed|ing) (?:away |over )?from|switch(?:ed|ing)? (?:away )?from|no longer (?:use|on|with|at)"
     r"|quit|cancelled|canceled|anstatt|anstelle|statt|ersetz(?:t|en)|abgesetzt|weg von|en vez de|en lugar de"
     r"|au lieu d[eu']|a la place d[eu']|remplac\w+|sustitu\w+|reemplaz\w+|dej(?:o|e|ado) de|arrete\w*)\s+"
 )
-"""What stands after it is over."""
+"""Words that end the thing named after them."""
 _DENIED = re.compile(r"(?:\bnot|n't|\bnever|\bnicht|\bnie|\bno|\bnunca|\bpas|\bjamais)\s+$")
-"""What stands before a word of an end that did not come."""
+"""Denial right before a word of an end: nothing ended."""
 _CHANGED = re.compile(
     r"\b(?:now|nowadays|from now on|as of|chang(?:e|ed|es)|mov(?:e|ed|es|ing)|switch(?:ed|es|ing)?|instead|any ?more|no longer"
     r"|new|from \w+ \w+ on|since|rang|put (?:up|down)|went (?:up|down)|jetzt|ab sofort|neu\w*|verlegt\w*|verschoben\w*|geandert\w*|andert"

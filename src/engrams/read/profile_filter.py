@@ -15,7 +15,7 @@ _PASSING_CATEGORIES = frozenset({"context", "event", ""})
 _STATE_CATEGORIES = frozenset({"home", "work", "education", "family", "identity"})
 """Categories in which what changed is what is so now: "moved to Berlin"."""
 _SAFETY_PREDICATES = frozenset({"allergic_to", "intolerant_of", "has_allergy", "diet"})
-"""What must be known whoever it is said of: a dinner for four depends on the child's allergy."""
+"""Subjects that count whoever they are said of: a dinner for four depends on the child's allergy."""
 _UNCERTAIN_META = ("hearsay", "modality", "temporal")
 
 

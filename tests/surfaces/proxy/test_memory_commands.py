@@ -5,10 +5,15 @@ from __future__ import annotations
 import json
 from typing import Any
 
+import httpx2
 import pytest
-from tests.surfaces.proxy.harness import Harness
+from tests.surfaces.http.running import running
+from tests.surfaces.proxy.harness import PATIENCE, Harness
 
 from engrams.core import Kind, Status, Turn
+from engrams.surfaces.http.app import create_app
+from engrams.surfaces.proxy.mount import ProxyMount
+from engrams.testing import temp_engine
 
 STORIES = {
     "en": ("I play the cello in an orchestra.", "Forget that I play the cello.", "yes", "undo"),
@@ -267,3 +272,20 @@ def test_the_assistants_echo_is_forgotten_too(bench: Harness) -> None:
     assert not bench.engine.list(scope=scope).records
     talk.say("undo")
     assert len([turn for turn in bench.turns() if turn.role == "assistant"]) == 1
+
+
+def test_requests_reach_the_model_where_the_setting_is_off(bench: Harness) -> None:
+    """With `serve.memory_requests` off the model gets every message, and nothing is forgotten."""
+    with temp_engine(
+        user="ann",
+        serve__upstream=bench.raw.url + "/v1",
+        serve__upstream_learns=False,
+        serve__memory_requests=False,
+    ) as engine:
+        engine.add("I play the cello.", scope=("user", "ann"), kind=Kind.TURN)
+        app = create_app(engine, engine.settings, [ProxyMount(engine, engine.settings, PATIENCE)])
+        with running(app) as url, httpx2.Client(base_url=url, timeout=30) as client:
+            talk = Conversation(Harness(url, engine, bench.raw, client, "ann"))
+            assert talk.say("Forget that I play the cello.") == "Noted."
+            assert talk.say("yes") == "Noted."
+        assert engine.search("cello", scope=("user", "ann")).hits

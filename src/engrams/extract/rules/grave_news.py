@@ -34,7 +34,7 @@ _ENGLISH_WORDS = (
     *("died", "passed", "killed", "dead", "put down", "own life", "lost ", "miscarr"),
     *CLASSES["grave_en"],
 )
-"""What matches holds one of these: looking for them is cheaper than matching."""
+"""Each match holds one of these: looking for them is cheaper than matching."""
 _REPORT = re.compile(
     r"\b(?:biops|scan|mri|test|result|befund|diagnos|arzt|ärzt|médic|médec|doctor|docteur)|活检|医生|検査|生検|医者",
     re.IGNORECASE,

@@ -35,11 +35,11 @@ _LINK = (
 )
 _COPULAS = word_set("are is son es sont est")
 _NO_LINKS = word_set("sind ist 是 は")
-"""What follows them is a name only beside an age: German nouns are capitalised, 是 and は tell jobs."""
+"""Words after these are a name only beside an age: German nouns are capitalised, 是 and は tell jobs."""
 _LISTING = word_set("： : ，")
 _TRAITS = CLASSES["nation"] | CLASSES["faith"]
 _CJK_OWNER = r"(?<=我)|(?<=我的)|(?<=我们的)|(?<=家的)|(?<=[个個只條条匹位名])|(?<=うちの)|(?<=私の)|(?<=僕の)|(?<=[、，。,：])|^"
-"""What stands before a relative in Chinese and Japanese: 舅妈 is no 妈."""
+"""Characters before a word that make it another relative in Chinese and Japanese: 舅妈 is no 妈."""
 _MOST = 8
 """People of one clause."""
 

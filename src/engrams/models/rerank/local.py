@@ -51,11 +51,6 @@ class LocalReranker:
     def name(self) -> str:
         return f"local:{self._encoder.name.partition(':')[2]}"
 
-    @property
-    def seconds_per_character(self) -> float:
-        """Measured pace; 0: nothing was scored yet."""
-        return self._pace
-
     def rank(self, request: RerankRequest) -> tuple[float | None, ...]:
         """Score texts; None: not reached in time.
 

@@ -194,7 +194,7 @@ class JudgedSearch:
     prepared: PreparedQuery
     pool: CandidatePool
     hits: Sequence[Hit]
-    """Those of ``choose_judged``; at least one."""
+    """Hits to judge, as ``choose_judged`` picked them; at least one."""
     rows: Mapping[str, int]
     """Rows of the pool, by id: those of the candidates that were looked at."""
     now: float

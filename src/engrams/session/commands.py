@@ -17,6 +17,7 @@ from engrams.errors import InputError, NotFoundError, RefusedError
 from engrams.extract.command_parser import (
     ParsedMemoryCommand,
     may_be_command,
+    opens_with_forgetting,
     parse_command,
     parse_decision,
     parse_number,
@@ -240,7 +241,9 @@ class MemoryCommandHandler:
                     return True
                 return command.is_certain and len(command.about.split()) <= _FEW_WORDS
             case "forget":
-                return pending is not None
+                # Without a list "forget number 2" is answered by asking for one: a model would
+                # claim that it is done.
+                return pending is not None or opens_with_forgetting(text)
             case _:
                 return command.is_certain
 

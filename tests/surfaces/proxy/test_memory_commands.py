@@ -220,6 +220,12 @@ def test_a_number_means_the_list_in_every_language(bench: Harness, request_text:
     assert first in talk.say(request_text)
 
 
+def test_a_number_without_a_list_is_not_left_to_the_model(bench: Harness) -> None:
+    """Once the list is gone memory asks for it: a model would claim that it is done."""
+    assert "First ask me what I remember" in Conversation(bench).say("forget number 2")
+    assert Conversation(bench).say("delete 2") == "Noted."
+
+
 @pytest.mark.parametrize(
     "request_text",
     [

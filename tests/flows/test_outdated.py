@@ -186,7 +186,7 @@ def test_profile_tells_its_doubts(tmp_path: Path) -> None:
             "(6 January 2025; may be outdated, said on 6 April 2025:"
             ' "Mr Okafor is gone, the landlord is Ms Brandt now.")'
         )
-        before = memory.context("Hello", scope=ME)
+        before = memory.context("", scope=ME)
         assert doubt in before.prefix
         fact = next(
             fact
@@ -194,7 +194,7 @@ def test_profile_tells_its_doubts(tmp_path: Path) -> None:
             if fact.text.startswith("My landlord")
         )
         memory.restore(fact.evidence[0].source, scope=ME)
-        after = memory.context("Hello", scope=ME)
+        after = memory.context("", scope=ME)
         assert "may be outdated" not in after.prefix
         assert after.version != before.version
 
@@ -243,7 +243,7 @@ def test_doubt_falls_on_what_the_later_statement_is_about(
     """
     with engrams.open(home=home, jobs__workers=0) as memory:
         say(memory, old, new)
-        lines = memory.context("Hello", scope=ME).prefix.splitlines()
+        lines = memory.context("", scope=ME).prefix.splitlines()
     told = {line: "may be outdated" in line for line in lines if "(6 January 2025" in line}
     # What is certain enough is over, and not in the profile at all.
     assert all(doubt for line, doubt in told.items() for part in doubted if part in line)

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 import pytest
 
 from engrams import MemoryEngine
-from engrams.core import LAYER_OF, Kind, Record, Scope, Status
+from engrams.core import LAYER_OF, Kind, Record, Scope, Status, Turn
 from engrams.ports import NewRecord, WriteBatch
 from engrams.read.excerpts import cut_excerpt
 from engrams.read.render import profile_frame
@@ -63,6 +63,26 @@ def test_what_is_inactive_is_left_out() -> None:
         prefix = engine.context("Where?", scope=ANN).prefix
         assert "1. Lives in Oslo" in prefix
         assert "2." not in prefix
+
+
+def test_the_profile_holds_what_bears_on_most_requests() -> None:
+    """Name, home and a child's allergy stand before a sum; a car and a taste come when they help."""
+    said = [
+        "I'm Maya and I live in Lisbon.",
+        "My daughter Nora is allergic to hazelnuts.",
+        "I drive a Skoda.",
+        "I love ramen with soft eggs.",
+        "I prefer metric units.",
+    ]
+    with temp_engine(jobs__workers=0, clock=SettableClock(START)) as engine:
+        for text in said:
+            engine.observe([Turn(text)], scope=ANN)
+        engine.drain(60)
+        profile = engine.context("What is 7 times 13?", scope=ANN).text
+        assert all(word in profile for word in ("Maya", "Lisbon", "hazelnuts", "metric"))
+        assert "Skoda" not in profile
+        assert "ramen" not in profile
+        assert "I drive a Skoda" in engine.context("Which car do I drive?", scope=ANN).text
 
 
 @pytest.mark.covers("S1.59")

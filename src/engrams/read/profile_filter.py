@@ -6,6 +6,8 @@ from collections.abc import Iterable
 from datetime import datetime
 
 from engrams.core import Kind, Record, Scope
+from engrams.text.vocabulary import read_vocabulary
+from engrams.text.word_list import word_set
 
 _USER = "user"
 _DESCRIBING_KINDS = frozenset({Kind.FACT, Kind.PREFERENCE, Kind.CORRECTION})
@@ -14,17 +16,27 @@ _CONVERSATION_LABELS = frozenset({"conversation", "session", "thread", "chat"})
 _PASSING_CATEGORIES = frozenset({"context", "event", ""})
 _STATE_CATEGORIES = frozenset({"home", "work", "education", "family", "identity"})
 """Categories in which what changed is what is so now: "moved to Berlin"."""
+_BEARING_CATEGORIES = frozenset({"health", "family"})
+"""Categories whose facts about the user bear on most requests, whatever their predicate is."""
+_BEARING_PREDICATES = word_set(read_vocabulary(__file__, "bearing_predicates"))
+"""Predicates of facts that bear on most requests. A search finds the others when they help."""
 _SAFETY_PREDICATES = frozenset({"allergic_to", "intolerant_of", "has_allergy", "diet"})
 """Subjects that count whoever they are said of: a dinner for four depends on the child's allergy."""
 _UNCERTAIN_META = ("hearsay", "modality", "temporal")
 
 
-def filter_profile(records: Iterable[Record], profile: str, reader: Scope) -> list[Record]:
-    """Filter by the setting ``read.profile``: ``core``, ``user``, or anything."""
+def filter_profile(
+    records: Iterable[Record], profile: str, reader: Scope, *, is_beside_question: bool
+) -> list[Record]:
+    """Filter by the setting ``read.profile``: ``core``, ``user``, or anything.
+
+    ``is_beside_question``: a search follows the profile, and finds what only some requests need.
+    """
     if profile == "core":
         return [record for record in records if fits_core(record, reader)]
     if profile == "user":
-        return [record for record in records if fits_profile(record, reader)]
+        lasting = [record for record in records if fits_profile(record, reader)]
+        return list(filter(_bears_on_most, lasting)) if is_beside_question else lasting
     return list(records)
 
 
@@ -34,8 +46,8 @@ def fits_profile(record: Record, reader: Scope) -> bool:
     Of the user: about ``user``, the owner's name or ``user's …``, in the owner's scope, a
     conversation of theirs or a project that ``reader`` is in; or stated as a fact, as it is. Of
     that project: what has no subject, or is knowledge about a thing. Allergies and diets stand there
-    whoever has them. Lasting: a lasting category,
-    no end, no hearsay or supposition, no event but a change of state.
+    whoever has them. Lasting: a lasting category, no end, no hearsay or supposition, no event but a
+    change of state.
     """
     if record.kind is Kind.NOTE:
         return _is_visible(record, reader)
@@ -69,6 +81,23 @@ def _is_about_user(record: Record) -> bool:
     subject = record.subject.casefold()
     owner_name = record.scope.labels[1].casefold()
     return subject in (_USER, owner_name) or subject.startswith(f"{_USER}'s ")
+
+
+def _bears_on_most(record: Record) -> bool:
+    """Test whether most answers depend on a record of the profile.
+
+    Rules, corrections, statements that somebody added as such, facts of a project, and of the user
+    name, home, family, work, health, language and manner. A liking or a possession is found by the
+    search when it helps.
+    """
+    is_description = record.kind in (Kind.FACT, Kind.PREFERENCE)
+    is_stated = not record.evidence
+    is_of_project = not _is_visible(record, record.scope.owner)
+    if not is_description or is_stated or is_of_project:
+        return True
+    if record.predicate:
+        return record.predicate in _BEARING_PREDICATES or record.category in _BEARING_CATEGORIES
+    return record.category in _BEARING_CATEGORIES | _STATE_CATEGORIES
 
 
 def _is_about_project(record: Record) -> bool:

@@ -54,7 +54,7 @@ _Statement: TypeAlias = tuple[Record, ProfileStatement]
 def select_profile(request: ReadRequest, deps: ReadDeps, budget: TokenBudget) -> list[Record]:
     """Select corrections and rules, then the most believed statements, within a budget."""
     settings = deps.settings
-    if settings.profile == "rules" and request.text.strip():
+    if settings.profile == "rules" and request.has_question:
         kinds = tuple(kind for kind in _RULE_KINDS if kind in (request.kinds or _RULE_KINDS))
         if not kinds:
             return []
@@ -93,7 +93,7 @@ def _select_quickly(
     """
     settings = deps.settings
     query = _profile_query(request, budget, _USUAL_TOKENS, settings)
-    key = (request.reach, request.kinds, budget.tokens)
+    key = (request.reach, request.kinds, budget.tokens, request.has_question)
     versions: tuple[tuple[str, int], ...] = ()
     if request.as_of is None:
         versions = tuple((slot.id, slot.version) for slot in deps.records.slots(query))
@@ -168,7 +168,12 @@ def _filter_standing(
     unquoted = [record for record in records if record.id not in quoted_ids]
     return [
         record
-        for record in filter_profile(unquoted, settings.profile, request.scope)
+        for record in filter_profile(
+            unquoted,
+            settings.profile,
+            request.scope,
+            is_beside_question=request.has_question,
+        )
         if not out_of_season(record, settings.seasons)
     ]
 

@@ -69,6 +69,11 @@ class ReadRequest:
         check_count(self.limit, "limit")
 
     @property
+    def has_question(self) -> bool:
+        """True if there is something to search for."""
+        return bool(self.text.strip())
+
+    @property
     def reach(self) -> ScopeReach:
         """Scopes that the request can see."""
         return visible_scopes(self.scope)

@@ -58,7 +58,7 @@ def search(request: ReadRequest, deps: ReadDeps) -> SearchResult:
     if request.is_silent:
         request = replace(request, text="", limit=0)
     request, query_notes = cut_query(request, deps.query_chars)
-    if request.limit <= 0 or not request.text.strip():
+    if request.limit <= 0 or not request.has_question:
         notes = ("nothing was asked for", *query_notes)
         trace = Trace(
             query=request.text, understood={}, stages=(), rows=(), notes=notes, path="skipped"

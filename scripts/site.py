@@ -18,6 +18,7 @@ from typing import Any
 
 ROOT = Path(__file__).resolve().parents[1]
 SHELVES = ("start", "guides", "concepts", "reference", "contributing", "decisions")
+UNRUN_FENCE = re.compile(r"^(\s*```+\w+) no-run$", re.MULTILINE)
 LINK = re.compile(r"\]\((?![a-z]+:)([^)#\s/]+\.md)")
 
 
@@ -35,16 +36,31 @@ def on_config(config: Any) -> Any:
 
 
 def on_files(files: Any, config: Any) -> Any:
-    """Add the pages that stand elsewhere: the changelog, and the HTTP API (mkdocs calls this)."""
+    """Add the files that stand elsewhere: the changelog, the HTTP API, and the stand-in for workers
+    (mkdocs calls this)."""
     from mkdocs.structure.files import File
 
     sys.path.insert(0, str(ROOT / "scripts"))
     from http_page import http_page
 
     changelog = (ROOT / "CHANGELOG.md").read_text("utf-8").replace("](docs/", "](")
-    for name, text in (("changelog.md", changelog), ("reference/http.md", http_page())):
+    worker = (ROOT / "scripts" / "templates" / "iframe_worker.js").read_text("utf-8")
+    pages = (
+        ("changelog.md", changelog),
+        ("reference/http.md", http_page()),
+        ("assets/iframe-worker.js", worker),
+    )
+    for name, text in pages:
         files.append(File.generated(config, name, content=text))
     return files
+
+
+def on_page_markdown(markdown: str, **_: Any) -> str:
+    """Take the mark of a block that no test runs off its fence (mkdocs calls this).
+
+    Superfences reads a fence with a second word as text, and the end of its block as a beginning.
+    """
+    return UNRUN_FENCE.sub(r"\1", markdown)
 
 
 def build_site(folder: Path) -> Path:

@@ -11,11 +11,17 @@ from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
+from playwright.sync_api import sync_playwright
 from scripts import site
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGES = sorted(
     path.relative_to(ROOT / "docs").with_suffix(".html") for path in (ROOT / "docs").rglob("*.md")
+)
+
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
+NEEDS_MKDOCS = pytest.mark.skipif(
+    not find_spec("mkdocs"), reason="needs mkdocs: make test and make site install it"
 )
 
 
@@ -32,16 +38,22 @@ def build(folder: Path, *, broken: str = "") -> subprocess.CompletedProcess[str]
     )
 
 
-@pytest.mark.slow
-@pytest.mark.skipif(not find_spec("mkdocs"), reason="needs mkdocs: make site installs it")
-def test_the_site_holds_every_page(tmp_path: Path) -> None:
+@pytest.fixture(scope="module")
+def built_site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Build the site once, and return the folder of its version."""
+    place = tmp_path_factory.mktemp("site")
+    done = build(place)
+    assert done.returncode == 0, done.stdout + done.stderr
+    (version,) = json.loads((place / "build" / "site" / "versions.json").read_text("utf-8"))
+    return place / "build" / "site" / version["version"]
+
+
+@NEEDS_MKDOCS
+def test_the_site_holds_every_page(built_site: Path) -> None:
     """Every page is in it, with the changelog, the HTTP API and a search, and nothing is loaded
     from elsewhere.
     """
-    done = build(tmp_path)
-    assert done.returncode == 0, done.stdout + done.stderr
-    (version,) = json.loads((tmp_path / "build" / "site" / "versions.json").read_text("utf-8"))
-    folder = tmp_path / "build" / "site" / version["version"]
+    folder = built_site
     assert [page for page in [*PAGES, "changelog.html"] if not (folder / page).is_file()] == []
     assert "POST /v1/search" in (folder / "reference" / "http.html").read_text("utf-8")
     found = {
@@ -61,8 +73,36 @@ def test_the_site_holds_every_page(tmp_path: Path) -> None:
     assert loaded == []
 
 
+@NEEDS_MKDOCS
+def test_every_code_block_is_a_code_block(built_site: Path) -> None:
+    """Each fenced block of a page is shown as code, and no fence is left in its text."""
+    for page in PAGES:
+        source = (ROOT / "docs" / page).with_suffix(".md").read_text("utf-8")
+        shown = (built_site / page).read_text("utf-8")
+        fences = [line for line in source.splitlines() if line.lstrip().startswith("```")]
+        assert shown.count("<pre") == len(fences) / 2, page
+        assert "```" not in re.sub(r"<pre.*?</pre>", "", shown, flags=re.DOTALL), page
+
+
 @pytest.mark.slow
-@pytest.mark.skipif(not find_spec("mkdocs"), reason="needs mkdocs: make site installs it")
+@pytest.mark.skipif(not CHROMIUM, reason="needs Chromium: scripts/chromium.sh installs it")
+@NEEDS_MKDOCS
+def test_the_site_can_be_searched_from_a_folder(built_site: Path) -> None:
+    """A reader who opens a page as a file finds other pages by words."""
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=CHROMIUM)
+        page = browser.new_page()
+        page.goto((built_site / "index.html").as_uri())
+        page.locator("input.md-search__input").first.click()
+        page.keyboard.type("purge", delay=20)
+        first = page.locator(".md-search-result__link").first
+        first.wait_for(timeout=10_000)
+        assert first.get_attribute("href")
+        browser.close()
+
+
+@pytest.mark.slow
+@NEEDS_MKDOCS
 @pytest.mark.parametrize(
     "broken", ["[gone](guides/gone.md)", "[gone](guides/install.md#no-such-heading)"]
 )

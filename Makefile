@@ -83,7 +83,7 @@ release: .make/test .make/release ## Build, check and sign what is committed, in
 	@mkdir -p .make && touch $@
 
 pins: ## Compile the hash-pinned requirement lists anew (needs uv)
-	$(COMPILE) pyproject.toml $(EXTRAS) requirements/build.in requirements/test.in --override requirements/one-driver.in -o requirements/test.txt
+	$(COMPILE) pyproject.toml $(EXTRAS) requirements/build.in requirements/test.in -o requirements/test.txt
 	$(COMPILE) pyproject.toml --extra all requirements/build.in -c requirements/test.txt -o requirements/run.txt
 	$(COMPILE) pyproject.toml --extra all --extra postgres requirements/build.in -c requirements/test.txt -o requirements/fleet.txt
 	$(COMPILE) pyproject.toml -c requirements/test.txt -o requirements/core.txt

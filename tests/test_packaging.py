@@ -7,6 +7,7 @@ import re
 import shutil
 import subprocess
 import sys
+import tomllib
 import zipfile
 from email import message_from_string
 from email.message import Message
@@ -48,13 +49,57 @@ def metadata(wheel: zipfile.ZipFile) -> Message:
 
 
 def test_a_package_requires_the_libraries_of_the_core(tmp_path: Path) -> None:
-    """Whoever installs the wheel without an extra gets all that the core imports."""
+    """Whoever installs the wheel without an extra gets all that the core imports.
+
+    One SQLite driver, that with ciphers: a second one would install the same module over it.
+    """
     wheel = build_wheel(tmp_path, "https://git.example/team/engrams.git")
     requirements = metadata(wheel).get_all("Requires-Dist", [])
-    core = [re.split(r"[^\w-]", text)[0] for text in requirements if "extra ==" not in text]
-    assert {"apsw", "httpx2", "numpy", "pydantic", "pystemmer", "pyyaml", "typer"} <= {
-        name.lower() for name in core
-    }
+    named = {text: re.split(r"[^\w-]", text)[0].lower() for text in requirements}
+    core = {name for text, name in named.items() if "extra ==" not in text}
+    assert {"apsw-sqlite3mc", "httpx2", "numpy", "pydantic", "pystemmer", "pyyaml", "typer"} <= core
+    assert "apsw" not in named.values()
+
+
+@pytest.mark.parametrize("name", ["core", "run", "fleet", "test"])
+def test_every_environment_has_the_driver_that_encrypts(name: str) -> None:
+    """No pinned list brings the plain driver, which would take the place of the one with ciphers."""
+    pins = (ROOT / "requirements" / f"{name}.txt").read_text("utf-8")
+    drivers = re.findall(r"(?m)^(apsw\S*)==", pins)
+    assert drivers == ["apsw-sqlite3mc"]
+
+
+EXTRAS = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"][
+    "optional-dependencies"
+]
+ADAPTERS = list(EXTRAS)[list(EXTRAS).index("all") + 1 :]
+"""The extras of frameworks stand behind ``all``."""
+
+
+@pytest.fixture(scope="module")
+def empty_environment(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Make an environment that has pip, and return its Python."""
+    folder = tmp_path_factory.mktemp("environment")
+    subprocess.run([sys.executable, "-m", "venv", str(folder)], check=True)
+    return folder / "bin" / "python"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ADAPTERS)
+def test_every_adapter_is_installed_beside_the_program(empty_environment: Path, name: str) -> None:
+    """One environment holds the adapter's framework and the whole program; beside CrewAI, all but
+    the MCP server, as the guide says.
+    """
+    beside = "server,vault,ann" if name == "crewai" else "all"
+    resolved = subprocess.run(
+        [str(empty_environment), "-m", "pip", "install", "--dry-run", "--ignore-installed"]
+        + ["--quiet", f".[{beside},encrypted,{name}]"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert resolved.returncode == 0, resolved.stderr
 
 
 def test_a_package_says_who_and_where(tmp_path: Path) -> None:

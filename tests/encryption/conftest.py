@@ -9,7 +9,6 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import apsw
 import pytest
 
 OWNER = ("user", "ada")
@@ -17,14 +16,6 @@ WORD = "zanzibar"
 """A word that must not be found in any file."""
 
 Run = Callable[..., subprocess.CompletedProcess[str]]
-
-
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Skip where the driver knows no ciphers: an installation without the extra."""
-    if not hasattr(apsw, "mc_version"):
-        for item in items:
-            if Path(__file__).parent in item.path.parents:
-                item.add_marker(pytest.mark.skip(reason="needs the extra encrypted"))
 
 
 @pytest.fixture(autouse=True)

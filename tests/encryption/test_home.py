@@ -262,7 +262,7 @@ def test_without_the_driver_it_says_what_to_install(
     monkeypatch.delattr(apsw, "mc_version")
     with pytest.raises(ExtraError) as caught:
         encrypt(home)
-    assert "[encrypted]" in caught.value.hint
+    assert "install --force-reinstall --no-deps apsw-sqlite3mc" in caught.value.hint
     assert not (home / "encryption.json").exists()
 
 

@@ -7,13 +7,11 @@ from typing import Any
 from engrams.errors import ExtraError
 from engrams.installation import install_hint
 
-_DRIVER = "pip install --force-reinstall --no-deps apsw-sqlite3mc"
-"""The package replaces files of apsw, and so must be installed after it."""
-
-
-def driver_hint() -> str:
-    """Return the commands that install what encryption needs."""
-    return f"{install_hint('encrypted')}, then {_DRIVER}"
+_RESTORE_DRIVER = (
+    "Another program installed the package apsw, which has the same module without ciphers. Run"
+    " `pip uninstall --yes apsw`, then"
+    " `pip install --force-reinstall --no-deps apsw-sqlite3mc`."
+)
 
 
 def require_driver() -> None:
@@ -23,7 +21,7 @@ def require_driver() -> None:
     if not hasattr(apsw, "mc_version"):
         raise ExtraError(
             "Encryption needs an SQLite driver with ciphers, and the installed driver has none.",
-            hint=driver_hint(),
+            hint=_RESTORE_DRIVER,
         )
 
 
@@ -32,5 +30,7 @@ def load_cipher() -> Any:
     try:
         from cryptography.hazmat.primitives.ciphers.aead import AESGCM
     except ImportError:
-        raise ExtraError("Encryption needs the package cryptography.", hint=driver_hint()) from None
+        raise ExtraError(
+            "Encryption needs the package cryptography.", hint=install_hint("encrypted")
+        ) from None
     return AESGCM

@@ -13,9 +13,9 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from engrams.encryption.driver import driver_hint
 from engrams.encryption.header import KEY_BYTES, EncryptionHeader, new_header
 from engrams.errors import EncryptionError, ExtraError
+from engrams.installation import install_hint
 from engrams.settings import EncryptionSettings
 
 VARIABLE = "ENGRAMS_PASSPHRASE"
@@ -180,7 +180,7 @@ def _call_keyring(name: str, *values: str) -> Any:
         errors = import_module("keyring.errors")
     except ImportError:
         raise ExtraError(
-            "The system's keyring needs the package keyring.", hint=driver_hint()
+            "The system's keyring needs the package keyring.", hint=install_hint("encrypted")
         ) from None
     try:
         return getattr(keyring, name)(*values)

@@ -76,6 +76,9 @@ ADAPTERS = list(EXTRAS)[list(EXTRAS).index("all") + 1 :]
 """The extras of frameworks stand behind ``all``."""
 
 
+DRY_RUN = "{} -m pip install --dry-run --ignore-installed --quiet"
+
+
 @pytest.fixture(scope="module")
 def empty_environment(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Make an environment that has pip, and return its Python."""
@@ -92,8 +95,7 @@ def test_every_adapter_is_installed_beside_the_program(empty_environment: Path, 
     """
     beside = "server,vault,ann" if name == "crewai" else "all"
     resolved = subprocess.run(
-        [str(empty_environment), "-m", "pip", "install", "--dry-run", "--ignore-installed"]
-        + ["--quiet", f".[{beside},encrypted,{name}]"],
+        [*DRY_RUN.format(empty_environment).split(), f".[{beside},encrypted,{name}]"],
         cwd=ROOT,
         capture_output=True,
         text=True,

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
 from engrams.errors import ExtraError
 from engrams.installation import install_hint
+from engrams.program.log_lines import write_log_lines
 from engrams.surfaces.cli.options import GlobalOptions, flatten_options, new_app
 
 if TYPE_CHECKING:
@@ -68,12 +69,15 @@ def mcp(
         load_key(settings)
     scope = Scope(options.scope(settings))
     tools = load_mcp_profile(profile)
-    if http:
-        with server.listen(host, port) as listener, _open_memory(settings) as engine:
-            server.serve_http(server.create_server(engine, scope, tools), listener)
-    else:
-        with _open_memory(settings) as engine:
-            server.create_server(engine, scope, tools).run("stdio")
+    with ExitStack() as stack:
+        stack.enter_context(write_log_lines(settings.log))
+        listener = stack.enter_context(server.listen(host, port)) if http else None
+        engine = stack.enter_context(_open_memory(settings))
+        tool_server = server.create_server(engine, scope, tools)
+        if listener is None:
+            tool_server.run("stdio")
+        else:
+            server.serve_http(tool_server, listener)
 
 
 @contextmanager

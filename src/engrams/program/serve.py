@@ -9,6 +9,7 @@ import typer
 
 from engrams.errors import ExtraError
 from engrams.installation import install_hint
+from engrams.program.log_lines import write_log_lines
 from engrams.surfaces.cli.options import GlobalOptions, flatten_options, new_app
 
 app = new_app()
@@ -157,4 +158,5 @@ def serve(
     # --set is the most explicit, so it comes last.
     overrides = [*addressing, *proxied.overrides(), *options.overrides]
     settings = replace(options, overrides=overrides).load().settings
-    serve_http(settings, surfaces, as_json=options.json)
+    with write_log_lines(settings.log):
+        serve_http(settings, surfaces, as_json=options.json)

@@ -13,6 +13,7 @@ import typer
 
 from engrams.errors import ExtraError, SettingsError
 from engrams.installation import install_hint
+from engrams.program.log_lines import write_log_lines
 from engrams.surfaces.cli.options import GlobalOptions, flatten_options, new_app
 
 if TYPE_CHECKING:
@@ -70,6 +71,7 @@ def work(
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: stop.set())
     with ExitStack() as stack:
+        stack.enter_context(write_log_lines(settings.log))
         engine = stack.enter_context(composition.open(settings, helped=True))
         if port is not None:
             stack.enter_context(_answer_health(engine, settings))

@@ -19,6 +19,7 @@ from pathlib import Path
 
 from engrams import encryption
 from engrams.errors import EngramsError
+from engrams.program.log_lines import write_log_lines
 from engrams.program.registry import list_server_surfaces
 from engrams.surfaces.http.server import serve_home
 from engrams.surfaces.http.server_surfaces import ServedHome
@@ -40,7 +41,8 @@ def main() -> None:
 
     home = ServedHome(plan.settings, plan.configured, list_server_surfaces())
     try:
-        serve_home(home, socket.socket(fileno=hand), report_ready, plan)
+        with write_log_lines(plan.settings.log):
+            serve_home(home, socket.socket(fileno=hand), report_ready, plan)
     except EngramsError as error:
         fields = {"error": type(error).__name__, "message": error.message, "hint": error.hint}
         _write_line(report, fields)

@@ -12,7 +12,7 @@ Precedence, weakest first:
 from engrams.settings.catalogue import SettingInfo, describe, names, secret_names, suggest
 from engrams.settings.limits import QuotaSettings, SizeLimitSettings
 from engrams.settings.loader import LoadedSettings, load
-from engrams.settings.logs import CrisisLogSettings, FeedbackSettings
+from engrams.settings.logs import CrisisLogSettings, FeedbackSettings, LogSettings
 from engrams.settings.models import ChatSettings, EmbedSettings, JudgeSettings, RerankSettings
 from engrams.settings.preset_files import preset_cosines, presets
 from engrams.settings.read import (
@@ -23,6 +23,7 @@ from engrams.settings.read import (
     ScoreWeightSettings,
     TieredSearchSettings,
 )
+from engrams.settings.renamed import renamed_settings
 from engrams.settings.root import TEST_FOLDER, Settings, change_settings, in_test_mode
 from engrams.settings.server import ServeSettings, UpstreamSettings
 from engrams.settings.sessions import (
@@ -59,6 +60,7 @@ __all__ = [
     "JudgeSettings",
     "LinkExpansionSettings",
     "LoadedSettings",
+    "LogSettings",
     "QuotaSettings",
     "ReadSettings",
     "RelevanceThresholdSettings",
@@ -88,6 +90,7 @@ __all__ = [
     "names",
     "preset_cosines",
     "presets",
+    "renamed_settings",
     "secret_names",
     "suggest",
 ]

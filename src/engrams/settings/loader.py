@@ -19,6 +19,7 @@ from engrams.settings.preset_files import (
     read_foreign_variables,
     read_preset,
 )
+from engrams.settings.renamed import list_renamed, renamed_settings, use_new_names
 from engrams.settings.root import Settings, find_login, in_test_mode
 
 _PASSPHRASES = ("ENGRAMS_PASSPHRASE", "ENGRAMS_NEW_PASSPHRASE")
@@ -35,6 +36,8 @@ class LoadedSettings:
     settings: Settings
     origin: Mapping[str, str] = field(default_factory=dict)
     """Dotted name -> layer: a preset, a file, environment or argument. Others have defaults."""
+    renamed: tuple[str, ...] = ()
+    """Names of an earlier version in the home's file, as "vault.on is now vault.enabled"."""
 
 
 def load(
@@ -45,13 +48,16 @@ def load(
     ``arguments``: dotted names to values, strongest. SettingsError names the wrong one.
     """
     environ = os.environ if environ is None else environ
-    overrides = {name: value for name, value in (arguments or {}).items() if value is not None}
+    overrides = use_new_names(
+        {name: value for name, value in (arguments or {}).items() if value is not None}
+    )
     from_variables = _read_variables(environ)
     home = Path(
         str(overrides.get("home") or from_variables.get("home") or "~/.engrams")
     ).expanduser()
     file = home / "config.toml"
-    from_file = flatten(parse_toml(file.read_text("utf-8"), str(file))) if file.is_file() else {}
+    written = flatten(parse_toml(file.read_text("utf-8"), str(file))) if file.is_file() else {}
+    from_file = use_new_names(written)
     preset = str(
         overrides.get("preset")
         or from_variables.get("preset")
@@ -77,7 +83,7 @@ def load(
         settings = Settings.model_validate(_nest(values), context={"login": find_login(environ)})
     except ValidationError as problem:
         raise _explain(problem, origin) from None
-    return LoadedSettings(in_test_mode(settings), origin)
+    return LoadedSettings(in_test_mode(settings), origin, list_renamed(written))
 
 
 def _read_variables(environ: Mapping[str, str]) -> dict[str, Any]:
@@ -88,6 +94,7 @@ def _read_variables(environ: Mapping[str, str]) -> dict[str, Any]:
         if not variable.startswith("ENGRAMS_") or variable in _PASSPHRASES:
             continue
         name = variable.removeprefix("ENGRAMS_").lower().replace("__", ".")
+        name = renamed_settings().get(name, name)
         if name not in defaults:
             raise SettingsError(
                 f"The variable {variable} names no setting.", hint=suggest(name, list(defaults))

@@ -1,10 +1,23 @@
-"""Settings of the audit, safety and feedback logs."""
+"""Settings of log lines, and of the audit, safety and feedback logs."""
 
 from __future__ import annotations
+
+from typing import Literal
 
 from pydantic import Field
 
 from engrams.settings.section import SettingsSection
+
+
+class LogSettings(SettingsSection):
+    """Log lines that `serve`, `work` and `mcp` write to standard error."""
+
+    level: Literal["debug", "info", "warning", "error"] = Field(
+        "warning", description="Write log lines of this level and above."
+    )
+    format: Literal["text", "json"] = Field(
+        "text", description="Form of a log line: text, or a JSON object."
+    )
 
 
 class AuditSettings(SettingsSection):

@@ -12,7 +12,7 @@ from pydantic import Field, PrivateAttr
 
 from engrams.errors import ScopeError, SettingsError
 from engrams.settings.limits import QuotaSettings, SizeLimitSettings
-from engrams.settings.logs import AuditSettings, CrisisLogSettings, FeedbackSettings
+from engrams.settings.logs import AuditSettings, CrisisLogSettings, FeedbackSettings, LogSettings
 from engrams.settings.models import ChatSettings, EmbedSettings, JudgeSettings, RerankSettings
 from engrams.settings.read import DeliverySettings, LinkExpansionSettings, ReadSettings
 from engrams.settings.section import SettingsSection
@@ -83,6 +83,7 @@ class Settings(SettingsSection):
     serve: ServeSettings = ServeSettings()
     vault: VaultSettings = VaultSettings()
     skills: SkillSettings = SkillSettings()
+    log: LogSettings = LogSettings()
     audit: AuditSettings = AuditSettings()
     safety: CrisisLogSettings = CrisisLogSettings()
     feedback: FeedbackSettings = FeedbackSettings()

@@ -224,6 +224,19 @@ def test_an_older_process_that_makes_the_index_again_leaves_no_words(
     assert [file.name for file in home.glob("*.bak")] == ["memory.db.v6.bak"]
 
 
+def test_an_upgrade_says_what_it_did(
+    home: Path, clock: Time, caplog: pytest.LogCaptureFixture
+) -> None:
+    """The one who opens an older file is told both schemas, and where the former file is; once."""
+    home.mkdir()
+    write_schema_6(home / "memory.db", clock, record("Alice likes tea"))
+    for _ in range(2):
+        SqliteStore.open(home / "memory.db", StoreSettings(), clock).close()
+    (line,) = [message for message in caplog.messages if "upgraded" in message]
+    assert f"from schema 6 to {schema_setup.newest_version()}" in line
+    assert "memory.db.v6.bak" in line
+
+
 def test_a_failing_step_leaves_the_file_as_it_was(home: Path, clock: Time) -> None:
     """A migration that fails half way changes nothing."""
     store = SqliteStore.open(home / "memory.db", StoreSettings(), clock)

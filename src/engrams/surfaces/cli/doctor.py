@@ -26,7 +26,7 @@ from engrams.surfaces.cli.status_commands import format_mistakes
 
 if TYPE_CHECKING:
     from engrams.engine import MemoryEngine
-    from engrams.settings import Settings
+    from engrams.settings import LoadedSettings, Settings
 
 app = new_app()
 
@@ -93,13 +93,12 @@ def run_checks(
     """Run every check in order; skip those that cannot run."""
     yield _check_versions()
     try:
-        settings = options.load().settings
+        loaded = options.load()
     except EngramsError as problem:
         yield DoctorCheckResult("settings", "fail", problem.message, problem.hint)
         return
-    yield DoctorCheckResult(
-        "settings", "ok", f"preset {settings.preset}; `engrams config` shows all"
-    )
+    settings = loaded.settings
+    yield _check_settings(loaded)
     yield from _check_disk(settings)
     yield from _check_encryption(settings)
     yield from _check_server(settings)
@@ -124,6 +123,19 @@ def run_checks(
             problem.hint or "Restore a backup, or move the home folder aside.",
         )
     yield from _check_extras()
+
+
+def _check_settings(loaded: LoadedSettings) -> DoctorCheckResult:
+    """Name the preset, and the settings whose names in the home's file are of an earlier version."""
+    preset = f"preset {loaded.settings.preset}; `engrams config` shows all"
+    if not loaded.renamed:
+        return DoctorCheckResult("settings", "ok", preset)
+    return DoctorCheckResult(
+        "settings",
+        "warn",
+        f"{preset}; {len(loaded.renamed)} with the name of an earlier version",
+        f"Rename them in {loaded.settings.config_file}: {', '.join(loaded.renamed)}.",
+    )
 
 
 def _rescue(options: GlobalOptions, settings: Settings) -> Iterator[DoctorCheckResult]:

@@ -192,13 +192,13 @@ class GlobalOptions(HomeOptions):
         if not self.overrides:
             return {}
         from engrams.errors import SettingsError
-        from engrams.settings import names, suggest
+        from engrams.settings import names, renamed_settings, suggest
 
         defaults = names()
         overrides: dict[str, Any] = {}
         for text in self.overrides:
             name, sign, value = text.partition("=")
-            name = name.strip()
+            name = renamed_settings().get(name.strip(), name.strip())
             if not sign or name not in defaults:
                 tip = suggest(name, list(defaults)) or "`engrams config` shows the settings."
                 raise SettingsError(

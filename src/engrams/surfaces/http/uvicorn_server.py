@@ -35,7 +35,7 @@ def create_server(
     protocol = type("TimedProtocol", (_TimedProtocol,), {"receive_seconds": serve.receive_seconds})
     config = uvicorn.Config(
         app,
-        log_level="warning",
+        log_config=None,
         access_log=False,
         server_header=False,
         date_header=False,

@@ -169,7 +169,7 @@ def serve_http(server: MCPServer[Any], listener: socket.socket) -> None:
 
     sys.stdout.write(f"engrams speaks MCP at {mcp_url(listener)}. Press Ctrl-C to stop.\n")
     sys.stdout.flush()
-    config = uvicorn.Config(create_app(server), log_level="warning", access_log=False, ws="none")
+    config = uvicorn.Config(create_app(server), log_config=None, access_log=False, ws="none")
     uvicorn.Server(config).run(sockets=[listener])
 
 

@@ -55,8 +55,19 @@ def prepare_file(path: Path, settings: StoreSettings, clock: Clock) -> list[str]
         return notes
     connection = connections.open_writer(path, settings)
     try:
-        version = schema_setup.read_version(connection, str(path), schema_setup.newest_version())
-        schema_setup.prepare(connection, str(path), path.with_name(f"{path.name}.v{version}.bak"))
+        newest = schema_setup.newest_version()
+        version = schema_setup.read_version(connection, str(path), newest)
+        backup = path.with_name(f"{path.name}.v{version}.bak")
+        schema_setup.prepare(connection, str(path), backup)
+        if 0 < version < newest:
+            _log.warning(
+                "%s was upgraded from schema %d to %d. All memories were kept; the file as it was"
+                " before is %s. Older versions of engrams cannot open the upgraded file.",
+                path,
+                version,
+                newest,
+                backup.name,
+            )
         if not stored_terms.is_current(connection):
             notes.append(_split_texts_again(connection))
     finally:

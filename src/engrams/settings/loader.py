@@ -56,8 +56,8 @@ def load(
         str(overrides.get("home") or from_variables.get("home") or "~/.engrams")
     ).expanduser()
     file = home / "config.toml"
-    written = flatten(parse_toml(file.read_text("utf-8"), str(file))) if file.is_file() else {}
-    from_file = use_new_names(written)
+    file_values = flatten(parse_toml(file.read_text("utf-8"), str(file))) if file.is_file() else {}
+    from_file = use_new_names(file_values)
     preset = str(
         overrides.get("preset")
         or from_variables.get("preset")
@@ -83,7 +83,7 @@ def load(
         settings = Settings.model_validate(_nest(values), context={"login": find_login(environ)})
     except ValidationError as problem:
         raise _explain(problem, origin) from None
-    return LoadedSettings(in_test_mode(settings), origin, list_renamed(written))
+    return LoadedSettings(in_test_mode(settings), origin, list_renamed(file_values))
 
 
 def _read_variables(environ: Mapping[str, str]) -> dict[str, Any]:

@@ -29,6 +29,7 @@ TARGET = ROOT / "src" / "engrams" / "engine" / "async_engine.py"
 
 PARTS = (
     "inspect",
+    "code",
     "links",
     "sessions",
     "summaries",

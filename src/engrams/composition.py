@@ -11,6 +11,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from engrams.checkouts.checkout_reader import CheckoutReader
 from engrams.core import Kind, Record
 from engrams.core import clock as clocks
 from engrams.engine import MemoryEngine
@@ -117,6 +118,7 @@ def open(
             handlers=vault.handlers if vault else {},
             skills=_open_skills(settings, embedder, clock),
             files=vault,
+            code=CheckoutReader(),
             home=_make_home_cleaner(settings, vault, plain_store, clock),
             plain=make_plain() if settings.write.changes.enabled else None,
             helpers=HelperProcesses(settings.jobs.processes or (0 if helped else 1)),

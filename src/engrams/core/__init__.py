@@ -8,6 +8,7 @@ from engrams.core.entities import Entity, EntityKind, EntityLink, EntityNet
 from engrams.core.meta_keys import (
     ABSORBED,
     BESIDE,
+    CODE,
     CORRECTED,
     ENDS,
     EVICTED,
@@ -79,6 +80,7 @@ from engrams.core.turns import NOTHING_STATED, StatedFields, Turn
 __all__ = [
     "ABSORBED",
     "BESIDE",
+    "CODE",
     "CORRECTED",
     "ENDS",
     "EVICTED",

@@ -69,3 +69,6 @@ Days that its words name ("tomorrow") are counted on that clock.
 
 TIMES = "times"
 """On a statement: the times that its words name, as ``ResolvedTime.to_json`` gives them."""
+
+CODE = "code"
+"""On a memory that names files or symbols of a checkout: its anchors (``core.code_anchors``)."""

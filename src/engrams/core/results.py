@@ -10,6 +10,7 @@ from dataclasses import field
 from datetime import datetime
 from typing import Literal
 
+from engrams.core.code_anchors import CodeVerdict
 from engrams.core.records import Json, Kind, Record, Status
 from engrams.core.scopes import Scope
 from engrams.frozen_data import dataclass
@@ -158,6 +159,8 @@ class Hit:
     """0..1, calibrated: that it helps with the query. None: it was not judged."""
     helps: bool = True
     """False: it is among the nearest, but no context would show it."""
+    code: CodeVerdict | None = None
+    """Whether the code that it names is still so. None: it names none, or no checkout is known."""
 
     def annotate(self, text: str) -> str:
         """Write beside each ended clause in the record's text, or in a part of it, what ended it."""

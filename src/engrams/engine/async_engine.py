@@ -37,9 +37,11 @@ if TYPE_CHECKING:
         Topic,
         Turn,
     )
+    from engrams.core.code_anchors import CheckedMemory
     from engrams.engine import MemoryEngine
     from engrams.engine.agent_actions import Action, FlushReason
     from engrams.engine.inspector import MemoryInspector, Place
+    from engrams.engine.memory_code import MemoryCode
     from engrams.engine.memory_links import MemoryLinks, Mode
     from engrams.forget.purge_candidates import PurgeCandidate
     from engrams.forget.source_effects import ChangeAction, SourceChangeReport
@@ -92,27 +94,39 @@ class AsyncMemoryEngine(AsyncPart["MemoryEngine"]):
         await self.close()
 
     async def add(
-        self, content: str | Turn, *, scope: Place, kind: Kind | None = None, settle: bool = True
+        self,
+        content: str | Turn,
+        *,
+        scope: Place,
+        kind: Kind | None = None,
+        settle: bool = True,
+        checkout: Path | None = None,
     ) -> Receipt:
         """Store a text or a message. It is durable and found by searches when this returns.
 
         ``kind``: default ``NOTE`` for a text and ``TURN`` for a message. ``settle``: extract facts by
         rules before this returns, so that the receipt has them too; a chat model always extracts in a
-        job. InputError: the content is empty, or larger than ``limits.text_bytes``. RefusedError: the
+        job. ``checkout``: folder of the code that the text may name (``code``). InputError: the content
+        is empty, or larger than ``limits.text_bytes``. RefusedError: the
         content contains a secret, and ``write.secrets`` is ``refuse``.
         """
         return await self._run(
-            lambda engine: engine.add(content, scope=scope, kind=kind, settle=settle)
+            lambda engine: engine.add(
+                content, scope=scope, kind=kind, settle=settle, checkout=checkout
+            )
         )
 
-    async def observe(self, turns: Turn | Sequence[Turn], *, scope: Place) -> tuple[Receipt, ...]:
+    async def observe(
+        self, turns: Turn | Sequence[Turn], *, scope: Place, checkout: Path | None = None
+    ) -> tuple[Receipt, ...]:
         """Store messages of a conversation in one durable write, without waiting for extraction.
 
         The receipts are in the order of ``turns``. A job extracts the facts. If one of several
-        messages is refused, its receipt says so, and the others are stored. InputError: a text is
-        empty or too long; nothing is stored. RefusedError: the only message is refused.
+        messages is refused, its receipt says so, and the others are stored. ``checkout``: folder of the
+        code that the messages may name (``code``). InputError: a text is empty or too long; nothing is
+        stored. RefusedError: the only message is refused.
         """
-        return await self._run(lambda engine: engine.observe(turns, scope=scope))
+        return await self._run(lambda engine: engine.observe(turns, scope=scope, checkout=checkout))
 
     async def write_turns(
         self, turns: Sequence[Turn], scope: Scope, kind: Kind, channel: str = ""
@@ -210,13 +224,14 @@ class AsyncMemoryEngine(AsyncPart["MemoryEngine"]):
         kinds: Sequence[Kind] = (),
         where: Filter | None = None,
         history: bool = False,
+        checkout: Path | None = None,
     ) -> SearchResult:
         """Find the memories that answer ``query``, best first.
 
         ``limit``: most hits (None: ``read.limit``). ``kinds`` and ``where`` (``{"speaker": "Ann"}``)
         filter the hits. ``history``: include superseded and archived memories. ``as_of``: search
-        memory as it was then. Scores are 0..1. The result's trace explains each hit and each dropped
-        candidate.
+        memory as it was then. ``checkout``: folder of the code with which the hits are compared. Scores
+        are 0..1. The result's trace explains each hit and each dropped candidate.
         """
         return await self._run(
             lambda engine: engine.search(
@@ -227,6 +242,7 @@ class AsyncMemoryEngine(AsyncPart["MemoryEngine"]):
                 kinds=kinds,
                 where=where,
                 history=history,
+                checkout=checkout,
             )
         )
 
@@ -240,6 +256,7 @@ class AsyncMemoryEngine(AsyncPart["MemoryEngine"]):
         kinds: Sequence[Kind] = (),
         where: Filter | None = None,
         history: bool = False,
+        checkout: Path | None = None,
     ) -> SearchResult:
         """Search in the same way as ``search``, without counting use."""
         return await self._run(
@@ -251,6 +268,7 @@ class AsyncMemoryEngine(AsyncPart["MemoryEngine"]):
                 kinds=kinds,
                 where=where,
                 history=history,
+                checkout=checkout,
             )
         )
 
@@ -274,6 +292,7 @@ class AsyncMemoryEngine(AsyncPart["MemoryEngine"]):
         before: Sequence[Turn | Meta] = (),
         cut_ratio: float | None = None,
         shown: Collection[str] | None = None,
+        checkout: Path | None = None,
     ) -> Context:
         """Render memory as text for a prompt, within ``tokens`` of ``read.tokenizer``.
 
@@ -286,7 +305,8 @@ class AsyncMemoryEngine(AsyncPart["MemoryEngine"]):
         memory (``read.least_need``). With ``summary.enabled`` the summary of the conversation comes
         first; the conversation is ``scope`` if that names one, else ``session`` in it. ``shown``: ids of
         memories that the reader of ``session`` has already. They and what that session said are
-        left out, and there is no profile.
+        left out, and there is no profile. ``checkout``: folder of the code with which memories are
+        compared; what it no longer has is left out or marked.
         """
         return await self._run(
             lambda engine: engine.context(
@@ -299,6 +319,7 @@ class AsyncMemoryEngine(AsyncPart["MemoryEngine"]):
                 before=before,
                 cut_ratio=cut_ratio,
                 shown=shown,
+                checkout=checkout,
             )
         )
 
@@ -310,17 +331,18 @@ class AsyncMemoryEngine(AsyncPart["MemoryEngine"]):
         session: str,
         tokens: int | None = None,
         limit: int | None = None,
+        checkout: Path | None = None,
     ) -> Context:
         """Render the context of one turn of a conversation.
 
         ``query``: the turn's text, or the messages so far. With ``delivery.mode`` ``sync`` the
         context is computed now. With ``pending`` it is the one computed during the turn before, which
         may be empty. Memories that the conversation was shown in the last ``delivery.shown_minutes``,
-        or that it said itself, are left out.
+        or that it said itself, are left out. ``checkout``: as of ``context``.
         """
         return await self._run(
             lambda engine: engine.deliver(
-                query, scope=scope, session=session, tokens=tokens, limit=limit
+                query, scope=scope, session=session, tokens=tokens, limit=limit, checkout=checkout
             )
         )
 
@@ -510,6 +532,11 @@ class AsyncMemoryEngine(AsyncPart["MemoryEngine"]):
         return AsyncMemoryInspector(lambda: self.engine.inspect)
 
     @cached_property
+    def code(self) -> AsyncMemoryCode:
+        """Memories compared with the code that they name."""
+        return AsyncMemoryCode(lambda: self.engine.code)
+
+    @cached_property
     def links(self) -> AsyncMemoryLinks:
         """Links and tags by hand, and the memories they lead to."""
         return AsyncMemoryLinks(lambda: self.engine.links)
@@ -665,6 +692,26 @@ class AsyncMemoryInspector(AsyncPart["MemoryInspector"]):
         find them.
         """
         return await self._run(lambda part: part.status())
+
+
+class AsyncMemoryCode(AsyncPart["MemoryCode"]):
+    """Memories compared with the code that they name."""
+
+    async def anchor(self, turns: Sequence[Turn], checkout: Path | None) -> tuple[Turn, ...]:
+        """Return messages with anchors for the code that they name of a checkout."""
+        return await self._run(lambda part: part.anchor(turns, checkout))
+
+    async def verify(self, *, scope: ScopeInput, checkout: Path) -> tuple[CheckedMemory, ...]:
+        """Compare every memory of a scope that names code with a checkout, oldest first."""
+        return await self._run(lambda part: part.verify(scope=scope, checkout=checkout))
+
+    async def find_broken(
+        self, *, scope: ScopeInput, checkout: Path, revision: str = "HEAD"
+    ) -> tuple[CheckedMemory, ...]:
+        """Find the memories that a commit made untrue: they held in its parent, and do not any more."""
+        return await self._run(
+            lambda part: part.find_broken(scope=scope, checkout=checkout, revision=revision)
+        )
 
 
 class AsyncMemoryLinks(AsyncPart["MemoryLinks"]):

@@ -49,6 +49,7 @@ from engrams.upkeep.usage.usage_tracker import MemoryUsageTracker
 from engrams.upkeep.vector_backfill import VectorBackfillJobHandler
 
 if TYPE_CHECKING:
+    from engrams.engine.memory_code import MemoryCode
     from engrams.engine.memory_links import MemoryLinks
     from engrams.forget.edits import MemoryEditor
     from engrams.forget.forgetting import MemoryForgetter
@@ -141,6 +142,13 @@ class EngineComponents:
         """Searches and contexts."""
         conversations = ConversationState(self.privacy, self.injected, self._find_working_tier)
         return MemoryReads(self.deps, self.read_deps, conversations, self.usage)
+
+    @LazyPart
+    def code(self) -> MemoryCode:
+        """Memories compared with the code that they name."""
+        from engrams.engine.memory_code import MemoryCode
+
+        return MemoryCode(self.deps.store, self.deps.code)
 
     @LazyPart
     def links(self) -> MemoryLinks:
@@ -516,6 +524,7 @@ def _make_read_deps(deps: EngineDeps) -> ReadDeps:
         rerank_settings=settings.rerank,
         reranker=deps.reranker,
         skills=deps.skills,
+        code=deps.code,
         query_chars=settings.limits.query_chars,
         states=deps.store,
         hide_questions=settings.write.questions == "log",

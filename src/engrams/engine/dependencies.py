@@ -10,6 +10,7 @@ from engrams.frozen_data import dataclass
 from engrams.ports import (
     ChatModel,
     Clock,
+    CodeReader,
     Embedder,
     HomeFileCleaner,
     Judge,
@@ -45,6 +46,8 @@ class EngineDeps:
     handlers: Mapping[str, Handler] = field(default_factory=dict)
     """Kind of a job -> its handler, for kinds that the engine does not handle: those of a vault."""
     skills: SkillRecordSource | None = None
+    code: CodeReader | None = None
+    """Reads the checkouts that memories name files of; None: they are not compared."""
     files: MemoryFiles | None = None
     """The vault. None: it is off."""
     home: Callable[[], HomeFileCleaner] | None = None

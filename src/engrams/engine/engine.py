@@ -80,13 +80,20 @@ class MemoryEngine:
         self._closed = False
 
     def add(
-        self, content: str | Turn, *, scope: Place, kind: Kind | None = None, settle: bool = True
+        self,
+        content: str | Turn,
+        *,
+        scope: Place,
+        kind: Kind | None = None,
+        settle: bool = True,
+        checkout: Path | None = None,
     ) -> Receipt:
         """Store a text or a message. It is durable and found by searches when this returns.
 
         ``kind``: default ``NOTE`` for a text and ``TURN`` for a message. ``settle``: extract facts by
         rules before this returns, so that the receipt has them too; a chat model always extracts in a
-        job. InputError: the content is empty, or larger than ``limits.text_bytes``. RefusedError: the
+        job. ``checkout``: folder of the code that the text may name (``code``). InputError: the content
+        is empty, or larger than ``limits.text_bytes``. RefusedError: the
         content contains a secret, and ``write.secrets`` is ``refuse``.
         """
         from engrams.write import ingest  # loaded by the first write, not by a read
@@ -94,6 +101,8 @@ class MemoryEngine:
 
         components = self._require_open()
         turn = Turn.of(content)
+        if checkout is not None:
+            (turn,) = components.code.anchor([turn], checkout)
         settles = settle and components.write_deps.learns_at_once
         request = IngestRequest(
             (turn,),
@@ -114,14 +123,19 @@ class MemoryEngine:
         components.runner.start()
         return receipt if digest is None else digest.complete(receipt, own.job.kind)
 
-    def observe(self, turns: Turn | Sequence[Turn], *, scope: Place) -> tuple[Receipt, ...]:
+    def observe(
+        self, turns: Turn | Sequence[Turn], *, scope: Place, checkout: Path | None = None
+    ) -> tuple[Receipt, ...]:
         """Store messages of a conversation in one durable write, without waiting for extraction.
 
         The receipts are in the order of ``turns``. A job extracts the facts. If one of several
-        messages is refused, its receipt says so, and the others are stored. InputError: a text is
-        empty or too long; nothing is stored. RefusedError: the only message is refused.
+        messages is refused, its receipt says so, and the others are stored. ``checkout``: folder of the
+        code that the messages may name (``code``). InputError: a text is empty or too long; nothing is
+        stored. RefusedError: the only message is refused.
         """
         new_turns = Turn.list_of(turns)
+        if checkout is not None:
+            new_turns = self._require_open().code.anchor(new_turns, checkout)
         return self.write_turns(new_turns, Scope.of(scope), Kind.TURN) if new_turns else ()
 
     def write_turns(
@@ -257,16 +271,24 @@ class MemoryEngine:
         kinds: Sequence[Kind] = (),
         where: Filter | None = None,
         history: bool = False,
+        checkout: Path | None = None,
     ) -> SearchResult:
         """Find the memories that answer ``query``, best first.
 
         ``limit``: most hits (None: ``read.limit``). ``kinds`` and ``where`` (``{"speaker": "Ann"}``)
         filter the hits. ``history``: include superseded and archived memories. ``as_of``: search
-        memory as it was then. Scores are 0..1. The result's trace explains each hit and each dropped
-        candidate.
+        memory as it was then. ``checkout``: folder of the code with which the hits are compared. Scores
+        are 0..1. The result's trace explains each hit and each dropped candidate.
         """
         result = self.explain(
-            query, scope=scope, limit=limit, as_of=as_of, kinds=kinds, where=where, history=history
+            query,
+            scope=scope,
+            limit=limit,
+            as_of=as_of,
+            kinds=kinds,
+            where=where,
+            history=history,
+            checkout=checkout,
         )
         if as_of is None:
             self._components.usage.note_search(result, Scope.of(scope))
@@ -282,6 +304,7 @@ class MemoryEngine:
         kinds: Sequence[Kind] = (),
         where: Filter | None = None,
         history: bool = False,
+        checkout: Path | None = None,
     ) -> SearchResult:
         """Search in the same way as ``search``, without counting use."""
         components = self._require_open()
@@ -299,6 +322,7 @@ class MemoryEngine:
                 kinds=to_names(Kind, kinds),
                 where=to_where(where),
                 history=history,
+                checkout=checkout,
             )
         )
 
@@ -323,6 +347,7 @@ class MemoryEngine:
         before: Sequence[Turn | Meta] = (),
         cut_ratio: float | None = None,
         shown: Collection[str] | None = None,
+        checkout: Path | None = None,
     ) -> Context:
         """Render memory as text for a prompt, within ``tokens`` of ``read.tokenizer``.
 
@@ -335,7 +360,8 @@ class MemoryEngine:
         memory (``read.least_need``). With ``summary.enabled`` the summary of the conversation comes
         first; the conversation is ``scope`` if that names one, else ``session`` in it. ``shown``: ids of
         memories that the reader of ``session`` has already. They and what that session said are
-        left out, and there is no profile.
+        left out, and there is no profile. ``checkout``: folder of the code with which memories are
+        compared; what it no longer has is left out or marked.
         """
         reads = self._require_open().reads
         read_scope = Scope.of(scope)
@@ -356,6 +382,7 @@ class MemoryEngine:
             limit=self.settings.read.most_in_context if limit is None else limit,
             as_of=to_as_of(as_of),
             cut_ratio=cut_ratio,
+            checkout=checkout,
         )
         if shown is not None:
             request = replace(
@@ -377,13 +404,14 @@ class MemoryEngine:
         session: str,
         tokens: int | None = None,
         limit: int | None = None,
+        checkout: Path | None = None,
     ) -> Context:
         """Render the context of one turn of a conversation.
 
         ``query``: the turn's text, or the messages so far. With ``delivery.mode`` ``sync`` the
         context is computed now. With ``pending`` it is the one computed during the turn before, which
         may be empty. Memories that the conversation was shown in the last ``delivery.shown_minutes``,
-        or that it said itself, are left out.
+        or that it said itself, are left out. ``checkout``: as of ``context``.
         """
         components = self._require_open()
         reads = components.reads
@@ -398,6 +426,7 @@ class MemoryEngine:
             now=self._clock(),
             limit=self.settings.read.most_in_context if limit is None else limit,
             session=session if self.settings.delivery.shown_minutes or is_silent else "",
+            checkout=checkout,
         )
         if is_silent:
             return reads.build_context(request, tokens)
@@ -620,6 +649,7 @@ class MemoryEngine:
         """Read-only view of memories, links, topics, jobs and numbers."""
         return self._require_open().inspect
 
+    code = EnginePart(EngineComponents.code)
     links = EnginePart(EngineComponents.links)
     sessions = EnginePart(EngineComponents.sessions)
     summaries = EnginePart(EngineComponents.summaries)

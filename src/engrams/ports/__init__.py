@@ -23,6 +23,9 @@ from engrams.ports.candidate_search import (
     CandidateSearchQuery,
     ReachSurvey,
 )
+from engrams.ports.code_reader import (
+    CodeReader,
+)
 from engrams.ports.fleet_tables import (
     FleetTables,
 )
@@ -209,6 +212,7 @@ __all__ = [
     "ChatRequest",
     "Clock",
     "Closable",
+    "CodeReader",
     "CommitResult",
     "Condition",
     "DailyNoteWriter",

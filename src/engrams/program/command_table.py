@@ -62,6 +62,10 @@ COMMANDS: dict[str, Command] = {
         "engrams.surfaces.cli.links",
         "Recall the newest memories, or those that a question and links lead to.",
     ),
+    "verify": Command(
+        "engrams.surfaces.cli.code_commands",
+        "Compare the memories of a project with its code.",
+    ),
     "import": Command(
         "engrams.surfaces.cli.transfer", "Import conversations and memories from files."
     ),

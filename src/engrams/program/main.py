@@ -34,7 +34,7 @@ _SYNONYMS: dict[str, str] = {
     **dict.fromkeys(("ls", "all", "memories"), "list"),
     **dict.fromkeys(("remember", "save", "store", "new"), "add"),
     **dict.fromkeys(("start", "run", "server", "up", "web", "ui"), "serve"),
-    **dict.fromkeys(("check", "repair", "verify"), "doctor"),
+    **dict.fromkeys(("check", "repair"), "doctor"),
     **dict.fromkeys(("settings", "set"), "config"),
     **dict.fromkeys(("erase", "wipe", "reset"), "purge"),
     **dict.fromkeys(("info", "count"), "stats"),

@@ -7,6 +7,7 @@ from dataclasses import field
 from engrams.frozen_data import dataclass
 from engrams.ports import (
     CandidateSearch,
+    CodeReader,
     Embedder,
     LinkStore,
     OwnerStateStore,
@@ -42,6 +43,8 @@ class ReadDeps:
     """Fits of the embedder to its owners' memories; None: it is taken as it is."""
     skills: SkillRecordSource | None = None
     """Skills of a folder, found beside memories; None: there is no such folder."""
+    code: CodeReader | None = None
+    """Compares memories with the code that they name; None: nothing does."""
     query_chars: int = 20_000
     """Characters of a query that are used: half from its head, half from its tail."""
     states: OwnerStateStore | None = None

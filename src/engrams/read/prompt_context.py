@@ -12,6 +12,7 @@ from dataclasses import replace
 from engrams.core import Context, Hit, Record, SearchResult
 from engrams.frozen_data import dataclass
 from engrams.ports import TokenCounter
+from engrams.read.code_truth import drop_untrue, drop_untrue_statements
 from engrams.read.context_hits import (
     add_last_episode,
     add_later_messages,
@@ -99,6 +100,7 @@ def build_context(request: ReadRequest, deps: ReadDeps, budget: ContextTokenBudg
     if not request.omits_profile:
         profile = select_profile(request, deps, profile_room)
         profile = mark_doubtful(profile, request, deps, profile_room)
+        profile = drop_untrue_statements(profile, request, deps)
     prefix = profile_frame(profile)
     # Thanks and assent ask for nothing.
     search_request = replace(request, text="") if is_acknowledgement(request.text) else request
@@ -136,7 +138,8 @@ def _choose_hits(
     hits = drop_shown(hits, [*whole, *last_turns], quoting)
     hits = drop_repeated_lines(hits, profile)
     doubted = profile if result.helpful else []
-    return add_later_messages(hits, doubted, [*profile, *last_turns], request, deps)
+    hits = add_later_messages(hits, doubted, [*profile, *last_turns], request, deps)
+    return drop_untrue(hits, request, deps)
 
 
 def _assemble(

@@ -41,6 +41,8 @@ DOUBTED = "may_be_outdated"
 """Metadata of a profile's statement that a later one may end: the day and words of that one."""
 DOUBTED_BY = "may_be_ended_by"
 """Metadata beside ``DOUBTED``: the id of that later statement."""
+CODE_NOTE = "code_note"
+"""Metadata of a profile's statement that names code: what differs there by now."""
 
 ANSWER_CHARACTERS = 500
 """Characters of an assistant's answer in a context: its sentences that bear on the question."""
@@ -77,6 +79,7 @@ def profile_version(records: Sequence[Record]) -> str:
             record.status,
             *record.steps,
             str(record.meta.get(DOUBTED, "")),
+            str(record.meta.get(CODE_NOTE, "")),
         )
         digest.update("\x1f".join(fields).encode())
         digest.update(b"\x1e")
@@ -149,6 +152,8 @@ def _add_details(record: Record, words: str, notes: list[str]) -> str:
         text += f" (avoid: {escape(str(avoid))})"
     if DOUBTED in record.meta:
         notes = [*notes, f"may be outdated, {record.meta[DOUBTED]}"]
+    if CODE_NOTE in record.meta:
+        notes = [*notes, f"code: {escape(str(record.meta[CODE_NOTE]))}"]
     return f"{text} ({'; '.join(notes)})" if notes else text
 
 
@@ -330,6 +335,12 @@ def _begun_note(record: Record) -> str:
 
 
 def _ended_note(hit: Hit) -> str:
+    """Say beside a hit what ended it, or may have, and what differs in the code by now."""
+    note = hit.code.note if hit.code else ""
+    return f"{_outdated_note(hit)} (code: {escape(note)})" if note else _outdated_note(hit)
+
+
+def _outdated_note(hit: Hit) -> str:
     mark = hit.outdated
     is_over = hit.status is Status.SUPERSEDED
     if mark is not None and mark.clause and not is_over:

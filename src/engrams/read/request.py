@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime
+from pathlib import Path
 
 from engrams.core import Kind, Record, Scope
 from engrams.errors import InputError
@@ -54,6 +55,8 @@ class ReadRequest:
     """The conversation turned to something else, so that a reranker judges anew."""
     cut_ratio: float | None = None
     """Share of the best score, 0..1, below which hits are cut; None: ``read.cut_ratio``."""
+    checkout: Path | None = None
+    """Folder of the code with which hits are compared; None: they are not."""
     is_silent: bool = False
     """Memory is off for this conversation, and nothing is found."""
     hot: HotMemories | None = None

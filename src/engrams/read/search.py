@@ -42,6 +42,7 @@ STAGES: Mapping[str, tuple[Stage, ...]] = {
         stages.decay_confidence,
         stages.put_rules_first,
         stages.choose,
+        stages.check_code,
     ),
 }
 """Stages in their order, under the names by which a trace counts and times them."""

@@ -17,6 +17,7 @@ from engrams.frozen_data import replace
 from engrams.ports import NOTE_PIECE, is_skill
 from engrams.read import diversity, succession, triggers
 from engrams.read.candidate_pools import add_skills
+from engrams.read.code_truth import mark_hits
 from engrams.read.corrected_words import mask_corrected, matches_only_masked
 from engrams.read.cues.cue_scores import list_short_spans, raise_spoken_date
 from engrams.read.decay import apply_confidence_decay, apply_decay, changes_by_belief
@@ -594,6 +595,11 @@ def choose(search: Search) -> None:
         _with_snippet(hit, query_terms) for hit in _take_best(search.hits, search.request.limit)
     ]
     search.count = len(search.hits)
+
+
+def check_code(search: Search) -> None:
+    """Compare hits with the code that they name, where a checkout is known."""
+    search.hits = mark_hits(search.hits, search.request, search.deps)
 
 
 def _take_best(hits: Sequence[Hit], limit: int) -> list[Hit]:

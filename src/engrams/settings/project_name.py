@@ -60,17 +60,38 @@ def resolve_project(name: str, folder: Path | str, home: Path | str | None = Non
     return ProjectNames(Path(home).expanduser()).name(identity)
 
 
+def find_project_folder(name: str, home: Path | str) -> Path | None:
+    """Find the main checkout of a project that a home knows; None: it is unknown or gone."""
+    for project in ProjectNames(Path(home).expanduser()).read_all():
+        if project.get("name") == name:
+            folder = Path(str(project.get("folder", "")))
+            checkout = folder.parent if folder.name == ".git" else folder
+            return checkout if _exists(str(checkout)) else None
+    return None
+
+
 def identify_project(folder: Path) -> ProjectIdentity:
     """Read the marks of a folder's project from its Git repository; no git command is run."""
-    user_home = os.path.expanduser("~")  # noqa: PTH111 - Path fails for a user without a home
-    for parent in (folder, *folder.parents):
-        if parent.name and str(parent) != user_home and os.path.exists(parent / ".git"):  # noqa: PTH110 - Path fails at a closed folder
-            return _identify_repository(parent)
+    root = find_root(folder)
+    if root is not None:
+        return _identify_repository(root)
     return ProjectIdentity(folder.name, str(folder), folder.name, inode=_inode(folder))
 
 
+def find_root(folder: Path) -> Path | None:
+    """Find the checkout that a folder is in; None: there is no repository.
+
+    A Git root that is the user's home is ignored.
+    """
+    user_home = os.path.expanduser("~")  # noqa: PTH111 - Path fails for a user without a home
+    for parent in (folder, *folder.parents):
+        if parent.name and str(parent) != user_home and os.path.exists(parent / ".git"):  # noqa: PTH110 - Path fails at a closed folder
+            return parent
+    return None
+
+
 def _identify_repository(root: Path) -> ProjectIdentity:
-    common = _find_common_directory(root)
+    _, common = find_git_directories(root)
     config = list(_read_config(common / "config"))
     urls = [
         (section, value)
@@ -96,17 +117,17 @@ def _identify_repository(root: Path) -> ProjectIdentity:
     )
 
 
-def _find_common_directory(root: Path) -> Path:
-    """Return the Git directory that all worktrees of a repository share."""
+def find_git_directories(root: Path) -> tuple[Path, Path]:
+    """Return the Git directory of a checkout, and the one that all its worktrees share."""
     marker = root / ".git"
     if not marker.is_file():
-        return marker
+        return marker, marker
     text = _read_text(marker)
     if not text.startswith("gitdir:"):
-        return marker
+        return marker, marker
     directory = (root / text.removeprefix("gitdir:").strip()).resolve()
     shared = _read_text(directory / "commondir").strip()
-    return (directory / shared).resolve() if shared else directory
+    return directory, (directory / shared).resolve() if shared else directory
 
 
 def _read_config(path: Path) -> Iterator[tuple[tuple[str, str], str, str]]:

@@ -24,6 +24,7 @@ from engrams.core import (
     EdgeType,
     Evidence,
     Json,
+    Meta,
     Provenance,
     Record,
     Scope,
@@ -32,6 +33,7 @@ from engrams.core import (
     clock,
 )
 from engrams.core.clock import utc
+from engrams.core.code_anchors import read_anchors
 from engrams.core.ids import derive_id_at_time_of, new_id
 from engrams.core.statement_form import form_statement
 from engrams.extract.candidate import CandidateStatement
@@ -326,7 +328,7 @@ class DigestChangeSet:
     ) -> Record:
         """Build the record of a new statement."""
         candidate = outcome.candidate
-        meta = _build_meta(candidate)
+        meta = _build_meta(candidate) | _inherit_anchors(candidate, source)
         status = Status.ACTIVE
         if decision.action in ("commit_at_session_end", "require_repetition"):
             status = Status.CANDIDATE
@@ -550,6 +552,15 @@ class DigestChangeSet:
                 shown=form_statement(record).brief,
             )
         )
+
+
+def _inherit_anchors(candidate: CandidateStatement, source: Record) -> Meta:
+    """Return the anchors in code of a message that a statement learned from it names as well."""
+    anchors = read_anchors(source)
+    if anchors is None:
+        return {}
+    words = " ".join((candidate.text, *(item.quote for item in candidate.evidence)))
+    return anchors.keep_named_in(words).to_meta()
 
 
 def _build_meta(candidate: CandidateStatement) -> dict[str, Any]:

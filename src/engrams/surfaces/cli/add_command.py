@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -187,7 +188,10 @@ def add(  # noqa: PLR0913 - options of a command
         git_settings = ["vault.enabled=true", "vault.git=true"]
         options = replace(options, overrides=[*options.overrides, *git_settings])
     with options.open() as (engine, scope):
-        writer = _TurnWriter(engine, scope, tuple(triggers or ()), is_single=is_single)
+        checkout = options.find_checkout(engine.settings)
+        writer = _TurnWriter(
+            engine, scope, tuple(triggers or ()), is_single=is_single, checkout=checkout
+        )
         for number, (turn, kind, conversation) in enumerate(turns):
             receipt = writer.write(turn, kind, conversation, number)
             if receipt is not None and not (quiet or options.json):
@@ -216,6 +220,8 @@ class _TurnWriter:
     triggers: tuple[str, ...]
     is_single: bool
     """True: the call has one text, whose failure is that of the command."""
+    checkout: Path | None = None
+    """Folder of the project's code, which a text may name."""
     receipts: list[Receipt] = field(default_factory=list)
     first_error: EngramsError | None = None
 
@@ -229,6 +235,8 @@ class _TurnWriter:
         if conversation and scope[-2:] != ("conversation", conversation):
             scope = (*scope, "conversation", conversation)
         try:
+            if self.checkout is not None:
+                (turn,) = self.engine.code.anchor([turn], self.checkout)
             receipt = _add_once(self.engine, turn, scope, kind, number)
             _add_triggers(self.engine, receipt, self.triggers)
         except (InputError, RefusedError) as problem:

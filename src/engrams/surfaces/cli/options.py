@@ -128,6 +128,21 @@ class GlobalOptions(HomeOptions):
         )
         return (*owner, *inner_labels)
 
+    def find_checkout(self, settings: Settings) -> Path | None:
+        """Find the folder of the project's code; None: no project is named, or its code is not here.
+
+        That is the caller's folder where it belongs to the project, so that a worktree counts.
+        """
+        from engrams.settings.project_name import find_project_folder, resolve_project
+
+        if not self.project:
+            return None
+        served = CURRENT.get()
+        folder = Path(served.call.folder if served else Path.cwd())
+        if self.project in (".", resolve_project(".", folder, settings.home)):
+            return folder
+        return find_project_folder(self.project, settings.home)
+
     @contextmanager
     def open(
         self,

@@ -46,6 +46,7 @@ def hit_to_dict(hit: Hit) -> dict[str, Any]:
         "score": round(float(hit.score), 6),
         "probability": hit.probability,
         "helps": hit.helps,
+        "code": hit.code.to_json() if hit.code else None,
         "valid_from": record.valid_from,
         "valid_to": record.valid_to,
         "recorded_at": record.recorded_at,
@@ -129,6 +130,8 @@ def print_hit(rank: int, hit: Hit) -> None:
     mark = hit.outdated
     if mark is not None and mark.is_told and not mark.closed and not hit.ended_clauses:
         about.append(f"may be outdated, {mark.tell()}, see {mark.by}")
+    if hit.code is not None and hit.code.note:
+        about.append(f"code: {hit.code.note}")
     head = (
         f"{rank:>2}. {paint(f'{hit.score:.2f}', 'green')}  {paint(record.id, 'dim')} "
         f" {clean('  '.join(part for part in about if part))}"

@@ -57,7 +57,14 @@ def search(
     moment = times.moment()
     with options.open(reads=True) as (engine, scope):
         result = engine.search(
-            query, scope=scope, limit=limit, as_of=moment, kinds=kinds, where=where, history=history
+            query,
+            scope=scope,
+            limit=limit,
+            as_of=moment,
+            kinds=kinds,
+            where=where,
+            history=history,
+            checkout=options.find_checkout(engine.settings),
         )
     if options.json:
         emit(
@@ -97,7 +104,14 @@ def context(
     """
     moment = times.moment()
     with options.open(reads=True) as (engine, scope):
-        prompt = engine.context(query, scope=scope, tokens=tokens, as_of=moment, limit=limit)
+        prompt = engine.context(
+            query,
+            scope=scope,
+            tokens=tokens,
+            as_of=moment,
+            limit=limit,
+            checkout=options.find_checkout(engine.settings),
+        )
     if options.json:
         shape = {
             "text": prompt.text,
@@ -148,7 +162,14 @@ def explain(
         # The first search of a process loads model and index; the second shows what a search takes.
         engine.explain(query, scope=scope, limit=1)
         result = engine.explain(
-            query, scope=scope, limit=limit, as_of=moment, kinds=kinds, where=where, history=history
+            query,
+            scope=scope,
+            limit=limit,
+            as_of=moment,
+            kinds=kinds,
+            where=where,
+            history=history,
+            checkout=options.find_checkout(engine.settings),
         )
     if options.json:
         emit(

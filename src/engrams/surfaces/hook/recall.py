@@ -7,8 +7,10 @@ start there are rules and facts, and where the last session of the project stopp
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING
 
+from engrams.frozen_data import dataclass
 from engrams.surfaces.hook.agent_texts import asks_nothing, is_passing
 from engrams.surfaces.hook.session_ledger import SessionLedger
 
@@ -31,16 +33,25 @@ _MOST_LAST_LINES = 3
 _MAX_LINE_CHARS = 160
 
 
+@dataclass(frozen=True, slots=True)
+class RecallTarget:
+    """Memory that an event reads, and the code that it is compared with."""
+
+    scope: Scope
+    checkout: Path | None
+    """Folder of the agent; None: it belongs to no project."""
+    tokens: int | None
+
+
 class SessionRecall:
     """Recall for one session of an agent."""
 
-    def __init__(
-        self, engine: MemoryEngine, scope: Scope, ledger: SessionLedger, tokens: int | None
-    ) -> None:
+    def __init__(self, engine: MemoryEngine, target: RecallTarget, ledger: SessionLedger) -> None:
         self._engine = engine
-        self._scope = scope
+        self._scope = target.scope
+        self._checkout = target.checkout
         self._ledger = ledger
-        self._tokens = tokens
+        self._tokens = target.tokens
 
     def start(self, event: AgentHookEvent) -> str:
         """Return what a session begins with.
@@ -49,7 +60,9 @@ class SessionRecall:
         not where the last session stopped.
         """
         tokens = _START_TOKENS if self._tokens is None else self._tokens
-        context = self._engine.context("", scope=self._scope, tokens=tokens)
+        context = self._engine.context(
+            "", scope=self._scope, tokens=tokens, checkout=self._checkout
+        )
         if event.source == "resume" and context.version == self._ledger.profile_version:
             return ""
         is_compacted = event.source == "compact"
@@ -76,6 +89,7 @@ class SessionRecall:
             # After a compaction the session no longer has what it said itself.
             session="" if self._ledger.is_compacted else event.session,
             shown=self._ledger.ids,
+            checkout=self._checkout,
         )
         if context.abstain or not context.tail:
             return ""

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from engrams.engine import MemoryEngine
     from engrams.settings import Settings
     from engrams.surfaces.hook.message_scopes import MessageScopes
+    from engrams.surfaces.hook.recall import RecallTarget
     from engrams.surfaces.hook.session_ledger import SessionLedger
 
 _LEARNING_SHARE = 0.4
@@ -101,17 +102,19 @@ def _answer(
     """Recall for an event, store its messages, end its session."""
     from engrams.core import Scope, is_blank
     from engrams.surfaces.hook.message_scopes import MessageScopes, sort_turns
+    from engrams.surfaces.hook.recall import RecallTarget
     from engrams.surfaces.hook.session_ledger import SessionLedger
 
     messages = [message for message in new_messages(event) if not is_blank(message.text)]
     name = resolve_project(call.project, event.folder, settings.home)
     scope = Scope(("user", settings.owner))
     project_scope = scope.within("project", name) if name else scope
+    # Without a project no code belongs to a memory.
+    checkout = Path(event.folder) if name and os.path.isabs(event.folder) else None  # noqa: PTH117 - quick
     text = _recall(
         engine,
         event,
-        project_scope,
-        call.tokens,
+        RecallTarget(project_scope, checkout, call.tokens),
         late=settings.delivery.mode == "pending" and bool(event.session),
     )
     # Recall comes first, so that new messages are not recalled. Work on files belongs to their
@@ -120,11 +123,11 @@ def _answer(
     work_scope = scope.within("project", folder) if folder else project_scope
     scopes = MessageScopes(person=scope, project=project_scope, work=work_scope)
     for turn_scope, turns in sort_turns(messages, event.session, scopes).items():
-        engine.observe(turns, scope=turn_scope)
+        engine.observe(turns, scope=turn_scope, checkout=checkout)
     ledger = SessionLedger(settings.home.expanduser(), event.session)
     match event.name:
         case "SessionStart":
-            _take_in_unfinished(engine, event, ledger, scopes)
+            _take_in_unfinished(engine, event, ledger, scopes, checkout)
         case "UserPromptSubmit":
             ledger.open_turn(event.transcript, project_scope.key)
         case "Stop" | "SessionEnd":
@@ -142,7 +145,11 @@ def _answer(
 
 
 def _take_in_unfinished(
-    engine: MemoryEngine, event: AgentHookEvent, ledger: SessionLedger, scopes: MessageScopes
+    engine: MemoryEngine,
+    event: AgentHookEvent,
+    ledger: SessionLedger,
+    scopes: MessageScopes,
+    checkout: Path | None,
 ) -> None:
     """Store what crashed sessions of this project left in their transcripts.
 
@@ -156,7 +163,7 @@ def _take_in_unfinished(
         end = AgentHookEvent("Stop", session, transcript=transcript, folder=event.folder)
         messages = [message for message in new_messages(end) if not is_blank(message.text)]
         for scope, turns in sort_turns(messages, session, scopes).items():
-            engine.observe(turns, scope=scope)
+            engine.observe(turns, scope=scope, checkout=checkout)
         SessionLedger(engine.settings.home.expanduser(), session).close_turn()
 
 
@@ -176,7 +183,7 @@ def _without_waiting(settings: Settings, workers: int = 0) -> Settings:
 
 
 def _recall(
-    engine: MemoryEngine, event: AgentHookEvent, scope: Scope, tokens: int | None, *, late: bool
+    engine: MemoryEngine, event: AgentHookEvent, target: RecallTarget, *, late: bool
 ) -> str:
     from engrams.surfaces.hook.recall import SessionRecall
     from engrams.surfaces.hook.session_ledger import SessionLedger
@@ -184,15 +191,21 @@ def _recall(
     if event.name not in RECALL_EVENTS:
         return ""
     ledger = SessionLedger(engine.settings.home.expanduser(), event.session)
-    recall = SessionRecall(engine, scope, ledger, tokens)
+    recall = SessionRecall(engine, target, ledger)
     if event.name == "SessionStart":
         return recall.start(event)
     if not late:
         return recall.for_prompt(event)
-    last_prompt = _last_prompt(engine, event.session, scope) if event.prompt else ""
+    last_prompt = _last_prompt(engine, event.session, target.scope) if event.prompt else ""
     if not last_prompt:
         return ""
-    recalled = engine.deliver(last_prompt, scope=scope, session=event.session, tokens=tokens)
+    recalled = engine.deliver(
+        last_prompt,
+        scope=target.scope,
+        session=event.session,
+        tokens=target.tokens,
+        checkout=target.checkout,
+    )
     # The stable profile was sent at the start of the session.
     return "" if recalled.abstain else recalled.tail
 

@@ -122,11 +122,12 @@ class MemoryTools:
             turns = [
                 _to_turn(message, index, session, key) for index, message in enumerate(messages)
             ]
-            receipts = self._engine.observe(turns, scope=target)
+            receipts = self._engine.observe(turns, scope=target, checkout=self._scoped.checkout)
         else:
             turn = Turn(text, session=session, external_id=key)
             stored_kind = Kind.RULE if kind == "decision" else Kind(kind)
-            receipts = (self._engine.add(turn, scope=target, kind=stored_kind),)
+            checkout = self._scoped.checkout
+            receipts = (self._engine.add(turn, scope=target, kind=stored_kind, checkout=checkout),)
         labels = [*(tags or []), *([DECISION_TAG] if kind == "decision" and text.strip() else [])]
         for receipt in receipts:
             self._add_tags(receipt, labels)
@@ -176,6 +177,7 @@ class MemoryTools:
             as_of=parse_moment(as_of, "as_of"),
             kinds=tuple(kinds or ()),
             history=history,
+            checkout=self._scoped.checkout,
         )
         return outputs.to_search(result)
 
@@ -200,10 +202,20 @@ class MemoryTools:
         """Return memory as prompt text: a profile, then relevant memories."""
         scope = self._scoped.call_scope(project, conversation)
         if session and not as_of:
-            context = self._engine.deliver(query, scope=scope, session=session, tokens=tokens)
+            context = self._engine.deliver(
+                query,
+                scope=scope,
+                session=session,
+                tokens=tokens,
+                checkout=self._scoped.checkout,
+            )
         else:
             context = self._engine.context(
-                query, scope=scope, tokens=tokens, as_of=parse_moment(as_of, "as_of")
+                query,
+                scope=scope,
+                tokens=tokens,
+                as_of=parse_moment(as_of, "as_of"),
+                checkout=self._scoped.checkout,
             )
         return outputs.ContextOutput(
             text=context.text,

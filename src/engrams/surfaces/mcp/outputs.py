@@ -71,7 +71,7 @@ class SearchMatchOutput:
     """Found memory; the score is 0 to 1.
 
     outdated: the id of a later memory that ends it, or may; outdated_words: its words for that.
-    helps: False, if it is only near.
+    helps: False, if it is only near. code: what differs by now in the code that it names.
     """
 
     id: str
@@ -86,6 +86,7 @@ class SearchMatchOutput:
     outdated_words: str = ""
     probability: float | None = None
     helps: bool = True
+    code: str = ""
 
 
 @dataclass(frozen=True)
@@ -250,6 +251,7 @@ def to_match(hit: Hit) -> SearchMatchOutput:
         outdated_words=hit.outdated.words if hit.outdated and hit.outdated.is_told else "",
         probability=hit.probability,
         helps=hit.helps,
+        code=hit.code.note if hit.code else "",
     )
 
 

@@ -82,7 +82,10 @@ class PlainVerbTools:
     ) -> outputs.WriteReceiptOutput:
         """Remember something. Saying it twice stores it once."""
         receipt = self._engine.add(
-            Turn(content), scope=self._find_scope(scope, project), kind=Kind(category)
+            Turn(content),
+            scope=self._find_scope(scope, project),
+            kind=Kind(category),
+            checkout=self._scoped.checkout,
         )
         if tags and receipt.id:
             self._links.tag(receipt.id, tags, scope=self._scoped.root)
@@ -120,7 +123,10 @@ class PlainVerbTools:
 
     def search(self, query: Query, limit: Limit = 10) -> outputs.SearchOutput:
         """Find memories that answer a question, best first."""
-        return outputs.to_search(self._engine.search(query, scope=self._scoped.root, limit=limit))
+        result = self._engine.search(
+            query, scope=self._scoped.root, limit=limit, checkout=self._scoped.checkout
+        )
+        return outputs.to_search(result)
 
     def list(
         self, tag: Annotated[str, Field(description="Only with this tag.")] = "", limit: Limit = 10

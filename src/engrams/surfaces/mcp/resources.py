@@ -64,7 +64,9 @@ class MemoryResources:
 
     def profile(self) -> str:
         """Return the stable profile of this person."""
-        return self._engine.context("", scope=self._scoped.root).prefix
+        return self._engine.context(
+            "", scope=self._scoped.root, checkout=self._scoped.checkout
+        ).prefix
 
     def status(self) -> str:
         """Return counts of memories and of background jobs."""
@@ -97,14 +99,18 @@ class MemoryResources:
     def of_project(self, project: str) -> str:
         """Return the profile of a project of this person."""
         try:
-            return self._engine.context("", scope=self._scoped.call_scope(project)).prefix
+            return self._engine.context(
+                "", scope=self._scoped.call_scope(project), checkout=self._scoped.checkout
+            ).prefix
         except EngramsError as error:
             raise ResourceNotFoundError(f"{error.message} {error.hint}".strip()) from error
 
     def recall(self, question: str, project: str = "") -> str:
         """Put what is known, of a project too, before a question."""
         try:
-            memory = self._engine.context(question, scope=self._scoped.call_scope(project)).text
+            memory = self._engine.context(
+                question, scope=self._scoped.call_scope(project), checkout=self._scoped.checkout
+            ).text
         except EngramsError as error:
             raise ValueError(f"{error.message} {error.hint}".strip()) from error
         return f"{memory}\n\n{question}" if memory else question

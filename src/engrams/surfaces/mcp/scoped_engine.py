@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import wraps
+from pathlib import Path
 from typing import TYPE_CHECKING, ParamSpec, TypeVar
 
 from mcp.server.mcpserver.exceptions import ToolError
@@ -47,6 +48,8 @@ class ScopedEngine:
     engine: MemoryEngine
     root: Scope
     """Scope that no call leaves."""
+    checkout: Path | None = None
+    """Folder of the project's code, with which memories are compared; None: it is unknown."""
 
     def call_scope(self, project: str = "", conversation: str = "") -> Scope:
         """Return the scope of a call.

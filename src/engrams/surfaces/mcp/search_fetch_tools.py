@@ -48,7 +48,9 @@ class SearchFetchTools:
         self, query: Annotated[str, Field(description="What to look for, in your own words.")]
     ) -> SearchHitListOutput:
         """Find memories that answer a question, best first."""
-        result = self._scoped.engine.search(query, scope=self._scoped.root)
+        result = self._scoped.engine.search(
+            query, scope=self._scoped.root, checkout=self._scoped.checkout
+        )
         hits = [
             SearchHitOutput(
                 id=hit.record.id,

@@ -11,6 +11,7 @@ import re
 import socket
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mcp.server import MCPServer
@@ -148,15 +149,18 @@ class StrictMcpServer(MCPServer[Any]):
             raise ToolError(f"Error executing tool {name}: {'; '.join(lines)}") from cause
 
 
-def create_server(engine: MemoryEngine, scope: Scope, profile: McpProfile) -> MCPServer[Any]:
+def create_server(
+    engine: MemoryEngine, scope: Scope, profile: McpProfile, checkout: Path | None = None
+) -> MCPServer[Any]:
     """Create a server whose every call stays in ``scope``.
 
+    ``checkout``: folder of the project's code, where the server runs beside it.
     The engine stays the caller's to close.
     """
     server = StrictMcpServer(
         "engrams", profile.instructions, lambda: engine.inspect.find_last_change(scope)
     )
-    scoped = ScopedEngine(engine, scope)
+    scoped = ScopedEngine(engine, scope, checkout)
     for create_tools in profile.families:
         add_tools(server, create_tools(scoped))
     MemoryResources(scoped).install(server)

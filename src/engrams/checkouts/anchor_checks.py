@@ -32,40 +32,47 @@ class AnchorChecker:
     work_tree: WorkTree
     branch: str
     """Branch on which the memory was made."""
-    seconds: float
-    """Time for looking where something is now; afterwards it is only told that it is not there."""
+    deadline: float
+    """Time (``time.monotonic``) until which it is looked where something is now; afterwards it is
+    only told that it is not there.
+    """
+    is_complete: bool = True
+    """False: there was no time to look everywhere."""
 
     def check(self, anchor: CodeAnchor) -> AnchorFinding:
         """Return the state of an anchor."""
         finding = check_plainly(anchor, self.tree)
         if finding.state is AnchorState.FRESH:
             return finding
-        begun = time.monotonic()
         is_present = self.tree.has(anchor.path)
         with open_history(self.work_tree) as history:
-            new_path = self._find_moved(anchor, history, begun, is_present=is_present)
+            new_path = self._find_moved(anchor, history, is_present=is_present)
             if new_path:
-                thing = f"`{anchor.symbol}`" if is_present and anchor.symbol else anchor.path
-                reason = f"{thing} is now in {new_path}"
+                name = f"`{anchor.symbol}`" if is_present and anchor.symbol else anchor.path
+                reason = f"{name} is now in {new_path}"
                 return AnchorFinding(anchor, AnchorState.MOVED, reason)
-            branch = self._find_branch(anchor, history, begun)
+            branch = self._find_branch(anchor, history)
         if branch:
             reason = f"{anchor.path} is so on the branch {branch} only"
             return AnchorFinding(anchor, AnchorState.ELSEWHERE, reason)
         return finding
 
-    def _find_moved(
-        self, anchor: CodeAnchor, history: GitHistory, begun: float, *, is_present: bool
-    ) -> str:
+    def _is_late(self) -> bool:
+        is_late = time.monotonic() > self.deadline
+        self.is_complete = self.is_complete and not is_late
+        return is_late
+
+    def _find_moved(self, anchor: CodeAnchor, history: GitHistory, *, is_present: bool) -> str:
         """Find the file that has now what the anchor names; empty for none."""
         if not is_present:
-            renamed = self._find_renamed(anchor, history, begun)
+            renamed = self._find_renamed(anchor, history)
             if renamed and not find_problem(anchor, self.tree, renamed):
                 return renamed
         if anchor.role in ("file", "mentions"):
             return ""
-        left = self.seconds - (time.monotonic() - begun)
-        maker = AnchorMaker(self.tree, max(left, 0.0))
+        if self._is_late():
+            return ""
+        maker = AnchorMaker(self.tree, max(self.deadline - time.monotonic(), 0.0))
         # A file that defined the symbol beside the anchor's own is no new home of it.
         paths = [
             path
@@ -74,7 +81,7 @@ class AnchorChecker:
         ]
         return paths[0] if len(paths) == 1 else ""
 
-    def _find_renamed(self, anchor: CodeAnchor, history: GitHistory, begun: float) -> str:
+    def _find_renamed(self, anchor: CodeAnchor, history: GitHistory) -> str:
         """Find the new path of a file that is gone: the same content, else a similar one."""
         listing = self.tree.list_files()
         if not anchor.blob:
@@ -97,7 +104,7 @@ class AnchorChecker:
         )
         best, best_share = "", _SIMILAR
         for path in candidates[:_MAX_COMPARED]:
-            if time.monotonic() - begun > self.seconds:
+            if self._is_late():
                 break
             share = _share_lines(lines, _to_lines(self.tree.read_bytes(path)))
             if share > best_share:
@@ -114,13 +121,13 @@ class AnchorChecker:
         }
         return folders.pop() if len(folders) == 1 else ""
 
-    def _find_branch(self, anchor: CodeAnchor, history: GitHistory, begun: float) -> str:
+    def _find_branch(self, anchor: CodeAnchor, history: GitHistory) -> str:
         """Find a branch on which the anchor holds, and which is not merged into the one at hand."""
         own = self.work_tree.read_head()[0]
         for name, tree in history.iter_branches(self.branch):
             if name == own:
                 continue
-            if time.monotonic() - begun > self.seconds:
+            if self._is_late():
                 break
             if not find_problem(anchor, tree, anchor.path) and not history.is_behind_head(name):
                 return name

@@ -55,8 +55,8 @@ class AnchorMaker:
             self._anchor_sentence(names, paths)
             if len(self._anchors) >= _MAX_ANCHORS:
                 break
-        made = sorted(self._anchors, key=lambda anchor: not anchor.is_claim)
-        return tuple(made[:_MAX_ANCHORS])
+        anchors = sorted(self._anchors, key=lambda anchor: not anchor.is_claim)
+        return tuple(anchors[:_MAX_ANCHORS])
 
     def _anchor_sentence(self, names: CodeNames, paths: Sequence[str]) -> None:
         anchored_paths = set()
@@ -146,8 +146,7 @@ class AnchorMaker:
             return
         paths = [path for path, _ in defining]
         for path, outline in defining:
-            more_paths = tuple(other for other in paths if other != path)
-            self._anchor_symbol(symbol, path, outline, names, more_paths)
+            self._anchor_symbol(symbol, path, outline, names, tuple(paths[1:]))
             break
 
     def find_defining(self, symbol: str) -> Iterator[tuple[str, FileOutline]]:

@@ -3,21 +3,28 @@
 from __future__ import annotations
 
 import itertools
+import time
 from collections import OrderedDict
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from engrams.core.code_anchors import AnchorFinding, CodeAnchor, CodeAnchors, CodeVerdict
+from engrams.core.code_anchors import (
+    AnchorFinding,
+    AnchorState,
+    CodeAnchor,
+    CodeAnchors,
+    CodeVerdict,
+)
 
 if TYPE_CHECKING:
     from engrams.checkouts.source_trees import CommitTree, WorkTree
 
 _SEARCH_SECONDS = 0.25
 """Time that one text may take to find the files of its symbols."""
-_CHECK_SECONDS = 0.5
-"""Time that one anchor may take to find out where something is now."""
+_CHECK_SECONDS = 0.1
+"""Time that one read may take to find out where things are now."""
 _MAX_FINDINGS = 4_096
 
 findings: OrderedDict[tuple[object, ...], AnchorFinding] = OrderedDict()
@@ -42,7 +49,12 @@ class CheckoutReader:
         return CodeAnchors(anchors, branch, commit[:ID_DIGITS])
 
     def check(
-        self, memories: Sequence[CodeAnchors | None], folder: Path, *, revision: str = ""
+        self,
+        memories: Sequence[CodeAnchors | None],
+        folder: Path,
+        *,
+        revision: str = "",
+        seconds: float = _CHECK_SECONDS,
     ) -> Sequence[CodeVerdict | None]:
         """Compare anchors with a checkout, in order; None: nothing can be said."""
         if not any(memories):
@@ -57,12 +69,14 @@ class CheckoutReader:
                     return [None] * len(memories)
                 return [_check_at(anchors, commit) for anchors in memories]
         stamp = tree.stamp()
+        deadline = time.monotonic() + seconds
         return [
             None
             if anchors is None
             else CodeVerdict(
                 tuple(
-                    _check_cached(anchor, anchors.branch, tree, stamp) for anchor in anchors.anchors
+                    _check_cached(anchor, anchors.branch, tree, stamp, deadline)
+                    for anchor in anchors.anchors
                 )
             )
             for anchors in memories
@@ -93,8 +107,9 @@ def _check_at(anchors: CodeAnchors | None, commit: CommitTree) -> CodeVerdict | 
 
 
 def _check_cached(
-    anchor: CodeAnchor, branch: str, tree: WorkTree, stamp: tuple[object, ...]
+    anchor: CodeAnchor, branch: str, tree: WorkTree, stamp: tuple[object, ...], deadline: float
 ) -> AnchorFinding:
+    """Check an anchor, unless that was done with the same files, branch and commit before."""
     paths = (anchor.path, *anchor.more_paths)
     key = (str(tree.root), anchor, branch, stamp, *map(tree.stamp_file, paths))
     finding = findings.get(key)
@@ -102,7 +117,11 @@ def _check_cached(
         return finding
     from engrams.checkouts.anchor_checks import AnchorChecker
 
-    finding = AnchorChecker(tree, tree, branch, _CHECK_SECONDS).check(anchor)
+    checker = AnchorChecker(tree, tree, branch, deadline)
+    finding = checker.check(anchor)
+    is_final = checker.is_complete and (finding.state is AnchorState.FRESH or bool(stamp))
+    if not is_final:
+        return finding
     findings[key] = finding
     while len(findings) > _MAX_FINDINGS:
         with suppress(KeyError):

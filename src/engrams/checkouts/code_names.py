@@ -13,7 +13,7 @@ from dataclasses import dataclass
 _SENTENCE = re.compile(r"[^\n]*?(?:[.!?;](?=\s)|\n|$)")
 _SPAN = re.compile(r"`+([^`\n]{1,200})`+")
 _PATH = re.compile(
-    r"(?<![\w@/.:~-])(?:\./)?((?:[\w@.\-\[\]()+]+/)+[\w@.\-\[\]+]*[\w\]/+]|[\w\-]+(?:\.[\w\-]+)*\.[A-Za-z]\w{0,9}"
+    r"(?<![\w@/.:~-])(?:\./)?((?:[\w@.\-\[\]+]+/)+[\w@.\-\[\]+]*[\w\]/+]|[\w\-]+(?:\.[\w\-]+)*\.[A-Za-z]\w{0,9}"
     r"|Makefile|Dockerfile|Justfile|Procfile)(?::\d+)?(?![\w/])"
 )
 _ABSOLUTE = re.compile(r"(?<![\w:/.])(/(?:[\w@.\-+]+/)+[\w@.\-+]*\w)")
@@ -27,7 +27,7 @@ _NAMED = re.compile(
     rf"|field|key|setting|option|attribute|property|decorator|helper|fixture)\s+(?:called\s+|named\s+)?[\"']?({_DOTTED})\b",
     re.IGNORECASE,
 )
-_SPAN_SYMBOL = re.compile(rf"({_DOTTED})(?:\(.*\))?|[\w:.\-]+")
+_SPAN_SYMBOL = re.compile(rf"({_DOTTED})(?:\(.*\))?|[\w:.\-@/]+")
 _ASSIGNMENT = re.compile(rf"({_DOTTED})\s*(?:=|:)\s*(.+)")
 _PLAIN_WORD = re.compile(rf"(?<![\w$./\-])({_IDENTIFIER})(?![\w$/]|\.\w|-\w)")
 _ARGUMENT_CUE = re.compile(
@@ -112,7 +112,7 @@ def read_names(sentence: str) -> CodeNames:
         plain_words=tuple(dict.fromkeys(_PLAIN_WORD.findall(outside_paths))),
         values=frozenset(values),
         names_argument=_ARGUMENT_CUE.search(sentence) is not None,
-        is_claim=_states_something(sentence),
+        is_claim=_states_something(_SPAN.sub("`x`", without_urls)),
     )
 
 

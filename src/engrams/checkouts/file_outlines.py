@@ -12,11 +12,25 @@ import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
+from engrams.checkouts.language_patterns import (
+    BRACE_PATTERNS,
+    COMMENT_OR_STRING,
+    CONFIG_PATTERNS,
+    GO_PATTERNS,
+    JSON_PATTERNS,
+    KEYWORDS,
+    SCRIPT_PATTERNS,
+)
+
 _MAX_VALUE = 400
 """Characters of a value that are kept."""
 _MAX_DEFINITIONS = 20_000
 _MAX_DEPTH = 60
 """Levels of JSON that are read."""
+
+_WORD = re.compile(r"[A-Za-z_$][\w$]*")
+_MAX_PARAMETERS = 2_000
+"""Characters of a list of parameters that are read."""
 
 _PYTHON = frozenset((".py", ".pyi"))
 _JSON = frozenset((".json", ".jsonc", ".webmanifest"))
@@ -95,21 +109,21 @@ def _list_definitions(path: str, text: str) -> Iterator[Definition]:
         try:
             return iter(_outline_python(text))
         except (SyntaxError, ValueError, RecursionError, MemoryError):
-            return _outline_by_patterns(text, _SCRIPT_PATTERNS)
+            return _outline_by_patterns(text, SCRIPT_PATTERNS)
     if extension in _JSON:
         try:
             return iter(list(_outline_json(json.loads(text), "", 0)))
         except (ValueError, RecursionError):
-            return _outline_by_patterns(text, _JSON_PATTERNS)
+            return _outline_by_patterns(text, JSON_PATTERNS)
     if extension in _PROSE:
         return iter(())
     if extension in _CONFIG or name.startswith((".env", "makefile", "dockerfile", "justfile")):
-        return _outline_by_patterns(text, _CONFIG_PATTERNS)
+        return _outline_by_patterns(text, CONFIG_PATTERNS)
     if extension == ".go":
-        return _outline_by_patterns(_drop_comments(text), _GO_PATTERNS)
+        return _outline_by_patterns(_drop_comments(text), GO_PATTERNS)
     if extension in (".rb", ".sh", ".bash", ".zsh", ".ex", ".exs", ".lua", ".sql"):
-        return _outline_by_patterns(text, _SCRIPT_PATTERNS)
-    return _outline_by_patterns(_drop_comments(text), _BRACE_PATTERNS)
+        return _outline_by_patterns(text, SCRIPT_PATTERNS)
+    return _outline_by_patterns(_drop_comments(text), BRACE_PATTERNS)
 
 
 # --------------------------------------------------------------------------------------------------
@@ -146,9 +160,9 @@ def _visit_python(node: ast.AST, owner: str, definitions: list[Definition], dept
 
 
 def _list_python_arguments(arguments: ast.arguments) -> frozenset[str]:
-    named = [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs]
+    by_name = [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs]
     starred = [argument for argument in (arguments.vararg, arguments.kwarg) if argument]
-    return frozenset(argument.arg for argument in (*named, *starred))
+    return frozenset(argument.arg for argument in (*by_name, *starred))
 
 
 def _read_assignment(node: ast.Assign | ast.AnnAssign, owner: str) -> Iterator[Definition]:
@@ -191,65 +205,6 @@ def _outline_json(value: object, owner: str, depth: int) -> Iterator[Definition]
 # --------------------------------------------------------------------------------------------------
 # other languages
 
-_COMMENT_OR_STRING = re.compile(
-    r'"(?:\\.|[^"\\\n])*"'
-    r"|'(?:\\.|[^'\\\n])*'"
-    r"|`(?:\\.|[^`\\])*`"
-    r"|(?P<comment>//[^\n]*|/\*.*?\*/)",
-    re.DOTALL,
-)
-_NAME = r"[A-Za-z_$][\w$]*"
-_MODIFIERS = (
-    r"(?:(?:export|default|declare|public|private|protected|internal|static|final|abstract|override|async"
-    r"|readonly|virtual|sealed|inline|extern|unsafe|const|pub(?:\([\w:]+\))?|open|suspend|data|get|set)\s+)*"
-)
-_BRACE_PATTERNS = (
-    rf"^[ \t]*{_MODIFIERS}(?:function\s*\*?|fn|fun|func|def)\s+(?P<name>{_NAME})(?:<[^>(]*>)?\s*(?P<open>\()",
-    rf"^[ \t]*{_MODIFIERS}(?:class|interface|type|enum|struct|trait|union|namespace|module|object|record|mod|macro_rules!)"
-    rf"\s+(?P<name>{_NAME})",
-    rf"^[ \t]*{_MODIFIERS}(?:const|let|var|val|static)\s+(?:mut\s+)?(?P<name>{_NAME})[^=\n(]{{0,80}}=(?![=>])\s*"
-    rf"(?:async\s+)?(?:function\s*\*?\s*(?:{_NAME})?\s*(?P<open>\()|(?P<open2>\()(?=[^\n]*=>)|(?P<value>[^\n]*))",
-    rf"^[ \t]*(?P<name>(?:{_NAME}\.)+{_NAME})\s*=(?![=>])\s*"
-    rf"(?:async\s+)?(?:function\s*\*?\s*(?:{_NAME})?\s*(?P<open>\()|(?P<open2>\()(?=[^\n]*=>)|(?P<value>[^\n]*))",
-    rf"^[ \t]*[\"']?(?P<name>{_NAME})[\"']?\s*:\s*(?:async\s+)?(?:function\s*\*?\s*(?:{_NAME})?\s*(?P<open>\()"
-    rf"|(?P<open2>\()(?=[^\n]*=>)|(?P<value>[^\n]*))",
-    rf"^[ \t]*{_MODIFIERS}(?:\*\s*)?#?(?P<name>{_NAME})\s*(?:<[^>(]*>)?(?P<open>\()(?=[^;{{}}]*\)[^;{{}}()]*\{{)",
-    # Methods and functions of languages that name the type first.
-    rf"^[ \t]*{_MODIFIERS}[\w:<>\[\],*&? ]+[ *&]+(?P<name>[A-Za-z_]\w*)\s*(?P<open>\()(?=[^;{{}}]*\)[^;{{}}]*\{{)",
-    rf"^[ \t]*#\s*define\s+(?P<name>{_NAME})(?P<value>[^\n]*)",
-    rf"^[ \t]*{_MODIFIERS}#?(?P<name>{_NAME})\s*(?::[^=\n]{{1,60}})?=(?![=>])\s*(?P<value>[^\n]*)",
-)
-_GO_PATTERNS = (
-    rf"^func\s+\(\s*(?:\w+\s+)?\*?(?P<owner>\w+)[^)]*\)\s*(?P<name>{_NAME})\s*(?P<open>\()",
-    rf"^func\s+(?P<name>{_NAME})\s*(?:\[[^\]]*\])?\s*(?P<open>\()",
-    rf"^[ \t]*type\s+(?P<name>{_NAME})\b",
-    rf"^[ \t]*(?:const|var)\s+(?P<name>{_NAME})[^=\n]*(?:=\s*(?P<value>[^\n]*))?",
-    # Inside of a block of constants or variables, and fields of a struct.
-    rf"^\t(?P<name>{_NAME})(?:[ \t]+[\w.\[\]*]+)?[ \t]+=[ \t]+(?P<value>[^\n]*)",
-    rf"^\t(?P<name>{_NAME})[ \t]+(?=[\w.\[\]*(){{}}]+(?:[ \t]+`[^`\n]*`)?[ \t]*$)",
-    r"^\t(?P<name>[A-Z]\w*)[ \t]*$",
-)
-_SCRIPT_PATTERNS = (
-    rf"^[ \t]*(?:async\s+)?(?:def|function|local function|defp|defmodule)\s+(?:self\.)?(?P<name>{_NAME}[?!]?)\s*(?P<open>\(?)",
-    rf"^[ \t]*(?:class|module)\s+(?P<name>{_NAME})",
-    rf"^[ \t]*create\s+(?:or\s+replace\s+)?(?:table|view|index|function|type)\s+(?:if\s+not\s+exists\s+)?(?P<name>{_NAME})",
-    rf"^[ \t]*(?:export\s+|local\s+|readonly\s+)?(?P<name>{_NAME})\s*=(?!=)\s*(?P<value>[^\n]*)",
-    rf"^[ \t]*(?P<name>{_NAME})\s*\(\)\s*\{{",
-)
-_CONFIG_PATTERNS = (
-    r"^[ \t]*(?:-[ \t]+)?(?:export[ \t]+)?[\"']?(?P<name>[\w.\-/]+)[\"']?[ \t]*(?::(?!=)|\??:?=)[ \t]*(?P<value>[^\n]*)",
-    r"^[ \t]*\[+[ \t]*(?P<name>[\w.\-\"' ]+?)[ \t]*\]+",
-    r"^(?:ARG|ENV)\s+(?P<name>\w+)[= ]?(?P<value>[^\n]*)",
-)
-_JSON_PATTERNS = (r"\"(?P<name>[^\"\n]{1,80})\"\s*:\s*(?P<value>[^\n]*)",)
-_KEYWORDS = frozenset(
-    """if for while switch catch return function else do with case default new typeof await yield throw
-    super import export from in of this try finally sizeof match loop where elif unless until""".split()
-)
-_WORD = re.compile(r"[A-Za-z_$][\w$]*")
-_MAX_PARAMETERS = 2_000
-"""Characters of a list of parameters that are read."""
-
 
 def _drop_comments(text: str) -> str:
     """Replace comments by spaces, so that patterns find only code."""
@@ -258,7 +213,7 @@ def _drop_comments(text: str) -> str:
         comment = match["comment"]
         return match[0] if comment is None else re.sub(r"[^\n]", " ", comment)
 
-    return _COMMENT_OR_STRING.sub(blank, text)
+    return COMMENT_OR_STRING.sub(blank, text)
 
 
 def _outline_by_patterns(text: str, patterns: Sequence[str]) -> Iterator[Definition]:
@@ -268,7 +223,7 @@ def _outline_by_patterns(text: str, patterns: Sequence[str]) -> Iterator[Definit
         ):
             groups = match.groupdict()
             name = groups["name"].strip("\"' ")
-            if name in _KEYWORDS or not name:
+            if name in KEYWORDS or not name:
                 continue
             if owner := groups.get("owner"):
                 name = f"{owner}.{name}"

@@ -20,6 +20,7 @@ from engrams.checkouts.file_outlines import FileOutline, outline_file
 from engrams.settings.project_name import find_git_directories, find_root
 
 if TYPE_CHECKING:
+    from dulwich.objects import ObjectID
     from dulwich.repo import Repo
 
 MAX_FILE_BYTES = 1_000_000
@@ -243,15 +244,14 @@ def _walk(root: Path) -> Iterator[str]:
 def _read_index(path: Path) -> Mapping[str, str] | None:
     """Read git's index; None: dulwich is missing, or cannot read it."""
     try:
-        from dulwich.index import Index
+        from dulwich.index import Index, IndexEntry
 
         index = Index(str(path), read=True)
-        listing = {}
+        listing: dict[str, str] = {}
         for name, entry in index.items():
             if len(listing) >= _MAX_FILES:
                 break
-            mode = getattr(entry, "mode", 0)
-            if stat.S_ISREG(mode):
+            if isinstance(entry, IndexEntry) and stat.S_ISREG(entry.mode):
                 listing[name.decode("utf-8", "replace")] = entry.sha.decode("ascii")
     except Exception:  # noqa: BLE001 - a foreign or damaged index must not stop a read
         return None
@@ -265,7 +265,7 @@ def _read_index(path: Path) -> Mapping[str, str] | None:
 class CommitTree:
     """Files of a commit."""
 
-    def __init__(self, repository: Repo, commit: bytes) -> None:
+    def __init__(self, repository: Repo, commit: ObjectID) -> None:
         self._store = repository.object_store
         self._tree = repository[commit].tree  # type: ignore[attr-defined]
         self._listing: dict[str, str] | None = None
@@ -300,7 +300,7 @@ class CommitTree:
         data: bytes = self._store[entry[1]].as_raw_string()
         return data if len(data) <= MAX_FILE_BYTES else b""
 
-    def _find(self, path: str) -> tuple[int, bytes] | None:
+    def _find(self, path: str) -> tuple[int, ObjectID] | None:
         from dulwich.object_store import tree_lookup_path
 
         cleaned = clean_path(path)
@@ -345,9 +345,11 @@ class GitHistory:
         if self._repository is None:
             return
         with suppress(Exception):
+            from dulwich.refs import Ref
+
             names = [
                 name.decode("utf-8", "replace")
-                for name in self._repository.refs.subkeys(b"refs/heads/")
+                for name in self._repository.refs.subkeys(Ref(b"refs/heads/"))
             ]
             for name in sorted(names, key=lambda name: (name != first, name))[:_MAX_BRANCHES]:
                 tree = self.open_commit(f"refs/heads/{name}")
@@ -398,13 +400,15 @@ class GitHistory:
             )
         return frozenset()
 
-    def _resolve(self, repository: Repo, revision: str) -> bytes:
+    def _resolve(self, repository: Repo, revision: str) -> ObjectID:
         """Return the id of a commit. KeyError or StopIteration: there is none."""
+        from dulwich.refs import Ref
+
         # The head is that of the worktree, not of the repository.
         name = (self._tree.read_head()[1] if revision == "HEAD" else revision).encode()
-        for reference in (name, b"refs/heads/" + name, b"refs/tags/" + name):
-            if reference.startswith(b"refs/") and reference in repository.refs:
-                return repository.refs[reference]
+        for path in (name, b"refs/heads/" + name, b"refs/tags/" + name):
+            if path.startswith(b"refs/") and Ref(path) in repository.refs:
+                return repository.refs[Ref(path)]
         return next(iter(repository.object_store.iter_prefix(name)))
 
 
@@ -425,9 +429,9 @@ def _open_repository(common: Path | None) -> Repo | None:
 
 
 def _keep(
-    cache: OrderedDict[_CacheKey, _Cached], key: _CacheKey, value: _Cached, most: int
+    cache: OrderedDict[_CacheKey, _Cached], key: _CacheKey, value: _Cached, size: int
 ) -> None:
     cache[key] = value
-    while len(cache) > most:
+    while len(cache) > size:
         with suppress(KeyError):
             cache.popitem(last=False)

@@ -16,6 +16,8 @@ from engrams.read.paging import iter_records
 from engrams.read.request import visible_scopes
 
 _PAGE = 500
+_VERIFY_SECONDS = 20.0
+"""Time that a check of all memories may take to find out where things are now."""
 
 
 class MemoryCode:
@@ -76,7 +78,7 @@ class MemoryCode:
         if self._reader is None:
             return ()
         anchors = [read_anchors(record) for record in listed]
-        verdicts = self._reader.check(anchors, checkout, revision=revision)
+        verdicts = self._reader.check(anchors, checkout, revision=revision, seconds=_VERIFY_SECONDS)
         return tuple(
             CheckedMemory(record, verdict)
             for record, verdict in zip(listed, verdicts, strict=True)

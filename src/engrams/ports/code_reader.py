@@ -17,11 +17,17 @@ class CodeReader(Protocol):
         ...
 
     def check(
-        self, memories: Sequence[CodeAnchors | None], folder: Path, *, revision: str = ""
+        self,
+        memories: Sequence[CodeAnchors | None],
+        folder: Path,
+        *,
+        revision: str = "",
+        seconds: float = 0.1,
     ) -> Sequence[CodeVerdict | None]:
         """Compare anchors with a checkout, in order; None: nothing can be said.
 
-        ``revision``: compare with this commit instead of the files of today.
+        ``revision``: compare with this commit instead of the files of today. ``seconds``: time to look
+        where things are now; afterwards it is only told that they are not where they were.
         """
         ...
 

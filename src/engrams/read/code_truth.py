@@ -35,14 +35,14 @@ def drop_untrue_statements(
     records: Sequence[Record], request: ReadRequest, deps: ReadDeps
 ) -> list[Record]:
     """Leave out a profile's statements that no longer hold, and note what differs of the others."""
-    kept: list[Record] = []
+    statements: list[Record] = []
     verdicts = _check([(record,) for record in records], request, deps)
     for record, verdict in zip(records, verdicts, strict=True):
         if verdict is None or not verdict.note:
-            kept.append(record)
+            statements.append(record)
         elif not verdict.keeps_out(record.kind):
-            kept.append(replace(record, meta={**record.meta, CODE_NOTE: verdict.note}))
-    return kept
+            statements.append(replace(record, meta={**record.meta, CODE_NOTE: verdict.note}))
+    return statements
 
 
 def _check(

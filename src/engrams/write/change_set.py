@@ -328,7 +328,7 @@ class DigestChangeSet:
     ) -> Record:
         """Build the record of a new statement."""
         candidate = outcome.candidate
-        meta = _build_meta(candidate) | _inherit_anchors(candidate, source)
+        meta = {**_build_meta(candidate), **_inherit_anchors(candidate, source)}
         status = Status.ACTIVE
         if decision.action in ("commit_at_session_end", "require_repetition"):
             status = Status.CANDIDATE

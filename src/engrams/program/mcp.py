@@ -73,9 +73,7 @@ def mcp(
         stack.enter_context(write_log_lines(settings.log))
         listener = stack.enter_context(server.listen(host, port)) if http else None
         engine = stack.enter_context(_open_memory(settings))
-        tool_server = server.create_server(
-            engine, scope, tools, options.find_checkout(settings)
-        )
+        tool_server = server.create_server(engine, scope, tools, options.find_checkout(settings))
         if listener is None:
             tool_server.run("stdio")
         else:

@@ -124,15 +124,19 @@ class MemoryClient:
         )
 
     async def start(self, *, watch: bool = False) -> None:
-        """Resume work of an earlier process.
+        """Resume work of an earlier process, and make the files' repository if ``vault.git``.
 
-        ``watch``: follow edits of the files if ``vault.enabled``.
+        ``watch``: follow edits of the files if ``vault.enabled``; also in a client that was
+        started without it.
         """
+        vault = self.engine.vault
         if not self._started:
             self._started = True
             self.engine.work.wake()
-            if watch and self.engine.vault is not None:
-                await asyncio.to_thread(self.engine.vault.watch)
+            if vault is not None:
+                await asyncio.to_thread(vault.begin_history)
+        if watch and vault is not None:
+            await asyncio.to_thread(vault.watch)
 
     async def stop(self) -> None:
         """Finish running work and close the engine.

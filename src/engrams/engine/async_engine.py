@@ -937,6 +937,14 @@ class AsyncExtractionQueue(AsyncPart["ExtractionQueue"]):
         """
         return await self._run(lambda part: part.hasten(scope=scope, session=session))
 
+    async def release(self, external_id: str, *, scope: ScopeInput) -> bool:
+        """Learn from a message that was stored as unlearned (``meta`` of its turn).
+
+        ``external_id``: that of its turn. False: nothing is stored under it, or it is learned from
+        anyway. Returns at once.
+        """
+        return await self._run(lambda part: part.release(external_id, scope=scope))
+
     async def flush_sync(self, timeout: float = 30.0) -> bool:
         """Run all waiting updates once, due or not. True: none is left.
 

@@ -282,6 +282,7 @@ class OwnerSearchIndex:
             **{name: getattr(candidates, name) for name in _PASSED},
             total=view.total,
             exact=is_exact,
+            largest_bm=bm25.max_score,
             has_triggers=self.state.has_triggers,
         )
 

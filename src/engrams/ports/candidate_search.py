@@ -105,6 +105,8 @@ class CandidatePool:
     """Number of records in reach, scored or not."""
     exact: bool = True
     """True: every record in reach was scored."""
+    largest_bm: float = 1.0
+    """Largest BM25 that the query can have, by which ``bm`` was divided."""
     aging: Flags | None = None
     """True for records of the long-term tier, which fade more slowly. None: there are none."""
     has_triggers: bool = True

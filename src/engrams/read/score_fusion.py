@@ -113,7 +113,7 @@ def score_pool(
     weights = settings.weights
     words: Floats | None = None
     if settings.fusion == "sum":
-        features |= _scale_words(features, settings, pool.embedded)
+        features |= _scale_words(features, settings, pool)
     elif meaning is not _AS_IT_IS:
         weights = _raise_meaning(weights, meaning.gain)
         features |= _scale_meaning(features, pool, meaning)
@@ -173,13 +173,15 @@ def _list_taus(aging: Flags, settings: ReadSettings) -> Floats:
 
 
 def _scale_words(
-    features: Mapping[str, Floats], settings: ReadSettings, embedded: Flags
+    features: Mapping[str, Floats], settings: ReadSettings, pool: CandidatePool
 ) -> dict[str, Floats]:
     """Scale BM25 by the setting; it replaces the cosine of unembedded records."""
     words = features["bm"]
     if settings.bm25_scale == "saturated":
-        words = np.where(words > 0, saturate_bm25(words), 0).astype(np.float32)
-    return {"bm": words, "cos": np.where(embedded, features["cos"], words).astype(np.float32)}
+        saturated = saturate_bm25(words * np.float32(pool.largest_bm))
+        words = np.where(words > 0, saturated, 0).astype(np.float32)
+    meaning = np.where(pool.embedded, features["cos"], words).astype(np.float32)
+    return {"bm": words, "cos": meaning}
 
 
 def _raise_meaning(weights: ScoreWeightSettings, gain: float) -> ScoreWeightSettings:

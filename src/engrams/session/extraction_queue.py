@@ -11,12 +11,20 @@ import time
 from collections.abc import Sequence
 from typing import Protocol
 
-from engrams.core import Kind, Receipt, Scope, ScopeInput, Turn
+from engrams.core import UNLEARNED, Kind, Receipt, Scope, ScopeInput, Turn
 from engrams.errors import BudgetError, ClosedError, InputError
 from engrams.extract.feedback_signals import detect_signals
-from engrams.ports import EXTRACT, Job, JobSpec
+from engrams.ports import (
+    EXTRACT,
+    Job,
+    JobSpec,
+    RecordChange,
+    RecordQuery,
+    ScopeReach,
+    WriteBatch,
+)
 from engrams.write import ingest
-from engrams.write.extraction_jobs import make_update_key
+from engrams.write.extraction_jobs import make_update_key, plan_extraction
 from engrams.write.ingest_request import IngestDeps, IngestRequest
 
 _MAX_LISTED = 10_000
@@ -86,6 +94,32 @@ class ExtractionQueue:
             return False
         self._jobs.enqueue(
             (JobSpec(EXTRACT, key, {"scope": Scope.of(scope).key, "items": []}),), self._clock()
+        )
+        self._runner.wake()
+        return True
+
+    def release(self, external_id: str, *, scope: ScopeInput) -> bool:
+        """Learn from a message that was stored as unlearned (``meta`` of its turn).
+
+        ``external_id``: that of its turn. False: nothing is stored under it, or it is learned from
+        anyway. Returns at once.
+        """
+        deps = self._ingest_deps.write
+        message_scope = Scope.of(scope)
+        query = RecordQuery(
+            ScopeReach(message_scope.owner, (message_scope,)), external_id=external_id, limit=1
+        )
+        records = [
+            record for record in deps.store.find(query).records if record.meta.get(UNLEARNED)
+        ]
+        if not records:
+            return False
+        (record,) = records
+        meta = {key: value for key, value in record.meta.items() if key != UNLEARNED}
+        change = RecordChange(record.scope.owner, record.id, {"meta": meta}, "release")
+        job = plan_extraction(records, [record.id], deps)
+        deps.store.commit(
+            WriteBatch("engrams", "answered", self._clock(), changes=(change,), jobs=(job,))
         )
         self._runner.wake()
         return True

@@ -88,6 +88,13 @@ class ServeSettings(SettingsSection):
             " Off: the model gets them, and nothing is forgotten."
         ),
     )
+    learn_unanswered: bool = Field(
+        True,
+        description=(
+            "Learn from a message even if the model server refuses it or answers without text. Off:"
+            " such a message is stored, and engrams learns from it once it is answered."
+        ),
+    )
     resend_seconds: float = Field(
         10.0,
         ge=0,

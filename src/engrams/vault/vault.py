@@ -311,6 +311,16 @@ class Vault:
     # ----------------------------------------------------------------------------------------------
     # history
 
+    def begin_history(self) -> None:
+        """Make the repository where ``vault.git`` is on and there is none.
+
+        For programs that stay, before the first memory. A folder without room is no error.
+        """
+        try:
+            self._history.begin()
+        except (StoreError, OSError) as problem:
+            self._warn_once(problem)
+
     def commit(self, title: str = "") -> list[str]:
         """Commit the changes; return ids. ``title``: instead of a count."""
         return self._history.commit(title)
@@ -353,7 +363,8 @@ class Vault:
         if self.deps.state.get_fact(COMPLETE) != "1" and self.deps.store.scopes(None):
             self.deps.store.enqueue([JobSpec(TOPIC, TOPIC)], self.deps.clock())
 
-    def _warn_once(self, problem: EngramsError) -> None:
-        if problem.message != self._last_warning:
-            _log.warning("vault: %s", problem.message)
-        self._last_warning = problem.message
+    def _warn_once(self, problem: EngramsError | OSError) -> None:
+        message = str(problem)
+        if message != self._last_warning:
+            _log.warning("vault: %s", message)
+        self._last_warning = message

@@ -11,6 +11,7 @@ from datetime import datetime
 from pathlib import Path
 
 from engrams.core import (
+    UNLEARNED,
     UNSEARCHED,
     Kind,
     Receipt,
@@ -217,7 +218,10 @@ def _plan_jobs(
     jobs: list[JobSpec] = []
     records = [put.record for put in puts]
     learned_ids = [
-        record.id for record in records if record.role in section.roles or record.kind is Kind.NOTE
+        record.id
+        for record in records
+        if (record.role in section.roles or record.kind is Kind.NOTE)
+        and not record.meta.get(UNLEARNED)
     ]
     if learned_ids and section.extract != "off":
         extraction = plan_extraction(

@@ -28,6 +28,8 @@ app = new_app()
 _ROLES: tuple[Role, ...] = ("user", "assistant", "system", "tool")
 _SETTLE = 2.0
 """Seconds that `add` gives to the work after a write, where no model does it."""
+_LATER = 3600
+"""Seconds by which a commit of a worker is put off."""
 
 
 @dataclass(frozen=True)
@@ -185,7 +187,8 @@ def add(  # noqa: PLR0913 - options of a command
     turns = list(turn_options.read_turns(list(texts or ()), file))
     is_single = file is None and len(texts or ()) == 1
     if versioned:
-        git_settings = ["vault.enabled=true", "vault.git=true"]
+        # The commit below names what was added; a worker's would come before it.
+        git_settings = ["vault.enabled=true", "vault.git=true", f"vault.git_seconds={_LATER}"]
         options = replace(options, overrides=[*options.overrides, *git_settings])
     with options.open() as (engine, scope):
         checkout = options.find_checkout(engine.settings)

@@ -101,6 +101,8 @@ async def _run_server(
             stack.callback(role.links.stop)
         if role.leads:
             stack.callback(create_task(sweep_logs(logs)).cancel)
+        if role.leads and engine.vault is not None:
+            await to_thread(engine.vault.begin_history)
         if role.leads and engine.vault is not None and settings.vault.watch != "off":
             engine.vault.watch()
             stack.push_async_callback(to_thread, engine.vault.unwatch)

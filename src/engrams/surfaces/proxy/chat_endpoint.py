@@ -189,7 +189,7 @@ class ProxyChatEndpoint:
             if not is_blank(text):
                 turn = chat_request.answer_turn(text)
                 await self._memory.wait_stored(
-                    self._memory.store([turn], chat_request.caller.scope, storing)
+                    self._memory.store_answer(chat_request, turn, storing)
                 )
             if chat_request.skip_reason != "top_k" and self._dialect.hits:
                 hits = [hit_to_dict(hit) for hit in answer.memory.hits]

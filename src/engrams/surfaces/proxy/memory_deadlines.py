@@ -15,12 +15,23 @@ from collections import Counter
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import timedelta
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from engrams.core import Context, Hit, Json, Kind, Receipt, Scope, SearchResult, Status, Turn
+from engrams.core import (
+    UNLEARNED,
+    Context,
+    Hit,
+    Json,
+    Kind,
+    Receipt,
+    Scope,
+    SearchResult,
+    Status,
+    Turn,
+)
 from engrams.engine import MemoryEngine
 from engrams.ports import EmbedderCard, ModelFollower, RecordQuery, ScopeReach
 from engrams.ports.read_time import limit_read_time
@@ -265,7 +276,28 @@ class TimeLimitedEngine:
         """Store the user's turn in the background; None: there is none."""
         if chat_request.caller is None or chat_request.question is None:
             return None
-        return self.store([chat_request.question], chat_request.caller.scope)
+        question = chat_request.question
+        if not self._engine.settings.serve.learn_unanswered:
+            question = replace(question, meta={**question.meta, UNLEARNED: True})
+        return self.store([question], chat_request.caller.scope)
+
+    def store_answer(
+        self, chat_request: ParsedProxyRequest, turn: Turn, after: asyncio.Task[bool] | None
+    ) -> asyncio.Task[bool]:
+        """Store an answer in the background, after its question; that one is learned from now."""
+        return self._track(self._store_answer(chat_request, turn, after))
+
+    async def _store_answer(
+        self, chat_request: ParsedProxyRequest, turn: Turn, after: asyncio.Task[bool] | None
+    ) -> bool:
+        assert chat_request.caller is not None
+        scope = chat_request.caller.scope
+        is_stored = await self._store((turn,), scope, after)
+        question = chat_request.question
+        if question is not None and not self._engine.settings.serve.learn_unanswered:
+            release = partial(self._engine.updates.release, question.external_id, scope=scope)
+            await self._write(release)
+        return is_stored
 
     def _track(self, work: Coroutine[Any, Any, bool]) -> asyncio.Task[bool]:
         task = asyncio.create_task(work)

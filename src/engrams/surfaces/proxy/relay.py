@@ -156,7 +156,6 @@ class StreamedAnswerRecorder:
         """Id of the answer, where the stream has one."""
         self._memory = memory
         self._request = chat_request
-        self._scope = chat_request.caller.scope
         self._dialect = chat_request.dialect
         self._max_chars = max_chars
         self._size = 0
@@ -201,7 +200,9 @@ class StreamedAnswerRecorder:
         if self._storing_answer is None and has_text:
             is_whole = self.finished and not self.failed and not self.is_cut
             turn = self._request.answer_turn(self.text, partial=not is_whole)
-            self._storing_answer = self._memory.store([turn], self._scope, self._storing_question)
+            self._storing_answer = self._memory.store_answer(
+                self._request, turn, self._storing_question
+            )
         return self._storing_answer
 
     async def finish(self) -> None:

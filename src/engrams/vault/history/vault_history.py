@@ -32,6 +32,16 @@ class VaultHistory:
         self._wake_workers = wake_workers
         self._scheduled_at = -_SCHEDULE_SECONDS
 
+    def begin(self) -> None:
+        """Make the repository, with its ignore file and a first commit, where there is none."""
+        deps = self._deps
+        if not deps.settings.git:
+            return
+        with deps.lock:
+            deps.make_folder()
+            if not self._git.exists:
+                self._git.commit({IGNORE: {"does": "begin"}}, deps.clock(), title="Begin")
+
     def commit(self, title: str = "") -> list[str]:
         """Commit the changes; return the ids. ``title``: instead of a count."""
         deps = self._deps
@@ -91,10 +101,7 @@ class VaultHistory:
         self.commit()
         if not deps.settings.remote:
             return RemoteSyncResult()
-        with deps.lock:
-            deps.make_folder()
-            if not self._git.exists:
-                self._git.commit({IGNORE: {"does": "begin"}}, deps.clock())
+        self.begin()
         remote = RemoteExchange(deps, self._git)
         pulled = 0
         conflicts: tuple[str, ...] = ()

@@ -1,0 +1,270 @@
+"""The memory engine's document (001): verbs and tools without models, what a model says badly, the
+queue behind a slow model, words as scores, indexes that are damaged, and counted tokens, by the
+engine with that preset.
+"""
+
+from __future__ import annotations
+
+import inspect
+import json
+import sqlite3
+import threading
+from collections.abc import Iterator
+from contextlib import closing
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import engrams
+from engrams import MemoryEngine, Turn
+from engrams.adapters import AgentMemory
+from engrams.core import Kind
+from engrams.core import clock as clocks
+from engrams.ports import Clock
+from engrams.testing import ScriptedModel, SettableClock
+
+ANN = ("user", "ann")
+START = datetime(2026, 3, 1, 9, tzinfo=UTC)
+LEARNING = "Below are numbered messages"
+
+
+@pytest.fixture
+def clock() -> SettableClock:
+    return SettableClock(START)
+
+
+@pytest.fixture
+def model() -> Iterator[ScriptedModel]:
+    with ScriptedModel() as server:
+        yield server
+
+
+def opened(
+    home: Path, clock: Clock, model: ScriptedModel | None = None, **more: Any
+) -> MemoryEngine:
+    chat = (
+        {}
+        if model is None
+        else {
+            "chat__provider": "openai",
+            "chat__model": "m",
+            "chat__url": f"{model.url}/v1",
+            "chat__retries": 0,
+        }
+    )
+    fields = {"jobs__workers": 0, **chat, **more}
+    return engrams.open(home=home, preset="engine", clock=clock, **fields)
+
+
+def bare(home: Path, clock: Clock, **more: Any) -> MemoryEngine:
+    """The engine without model and embedder."""
+    return opened(home, clock, embed__provider="null", **more)
+
+
+def statement(text: str, quote: str, turn: int = 1) -> dict[str, Any]:
+    _, predicate, value = text.split(" ", 2)
+    return {
+        "turn": turn,
+        "text": text,
+        "quote": quote,
+        "subject": "user",
+        "predicate": predicate,
+        "object": value,
+        "confidence": 0.9,
+        "category": "knowledge",
+    }
+
+
+def learned(engine: MemoryEngine) -> list[str]:
+    return [record.text for record in engine.list(scope=ANN, kinds=(Kind.FACT,)).records]
+
+
+def asked(model: ScriptedModel) -> list[str]:
+    return [request.prompt for request in model.requests if LEARNING in request.prompt]
+
+
+@pytest.mark.covers("S1.1")
+def test_each_of_the_five_verbs_works_without_any_model(home: Path, clock: SettableClock) -> None:
+    """What an agent stores is found by its words, what leaves the prompt is in the day's note, a
+    dream brings it into MEMORY.md, and all of it is in the text for the prompt.
+    """
+    with bare(home, clock) as engine:
+        assert engine.chat_model is None
+        assert engine.embedder.card.dimension == 0
+        memory = AgentMemory(engine, ANN)
+        name = memory.manage("Ann's sister is called Ida")
+        assert [hit["id"] for hit in memory.search("sister")] == [name]
+        said = [{"id": "1", "role": "user", "content": "I am allergic to walnuts"}]
+        assert memory.flush(said) is True
+        engine.drain()
+        folder = home / "vault/memory/users/ann"
+        assert "walnuts" in (folder / "2026-03-01.md").read_text()
+        assert memory.dream() is True
+        assert "walnuts" in (folder / "MEMORY.md").read_text()
+        text = memory.format_for_injection()
+        assert "Ida" in text
+        assert "walnuts" in text
+
+
+@pytest.mark.covers("S1.13")
+def test_a_schema_is_what_its_callable_takes(home: Path, clock: SettableClock) -> None:
+    """Name and arguments of both tools are those of the callables; what a call returns is JSON,
+    with the id by which the next call changes it.
+    """
+    with bare(home, clock) as engine:
+        memory = AgentMemory(engine, ANN)
+        functions = {each.__name__: each for each in (memory.manage_memory, memory.search_memory)}
+        schemas = [schema["function"] for schema in json.loads(json.dumps(memory.schemas()))]
+        assert [schema["name"] for schema in schemas] == ["manage_memory", "search_memory"]
+        for schema in schemas:
+            arguments = inspect.signature(functions[schema["name"]]).parameters
+            assert list(schema["parameters"]["properties"]) == list(arguments)
+            assert schema["description"]
+        made = json.loads(memory.call("manage_memory", '{"content": "I keep bees"}'))
+        again = {"content": "I keep wild bees", "action": "update", "id": made["id"]}
+        memory.manage_memory(**again)
+        (hit,) = json.loads(memory.call("search_memory", {"query": "bees", "limit": 3}))
+        assert (hit["id"], hit["snippet"]) == (made["id"], "I keep wild bees")
+        assert isinstance(hit["score"], float)
+        assert isinstance(hit["at"], str)
+
+
+@pytest.mark.covers("S1.14")
+@pytest.mark.parametrize("fault", ["fenced", "prose", "sloppy", "thinking"])
+def test_an_answer_in_poor_form_is_read(
+    home: Path, clock: SettableClock, model: ScriptedModel, fault: str
+) -> None:
+    """A schema is asked for; fences, prose and small faults around the JSON do no harm."""
+    model.when("statements", {"statements": [statement("Ann keeps bees", "I keep bees")]})
+    with opened(home, clock, model) as engine:
+        model.fail(fault)
+        engine.observe(Turn("I keep bees", session="s"), scope=ANN)
+        clock.forward(seconds=31)
+        engine.drain()
+        assert learned(engine) == ["Ann keeps bees"]
+    assert all(
+        request.schema is not None for request in model.requests if LEARNING in request.prompt
+    )
+
+
+@pytest.mark.covers("S1.14")
+@pytest.mark.parametrize("fault", ["bad_json", "empty", "http_400"])
+def test_a_useless_answer_reaches_no_caller(
+    home: Path, clock: SettableClock, model: ScriptedModel, fault: str
+) -> None:
+    """Nothing is learned from it, nothing raises, and the message is there and found."""
+    with opened(home, clock, model) as engine:
+        model.fail(fault, times=20)
+        receipts = engine.observe(Turn("I keep bees", session="s"), scope=ANN)
+        clock.forward(seconds=31)
+        engine.drain()
+        assert engine.updates.flush_sync() in (True, False)
+        assert learned(engine) == []
+        assert [hit.record.id for hit in engine.search("bees", scope=ANN).hits] == [receipts[0].id]
+
+
+@pytest.mark.covers("S1.28")
+def test_a_failed_update_sees_the_same_messages_again(
+    home: Path, clock: SettableClock, model: ScriptedModel
+) -> None:
+    """The next run has the messages of the one that failed, and those said since."""
+    with opened(home, clock, model) as engine:
+        model.fail("http_503", when=LEARNING)
+        engine.observe(Turn("I keep bees in Ghent", session="s"), scope=ANN)
+        clock.forward(seconds=31)
+        engine.drain()
+        assert len(asked(model)) == 1
+        assert engine.updates.waiting() == 1
+        engine.observe(Turn("I row on Tuesdays", session="s"), scope=ANN)
+        clock.forward(hours=1)
+        engine.drain()
+        assert len(asked(model)) == 2
+        assert "I keep bees in Ghent" in asked(model)[1]
+        assert "I row on Tuesdays" in asked(model)[1]
+        assert engine.updates.waiting() == 0
+
+
+@pytest.mark.covers("S1.31")
+def test_observing_waits_for_no_model(home: Path, model: ScriptedModel) -> None:
+    """While the model holds one update, turns of other threads are stored and returned; plain
+    synchronous code is enough, without an event loop.
+    """
+    gate = threading.Event()
+    model.when(LEARNING, lambda _request: gate.wait(20) and {"statements": []})
+    with opened(home, clocks.now, model, jobs__workers=1, write__debounce_seconds=0.0) as engine:
+        try:
+            first = engine.observe(Turn("I keep bees", session="a"), scope=ANN)
+            assert model.wait(1)
+            second = engine.observe(Turn("I row on Tuesdays", session="b"), scope=ANN)
+            third = engine.updates.add_nowait(Turn("I sail in Genoa", session="c"), scope=ANN)
+            assert len(model.requests) == 1
+            assert not gate.is_set()
+            texts = [record.text for record in engine.list(scope=ANN, kinds=(Kind.TURN,)).records]
+            assert len(texts) == len([*first, *second, *third]) == 3
+        finally:
+            gate.set()
+
+
+@pytest.mark.covers("S1.49")
+def test_words_score_from_three_tenths_to_less_than_one(home: Path, clock: SettableClock) -> None:
+    """One common word of many is worth three tenths at least; many rare ones 0.99 at most."""
+    with bare(home, clock) as engine:
+        common = [f"The ferry number {number} was late in the morning" for number in range(30)]
+        for text in [*common, "Zephyr quokka obelisk marzipan fjord tundra"]:
+            engine.add(text, scope=ANN)
+
+        def best(query: str) -> float:
+            row = engine.explain(query, scope=ANN).trace.rows[0]
+            return row.parts["bm"]
+
+        weak = best("Does any ferry sail to Oslo or to Bergen in winter?")
+        strong = best("Zephyr quokka obelisk marzipan fjord tundra")
+        assert 0.3 <= weak < 0.6
+        assert 0.9 < strong < 0.99
+
+
+@pytest.mark.covers("S1.54")
+def test_a_damaged_index_of_words_is_built_again(home: Path, clock: SettableClock) -> None:
+    """Where the words of the memories are lost, opening splits their texts again, and says so."""
+    with bare(home, clock) as engine:
+        made = engine.add("The parrot is called Zephyr", scope=ANN)
+    with closing(sqlite3.connect(home / "memory.db")) as database, database:
+        database.execute("UPDATE records SET lexemes = x''")
+        database.execute("UPDATE counters SET value = 0 WHERE name = 'terms'")
+    with bare(home, clock) as engine:
+        assert [hit.record.id for hit in engine.search("parrot", scope=ANN).hits] == [made.id]
+
+
+@pytest.mark.covers("S1.60")
+def test_tokens_are_estimated_where_the_counter_is_missing(
+    home: Path,
+    clock: SettableClock,
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    """A Chinese character counts as more than one token, a Latin letter as far less; the missing
+    vocabulary is looked for again after ten minutes, and not before.
+    """
+    monkeypatch.setenv("TIKTOKEN_CACHE_DIR", str(tmp_path / "nothing"))
+
+    def look_ups() -> int:
+        return sum("Tokens are estimated" in message for message in caplog.messages)
+
+    with bare(home, clock, read__tokenizer="cl100k_base") as engine:
+        assert 20 <= engine.counter.count("我喜欢喝咖啡和绿茶还有很多别的东西啊啊") <= 40
+        assert engine.counter.count("a plain English sentence of twenty") <= 12
+        assert look_ups() == 1
+        clock.forward(seconds=599)
+        engine.counter.count("x")
+        assert look_ups() == 1
+        clock.forward(seconds=1)
+        engine.counter.count("x")
+        assert look_ups() == 2
+        for number in range(40):
+            engine.manage(f"第{number}号仓库存放着蓝色的油漆和很多旧书", scope=ANN)
+        text = engine.format_for_injection(scope=ANN, max_tokens=100)
+        assert 0 < engine.counter.count(text) <= 100
+        assert 0 < sum(character >= "\u4e00" for character in text) <= 66

@@ -48,6 +48,7 @@ from engrams.core.records import (
     Tier,
     Topic,
     Vector,
+    build_tag_edges,
     content_hash,
 )
 from engrams.core.results import (
@@ -142,6 +143,7 @@ __all__ = [
     "Turn",
     "Vector",
     "build_restored_fields",
+    "build_tag_edges",
     "build_tombstone",
     "clean_text",
     "content_hash",

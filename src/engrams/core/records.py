@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import unicodedata
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import field
 from datetime import datetime
 from enum import StrEnum
@@ -348,6 +348,12 @@ class Edge:
     """Strength of the link; of ``may_outdate`` the probability that the source ends the target."""
     count: int = 1
     """How often the link was found."""
+
+
+def build_tag_edges(record: Record, tags: Iterable[str]) -> tuple[Edge, ...]:
+    """Build the edges from a record to some of its tags."""
+    owner = record.scope.owner
+    return tuple(Edge(owner, record.id, f"tag:{tag}", EdgeType.HAS_TAG) for tag in tags)
 
 
 @dataclass(frozen=True, slots=True)

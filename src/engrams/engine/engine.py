@@ -444,7 +444,10 @@ class MemoryEngine:
             )
             return reads.build_context(turn_request, tokens)
 
-        return components.delivery.deliver(key, text, read)
+        def refresh(context: Context) -> Context:
+            return reads.drop_changed(context, text, read_scope)
+
+        return components.delivery.deliver(key, text, read, refresh)
 
     def chat(
         self,

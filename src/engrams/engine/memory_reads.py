@@ -15,6 +15,7 @@ from engrams.read import prompt_context
 from engrams.read.arguments import check_count
 from engrams.read.corrected_words import mask_corrected
 from engrams.read.dependencies import ReadDeps
+from engrams.read.render import RecallStyle
 from engrams.read.request import ReadRequest
 from engrams.read.search import search
 from engrams.upkeep.usage.usage_tracker import MemoryUsageTracker
@@ -102,6 +103,15 @@ class MemoryReads:
         if context.prefix or context.tail:
             self._conversations.injected.add_context(request.scope, context)
         return context
+
+    def drop_changed(self, context: Context, query: str, scope: Scope) -> Context:
+        """Leave out of an earlier context what was edited or forgotten since."""
+        ids = [*(hit.record.id for hit in context.hits), *context.standing]
+        if not ids:
+            return context
+        records = {record.id: record for record in self._deps.store.get(scope.owner, ids)}
+        style = RecallStyle(self._deps.settings.read.line_format, query)
+        return prompt_context.drop_changed(context, records, style, self._deps.counter)
 
     def find_tail(self, scope: Scope) -> tuple[Record, ...]:
         """Return the last turns of a conversation, which every context shows."""

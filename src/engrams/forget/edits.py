@@ -15,10 +15,10 @@ from engrams.core import (
     STATEMENT_KINDS,
     UNSEARCHED,
     Edge,
-    EdgeType,
     Kind,
     Record,
     Vector,
+    build_tag_edges,
     clean_text,
 )
 from engrams.errors import RefusedError
@@ -169,12 +169,6 @@ def diff_tag_edges(
     record: Record, tags: Sequence[str]
 ) -> tuple[tuple[Edge, ...], tuple[Edge, ...]]:
     """Return the tag edges to add and to remove for the new tags of a record."""
-
-    def make_edges(names: Sequence[str]) -> tuple[Edge, ...]:
-        return tuple(
-            Edge(record.scope.owner, record.id, f"tag:{name}", EdgeType.HAS_TAG) for name in names
-        )
-
-    return make_edges([tag for tag in tags if tag not in record.tags]), make_edges(
-        [tag for tag in record.tags if tag not in tags]
-    )
+    added = build_tag_edges(record, [tag for tag in tags if tag not in record.tags])
+    removed = build_tag_edges(record, [tag for tag in record.tags if tag not in tags])
+    return added, removed

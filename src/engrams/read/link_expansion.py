@@ -26,7 +26,7 @@ FACTORS: Mapping[EdgeType, float] = {
 MAX_LINKS = 50
 """Links followed from one node: a tag on thousands of memories tells nothing."""
 
-_NOT_LENDING = (EdgeType.DERIVED_FROM, EdgeType.MAY_OUTDATE)
+_NOT_LENDING = (EdgeType.DERIVED_FROM, EdgeType.MAY_OUTDATE, EdgeType.CO_OCCURS)
 _ENDING = (EdgeType.SUPERSEDES, EdgeType.MAY_OUTDATE)
 
 

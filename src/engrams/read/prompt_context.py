@@ -6,12 +6,12 @@ is left of the budget is filled with the hits of a search.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from engrams.core import Context, Hit, Record, SearchResult
+from engrams.core import Context, Hit, Record, SearchResult, Status
 from engrams.frozen_data import dataclass
-from engrams.ports import TokenCounter
+from engrams.ports import TokenCounter, is_skill
 from engrams.read.code_truth import drop_untrue, drop_untrue_statements
 from engrams.read.context_hits import (
     add_last_episode,
@@ -21,6 +21,7 @@ from engrams.read.context_hits import (
     drop_given,
     drop_shown,
 )
+from engrams.read.corrected_words import mask_corrected
 from engrams.read.dependencies import ReadDeps
 from engrams.read.follow_up import complete_follow_up
 from engrams.read.memory_md_lines import drop_repeated_lines
@@ -30,6 +31,7 @@ from engrams.read.render import (
     RecallStyle,
     conversation_frame,
     profile_frame,
+    profile_statement,
     profile_version,
     recalled_text,
     summary_frame,
@@ -39,6 +41,8 @@ from engrams.read.search import search
 from engrams.read.token_budget import TokenBudget, take_fitting
 from engrams.text.acknowledgements import is_acknowledgement
 
+_QUOTED_CHARACTERS = 40
+"""Characters by which a statement is recognised in a profile that may have cut it."""
 _CLOSEST = 3
 """Nearest memories that a context without any names beside its text."""
 
@@ -120,6 +124,50 @@ def build_context(request: ReadRequest, deps: ReadDeps, budget: ContextTokenBudg
     )
     context = _assemble(parts, result, style, TokenBudget(budget.total, budget.counter))
     return replace(context, closest=result.hits[:_CLOSEST]) if result.abstain else context
+
+
+def drop_changed(
+    context: Context, records: Mapping[str, Record], style: RecallStyle, counter: TokenCounter
+) -> Context:
+    """Leave out memories that were edited or forgotten after the context was rendered.
+
+    ``records``: what is stored now, by id. A profile of which a memory changed goes as a whole: the
+    next context renders it anew.
+    """
+    hits = tuple(hit for hit in context.hits if _is_unchanged(hit, records))
+    keeps_prefix = all(
+        record_id in records and _is_quoted(records[record_id], context.prefix)
+        for record_id in context.standing
+    )
+    if len(hits) == len(context.hits) and keeps_prefix:
+        return context
+    recalled = recalled_text(hits, style, context.tokens)
+    changed = replace(
+        context,
+        prefix=context.prefix if keeps_prefix else "",
+        version=context.version if keeps_prefix else "",
+        standing=context.standing if keeps_prefix else (),
+        tail="\n\n".join(part for part in (context.summary, recalled) if part),
+        hits=hits,
+    )
+    return replace(changed, tokens=counter.count(changed.text))
+
+
+def _is_unchanged(hit: Hit, records: Mapping[str, Record]) -> bool:
+    """Return True if a hit's text and status are as they were; skills are not stored."""
+    if is_skill(hit.record.id):
+        return True
+    record = records.get(hit.record.id)
+    if record is None or record.status is not hit.record.status:
+        return False
+    return hit.record.text in (record.text, mask_corrected(record).text)
+
+
+def _is_quoted(record: Record, prefix: str) -> bool:
+    """Return True if an active record still says what the profile quotes, which may be a part."""
+    if record.status is not Status.ACTIVE:
+        return False
+    return profile_statement(record).words[:_QUOTED_CHARACTERS] in prefix
 
 
 def _choose_hits(

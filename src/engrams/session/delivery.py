@@ -19,6 +19,8 @@ EMPTY_CONTEXT = Context("", "", 0, "", abstain=True)
 
 ContextReader = Callable[[frozenset[str], bool], Context]
 """Reads a context without the given ids; also told whether the topic changed."""
+ContextRefresher = Callable[[Context], Context]
+"""Leaves out of a context what was edited or forgotten after it was read."""
 
 _MAX_CONVERSATIONS = 10_000
 """Conversations whose beginning is known; the oldest are dropped."""
@@ -58,11 +60,13 @@ class ContextDeliverer:
                 self._started.put(session, True)
         return not is_started
 
-    def deliver(self, session: str, query: str, read: ContextReader) -> Context:
+    def deliver(
+        self, session: str, query: str, read: ContextReader, refresh: ContextRefresher
+    ) -> Context:
         """Return the context of this turn.
 
         One turn late, ``read`` runs in the background for the next turn; without a result this turn
-        gets an empty context.
+        gets an empty context. ``refresh`` takes out of the result what changed since.
         """
         if self._settings.mode == "sync":
             return self._record_shown(session, self._read_context(session, query, read))
@@ -70,7 +74,7 @@ class ContextDeliverer:
         context = EMPTY_CONTEXT
         if prefetched is not None:
             # Marked as shown before the next one is read, which then leaves it out.
-            context = self._record_shown(session, prefetched)
+            context = self._record_shown(session, refresh(prefetched))
         self._pending.submit(session, lambda: self._read_context(session, query, read))
         return context
 

@@ -6,7 +6,7 @@ changes as one transaction.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, assert_never
@@ -30,6 +30,7 @@ from engrams.core import (
     Scope,
     Status,
     Vector,
+    build_tag_edges,
     clock,
 )
 from engrams.core.clock import utc
@@ -284,9 +285,14 @@ class DigestChangeSet:
             at=self.now,
             puts=puts,
             changes=tuple(changes),
-            edges=tuple(self.edges.values()),
+            edges=(*self.edges.values(), *self._build_tag_edges()),
             jobs=tuple(self.jobs),
         )
+
+    def _build_tag_edges(self) -> Iterator[Edge]:
+        """Build the edges from new records to their tags."""
+        for record in self.created.values():
+            yield from build_tag_edges(record, record.tags)
 
     # ----------------------------------------------------------------------------------------------
     # steps

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from engrams.core import Receipt, Scope
+from engrams.core import Receipt, Scope, build_tag_edges
 from engrams.errors import EngramsError, RefusedError
 from engrams.frozen_data import dataclass, replace
 from engrams.ports import EXTRACT, JobSpec, StorageUse, WriteBatch
@@ -75,6 +75,9 @@ def commit(
         "said",
         entry.now,
         puts=entry.puts,
+        edges=tuple(
+            edge for put in entry.puts for edge in build_tag_edges(put.record, put.record.tags)
+        ),
         jobs=entry.jobs,
         sessions=entry.session_rows,
         quota=StorageUse(quota.records, quota.bytes),

@@ -10,7 +10,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
-from engrams.core import Edge, HistoryEntry, Record, Scope, Status, Vector, content_hash
+from engrams.core import Edge, EdgeType, HistoryEntry, Record, Scope, Status, Vector, content_hash
 from engrams.core.clock import micros
 from engrams.errors import ConflictError, InputError, NotFoundError
 from engrams.ports import CommitResult, NewRecord, RecordChange, SessionRow, WriteBatch
@@ -391,6 +391,8 @@ class _BatchCommit:
             self._owners.enter(edge.owner)
             execute(self._connection, "drop_edge", *self._edge_key(edge))
         for edge in self._batch.edges:
+            if edge.type is EdgeType.HAS_TAG and edge.source in self._existing:
+                continue  # the record that was there has its own tags
             self._owners.enter(edge.owner)
             execute(self._connection, "add_edge", *self._edge_key(edge), edge.weight, edge.count)
 

@@ -139,7 +139,7 @@ def test_an_answer_in_poor_form_is_read(
     """A schema is asked for; fences, prose and small faults around the JSON do no harm."""
     model.when("statements", {"statements": [statement("Ann keeps bees", "I keep bees")]})
     with opened(home, clock, model) as engine:
-        model.fail(fault)
+        model.fail(fault, times=9)
         engine.observe(Turn("I keep bees", session="s"), scope=ANN)
         clock.forward(seconds=31)
         engine.drain()
@@ -163,6 +163,16 @@ def test_a_useless_answer_reaches_no_caller(
         assert engine.updates.flush_sync() in (True, False)
         assert learned(engine) == []
         assert [hit.record.id for hit in engine.search("bees", scope=ANN).hits] == [receipts[0].id]
+
+
+@pytest.mark.covers("S1.16")
+def test_what_an_agent_notes_again_is_one_memory(home: Path, clock: SettableClock) -> None:
+    """The same text in other white space has the same id; another text has its own."""
+    with bare(home, clock) as engine:
+        texts = ("Ann rows on Tuesdays", "  Ann  rows\ton Tuesdays ", "Ann rows on Thursdays")
+        first, again, other = (engine.manage(text, scope=ANN) for text in texts)
+        assert first == again != other
+        assert len(engine.list(scope=ANN, kinds=(Kind.NOTE,)).records) == 2
 
 
 @pytest.mark.covers("S1.28")

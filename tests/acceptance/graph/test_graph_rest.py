@@ -141,16 +141,17 @@ def test_one_reading_at_a_time_for_a_session_and_none_for_another(
     with opened(home, clock, model) as engine:
         add(engine, "The rope of Ann is forty metres long")
         try:
-            for _ in range(3):
-                engine.deliver("How long is the rope of Ann?", scope=ANN, session="one")
+            for query in ("How long is the rope of Ann?", "What of quokkas?", "What of Peru?"):
+                engine.deliver(query, scope=ANN, session="one")
             assert model.wait(1)
             assert not model.wait(2, seconds=0.3), "one vote of one reading after the other"
         finally:
             gate.set()
         eventually(lambda: len([r for r in model.requests if JUDGE in r.prompt]) >= 2)
-        time.sleep(0.2)
+        time.sleep(0.3)
         assert engine.deliver("zxqv", scope=ANN, session="two").hits == ()
-        assert engine.deliver("and how heavy is it?", scope=ANN, session="one").hits
+        found = engine.deliver("and how heavy is it?", scope=ANN, session="one").hits
+        assert [hit.record.text for hit in found] == ["The rope of Ann is forty metres long"]
 
 
 class Named(Angles):
@@ -275,20 +276,20 @@ def test_a_procedure_comes_whole_when_its_trigger_is_named(engine: MemoryEngine)
     """Name, what must hold before, steps in their order and the warning are in the prompt where the
     trigger occurs, whatever the likeness, and not elsewhere.
     """
-    text = (
-        "How to rotate the signing key. Prerequisites: you are on the VPN. Steps: 1. open the"
-        " vault 2. create a new key 3. restart the signer. Warning: never do this on a Friday."
-    )
-    record_id = engine.add(Turn(text), scope=ANN).derived[0].id
-    record = engine.get(record_id, scope=ANN)
-    assert record.kind is Kind.PROCEDURE
-    engine.edit(record_id, scope=ANN, fields={"triggers": ["zeppelin"]})
+    details = {"prerequisites": ["you are on the VPN"], "warnings": ["never on a Friday"]}
+    turn = Turn("Rotate the signing key", meta=details)
+    record_id = engine.add(turn, scope=ANN, kind=Kind.PROCEDURE).id
+    fields = {"triggers": ["zeppelin"], "steps": ["open the vault", "restart the signer"]}
+    engine.edit(record_id, scope=ANN, fields=fields)
     told = engine.context("A zeppelin lands in the harbour", scope=ANN).text
-    for part in ("signing key", "on the VPN", "open the vault", "never do this on a Friday"):
-        assert part in told
-    assert told.index("open the vault") < told.index("restart the signer")
-    other = engine.context("A ship lands in the harbour", scope=ANN)
-    assert record_id not in [hit.record.id for hit in other.hits]
+    assert (
+        "Rotate the signing key Before: you are on the VPN Steps: 1) open the vault; 2) restart the"
+        " signer Warning: never on a Friday"
+    ) in told
+    assert (
+        engine.search("A zeppelin lands in the harbour", scope=ANN).hits[0].record.id == record_id
+    )
+    assert engine.search("A ship lands in the harbour", scope=ANN).hits == ()
 
 
 class Likeness:
@@ -327,6 +328,22 @@ def test_a_contradiction_that_is_nearly_the_same_is_stored(
         (old,) = engine.list(scope=ANN, kinds=(Kind.FACT,), statuses=(Status.SUPERSEDED,)).records
         assert ("Thursdays" in new.text, "Tuesdays" in old.text) == (True, True)
         assert (new.superseded_by, old.superseded_by) == ("", new.id)
+
+
+@pytest.mark.covers("S3.41")
+def test_what_is_nearly_the_same_stays_apart_without_a_model(
+    home: Path, clock: SettableClock
+) -> None:
+    """At a cosine of 0.87 another day is another fact, and the same day in other words is the one
+    that is there.
+    """
+    with opened(home, clock, embedder=Likeness()) as engine:
+        said = ("We deploy on Tuesdays", "We deploy on Thursdays", "We deploy on a Thursday")
+        for text in said:
+            engine.add(Turn(text), scope=ANN, kind=Kind.FACT)
+            engine.drain()
+        active = engine.list(scope=ANN, kinds=(Kind.FACT,), order="oldest").records
+        assert [(record.text, record.strength) for record in active] == [(said[0], 1), (said[1], 2)]
 
 
 @pytest.mark.covers("S3.46")

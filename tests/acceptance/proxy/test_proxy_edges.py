@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from dulwich.errors import NotGitRepository
 from dulwich.repo import Repo
 from tests.acceptance.process import Door, eventually, run, served
 from tests.acceptance.proxy.test_proxy_story import HIDDEN, facts, learn, waiting
@@ -55,10 +56,11 @@ def settle(door: Door) -> None:
 
 def commits(home: Path) -> list[str]:
     """The messages of all commits, newest first; none where there is no repository yet."""
-    if not (home / "vault/.git/HEAD").exists():
+    try:
+        with Repo(str(home / "vault")) as repo:
+            return [entry.commit.message.decode() for entry in repo.get_walker()]
+    except (KeyError, NotGitRepository):
         return []
-    with Repo(str(home / "vault")) as repo:
-        return [entry.commit.message.decode() for entry in repo.get_walker()]
 
 
 def extractions(door: Door, words: str) -> list[str]:

@@ -74,6 +74,10 @@ class MemoryFiles(Protocol):
         """Commit the files to git, where it is on."""
         ...
 
+    def begin_history(self) -> None:
+        """Make the git repository where ``vault.git`` is on and there is none."""
+        ...
+
     def watch(self) -> None:
         """Follow edits made by hand, in a thread."""
         ...

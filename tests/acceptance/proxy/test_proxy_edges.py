@@ -267,7 +267,7 @@ def test_what_is_taken_back_moves_and_is_found_no_more(door: Door) -> None:
     (gone,) = eventually(lambda: door.files("deleted/user/ann/conversation/d1/facts/*.md"))
     assert gone.name == fact.name
     assert "I own a boat" in gone.read_text()
-    assert not fact.exists()
+    eventually(lambda: not fact.exists())
     query = {"query": "Do I own a boat?", "kinds": ["fact"], "limit": 20}
     found = door.post("/v1/search?conversation=d1", query)["hits"]
     assert found

@@ -19,7 +19,7 @@ import random
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, TypeAlias
 from unittest.mock import patch
@@ -71,7 +71,13 @@ STRANGERS = 25
 WORLDS = "worlds"
 DATA_SHARE = 0.25
 """Weight of all prompts of a data set together, as a share of that of all worlds."""
-HIT_WEIGHTS = {WORLDS: 3.0}
+SMALL = "small"
+"""Kind of the beginnings of memories: a few messages of a world, and prompts about them and others."""
+SMALL_SIZES = (2, 5, 9, 15)
+"""Messages of the small memories of each world."""
+STRANGERS_OF_SMALL = 3
+"""Prompts to which they say nothing, beyond as many as those that they answer."""
+HIT_WEIGHTS = {WORLDS: 3.0, SMALL: 1.5}
 STRANGER_WEIGHT = 0.4
 OTHER_HIT_WEIGHT = 0.5
 """Data sets have many more questions than worlds, of fewer types: each counts less."""
@@ -79,7 +85,7 @@ RIDGE = 4.0
 RISING = (
     "score_share", "cos", "cos_z", "coverage", "near", "near_share", "shared", "shared_share",
     "slot", "name_shared", "topic_near", "food_diet", "bmctx", "subject_rare", "subjects", "subject_rule",
-    "subject_request", "meal",
+    "subject_request", "meal", "head_shared",
 )  # fmt: skip
 """Features that may only raise a chance."""
 FALLING = ("is_hollow", "rank", "is_asking")
@@ -153,6 +159,35 @@ def sample_world(world: World) -> Iterator[Sample]:
     memory.close()
 
 
+def sample_small(world: World, chance: random.Random) -> Iterator[Sample]:
+    """Ask prompts of small parts of a world: about what is there, about what is not, and tasks."""
+    for size in SMALL_SIZES:
+        part = _cut_world(world, size, chance)
+        for sample in sample_world(part):
+            yield replace(sample, kind=SMALL)
+
+
+def _cut_world(world: World, size: int, chance: random.Random) -> World:
+    """Cut a world down to some messages, and to the prompts of which it has everything or nothing."""
+    prompts = list(world.prompts)
+    chance.shuffle(prompts)
+    kept: set[str] = set()
+    for prompt in prompts:
+        wanted = {min(ids) for ids in prompt.needed}
+        if wanted and len(kept | wanted) <= (size + 1) // 2:
+            kept |= wanted
+    spare = [turn.id for turn in world.turns if turn.id not in kept]
+    kept.update(chance.sample(spare, min(max(size - len(kept), 0), len(spare))))
+    asked = [
+        prompt for prompt in prompts if prompt.needed and all(ids & kept for ids in prompt.needed)
+    ]
+    others = [replace(prompt, is_silent=True) for prompt in prompts if not prompt.right & kept]
+    asked += others[: len(asked) + STRANGERS_OF_SMALL]
+    return replace(
+        world, turns=tuple(turn for turn in world.turns if turn.id in kept), prompts=tuple(asked)
+    )
+
+
 def _list_texts(prompt: WorldPrompt, engine: MemoryEngine) -> list[str]:
     """List the texts that memory is asked for a prompt: alone, and after its conversation."""
     if not prompt.before:
@@ -194,6 +229,7 @@ def collect_samples(world_paths: Sequence[Path], data_paths: Sequence[Path]) -> 
     for world in read_worlds([OWN_WORLDS, *world_paths]):
         if world.half != "held":
             samples += sample_world(world)
+            samples += sample_small(world, chance)
     for path in data_paths:
         dataset = load_dataset(path)
         for talk in dataset.talks:
@@ -413,7 +449,7 @@ def _stack_hits(samples: Sequence[Sample]) -> tuple[Array, Array, Array]:
 
 def _weigh_prompt(sample: Sample, kind_weights: Mapping[str, float]) -> float:
     """Weigh a prompt: one of another conversation is sometimes answered by this one, too."""
-    is_stranger = sample.kind != WORLDS and not sample.needs_memory
+    is_stranger = sample.kind not in (WORLDS, SMALL) and not sample.needs_memory
     return kind_weights[sample.kind] * (STRANGER_WEIGHT if is_stranger else 1.0)
 
 

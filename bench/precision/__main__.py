@@ -134,9 +134,7 @@ def print_figures(
     answered = [row for row in rows if row["retrievalRecall"] is not None]
     asked = {case["caseId"]: case for case in cases}
     empty = [
-        row
-        for row in rows
-        if row["retrievalRecall"] is None and _is_asked(asked[row["caseId"]])
+        row for row in rows if row["retrievalRecall"] is None and _is_asked(asked[row["caseId"]])
     ]
     exact = [row for row in answered if row["passed"]]
     returned = [len(row["relevantBeliefs"]) for row in answered]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from bench.inject.metrics import METRICS, format_table, judge
-from bench.inject.systems import BaselineWorld, Injection, ShownItem
+from bench.inject.systems import BaselineWorld, EngramsWorld, Injection, ShownItem
 from bench.inject.worlds import OWN_WORLDS, World, WorldPrompt, read_worlds
 
 
@@ -61,3 +61,23 @@ def test_a_baseline_shows_its_best_messages_in_reach() -> None:
     shown = set().union(*(item.sources for item in injection.items))
     assert find_prompt(world, "quarry-p02").needed[0] <= shown
     assert {scopes[name] for name in shown} == {("user", "anouk", "project", "quarry")}
+
+
+def test_a_doubt_of_the_profile_is_told_there_and_nowhere_else() -> None:
+    """A profile's line tells the words that may have ended it: "quit the cafe". Prompts about
+    something else do not get their message as well.
+    """
+    world = find_world("quinn")
+    memory = EngramsWorld(world)
+    memory.now = world.prompts[-1].at
+    contexts = [memory.engine.context(prompt.text, scope=world.scope) for prompt in world.prompts]
+    memory.close()
+    assert all(
+        'may be outdated, said on 10 May 2025: "quit the cafe' in context.prefix
+        for context in contexts
+    )
+    tails = {
+        prompt.id: context.tail for prompt, context in zip(world.prompts, contexts, strict=True)
+    }
+    for prompt_id in ("quinn-p05", "quinn-p10", "quinn-p11", "quinn-p14", "quinn-p15"):
+        assert "quit the cafe" not in tails[prompt_id]

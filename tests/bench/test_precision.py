@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-
 from bench.precision.__main__ import print_figures, serve_engrams
 from bench.precision.provider import serve_provider
 
@@ -47,7 +46,13 @@ def test_figures_count_what_came_and_what_should_not(capsys: pytest.CaptureFixtu
         {"caseId": "a", "query": "redis?", "scope": ["code"], "expect": {}},
         {"caseId": "b", "query": "vue?", "scope": ["code"], "expect": {}},
         {"caseId": "c", "query": " ", "scope": ["code"], "expect": {}},
-        {"caseId": "d", "query": "go?", "scope": ["code"], "expect": {}, "budget": {"maxBeliefs": 0}},
+        {
+            "caseId": "d",
+            "query": "go?",
+            "scope": ["code"],
+            "expect": {},
+            "budget": {"maxBeliefs": 0},
+        },
     ]
     rows = [
         {

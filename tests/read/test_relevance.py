@@ -155,3 +155,14 @@ def test_the_model_is_small_and_rises_where_it_must() -> None:
         rows[:] = 0.5
         rows[:, HIT_FEATURES.index(name)] = np.linspace(-1, 3, 50)
         assert (np.diff(model.judge_hits(rows)) >= -1e-9).all(), name
+
+
+def test_a_record_of_the_past_alone_helps_only_who_asks_for_the_past(engine: MemoryEngine) -> None:
+    """A note that says of itself that it is kept for the record is no answer about today."""
+    old = "Sewing machine: formerly a Pfaff 138 with a treadle. Kept for the record only."
+    engine.add(old, scope=ANN)
+    today = engine.search("how is the treadle of the Pfaff sewing machine doing?", scope=ANN)
+    before = engine.search("which sewing machine did I have before?", scope=ANN)
+    assert old in [hit.record.text for hit in today.hits]
+    assert old not in [hit.record.text for hit in today.helpful]
+    assert old in [hit.record.text for hit in before.helpful]

@@ -7,10 +7,10 @@ from typing import Literal
 
 from engrams.core import UNSEARCHED, Hit, Kind, Record, SearchResult, Status
 from engrams.frozen_data import replace
-from engrams.ports import Condition, RecordQuery, Where
+from engrams.ports import RecordQuery
 from engrams.read.corrected_words import mask_corrected
 from engrams.read.dependencies import ReadDeps
-from engrams.read.render import DOUBTED, DOUBTED_BY
+from engrams.read.render import DOUBTED
 from engrams.read.request import ReadRequest
 from engrams.text.acknowledgements import is_acknowledgement, is_answer
 from engrams.text.terms import terms
@@ -23,9 +23,6 @@ _SHORT = 4
 
 _ECHO = 0.7
 """Share of an assistant's words that a better hit has, from which it is an echo."""
-
-_MOST_LATER = 3
-"""Messages that a context adds because a doubt points to them."""
 
 
 def add_last_episode(hits: Sequence[Hit], request: ReadRequest, deps: ReadDeps) -> Sequence[Hit]:
@@ -202,34 +199,3 @@ def _is_repeated(turn: Record, profile_terms: Mapping[str, set[str]]) -> bool:
     if turn.id not in profile_terms:
         return False
     return profile_terms[turn.id].issuperset(terms(turn.search_text))
-
-
-def add_later_messages(
-    hits: Sequence[Hit],
-    profile: Sequence[Record],
-    shown: Sequence[Record],
-    request: ReadRequest,
-    deps: ReadDeps,
-) -> list[Hit]:
-    """Add the later messages that doubts about hits and profile point to.
-
-    ``shown``: records shown elsewhere; what they quote is not told again.
-    """
-    doubts = [
-        hit.outdated.by
-        for hit in hits
-        if hit.outdated and not hit.outdated.closed and hit.outdated.is_told
-    ]
-    doubts += [record.meta[DOUBTED_BY] for record in profile if DOUBTED_BY in record.meta]
-    present = {hit.record.id for hit in hits} | request.already_shown | request.already_given
-    for record in shown:
-        present.update((record.id, *(quote.source for quote in record.evidence)))
-    missing = [record_id for record_id in dict.fromkeys(doubts) if record_id not in present]
-    if not missing:
-        return [*hits]
-    is_missing = Condition("id", "in", missing[:_MOST_LATER])
-    page = deps.records.find(
-        RecordQuery(request.reach, as_of=request.as_of, where=Where("and", (is_missing,)))
-    )
-    later = [mask_corrected(record) for record in page.records if UNSEARCHED not in record.meta]
-    return [*hits, *(Hit(record, 0.0, record.status) for record in later)]

@@ -31,7 +31,7 @@ _VALUE_PROBABILITY = 0.55
 _FEWEST_COMMON = 2
 """Words that two messages about another value of one thing share at least."""
 _MOST_WORDS = 30
-"""Words of the longest message that is compared: longer ones share words and amounts by chance."""
+"""Words of the longest text that is compared: longer ones share words and amounts by chance."""
 _REPLY_WITHIN = timedelta(minutes=30)
 _WORDS_BEFORE = 4
 _WORDS_AFTER = 2
@@ -58,7 +58,8 @@ _DENIED = re.compile(r"(?:\bnot|n't|\bnever|\bnicht|\bnie|\bno|\bnunca|\bpas|\bj
 """Denial right before a word of an end: nothing ended."""
 _CHANGED = re.compile(
     r"\b(?:now|nowadays|from now on|as of|chang(?:e|ed|es)|mov(?:e|ed|es|ing)|switch(?:ed|es|ing)?|instead|any ?more|no longer"
-    r"|new|from \w+ \w+ on|since|rang|put (?:up|down)|went (?:up|down)|jetzt|ab sofort|neu\w*|verlegt\w*|verschoben\w*|geandert\w*|andert"
+    r"|new|from \w+ \w+ on|since|rang|put (?:\w+ )?(?:up|down)|went (?:up|down)"
+    r"|jetzt|ab sofort|neu\w*|verlegt\w*|verschoben\w*|geandert\w*|andert"
     r"|umgestellt|gewechselt|nunmehr|abgeschlossen|desormais|maintenant|deplac\w+|change\w*|pass(?:e|ee|es|ons) (?:a|au|en)|nouve\w+"
     r"|ahora|ya no|cambi\w+|nuev\w+|pas(?:a|o|amos|ado) a|traslad\w+)\b"
 )
@@ -99,7 +100,28 @@ _NUMBERS: Mapping[str, str] = {
 _CLOCK = re.compile(r"\b(\d{1,2})\s?(?:[:.h]\s?\d{2}|am\b|pm\b|uhr\b|h\b|o'clock)")
 _AMOUNT = re.compile(
     r"([£$€])\s?(\d[\d.,]*)|\b(\d[\d.,]*|[a-z]{2,8})\s+(?!am\b|pm\b|uhr\b)([a-z€£$%]{1,12})\b"
+    r"|\b(\d[\d.,]*)(mg|kg|km|kwh|gb|mb|ms|cm|mm|ml)\b"
 )
+_ADDRESS = re.compile(
+    r"\b\d{1,4},? (?:(?:rue|chemin|avenue|boulevard|place|allee|quai|impasse) [\w' -]{3,30}"
+    r"|[\w'-]+ (?:street|road|lane|avenue|close|drive|row|terrace|crescent|gardens|square)\b)"
+    r"|\b(?:calle|avenida|avda|plaza|paseo|via|viale|piazza|rua|travessa|largo)\.? [\w' -]{3,30}?,? \d{1,4}\b"
+    r"|\b[\w-]+ ?(?:strasse|straße|str\.|weg|allee|platz|gasse|ring|damm|ufer) \d{1,4}\b"
+)
+_HOME = re.compile(
+    r"\b(?:live|living|landlord|rent\w*|flat|house|home|habit\w+|loyer|maison|appart\w*|etage|wohn\w*"
+    r"|hausverwaltung|vermiet\w*|miet\w*|haus|viv[eio]\w*|alquil\w*|piso|casa|abit\w+|affitto|mora\w*|renda)\b"
+)
+"""Words beside which an address is that of a home."""
+_MOVED = re.compile(
+    r"\b(?:mov(?:e|ed|ing)|new (?:place|flat|house|home)|(?:took|take|got) the (?:house|flat)|emmenag\w*|demenag\w*"
+    r"|(?:on a|nous avons) (?:la|une|le|un) (?:maison|appart\w*)|zieh\w*|umzug\w*|umgezogen|einzug\w*"
+    r"|nehmen (?:das haus|die wohnung)|(?:desde|a partir de) [\w ]{2,20}viv\w+|hemos (?:encontrado|comprado) (?:piso|casa)"
+    r"|nos mudamos|mudamo\w*|mudei|trasfer\w*|traslocat\w*)\b"
+)
+"""Words by which the address that a message names becomes that of the home."""
+_REASON = re.compile(r"\b(?:because|weil|parce que|porque|perche)\b.*")
+"""Reason of a change: its days and amounts are not those that hold now."""
 _COMMON_CLASSES = frozenset(
     "day clock £ $ € eur euro euros pounds quid dollars cent cents ct percent prozent km kg g m cm mm l ml mb gb minute minutes"
     " min hour hours day days week weeks month months year years people times minuten stunde stunden tag tage tagen woche wochen"
@@ -146,8 +168,13 @@ def mark_replaced(hits: Sequence[Hit]) -> list[Hit]:
 
     A reply of the assistant to a message that is over, or may be, is in as much doubt.
     """
-    best = [hit for hit in hits[:_COMPARED] if _is_compared(hit.record)]
-    changes = [hit for hit in best if _tells_change(_read_change(_cut_text(hit.record)))]
+    best = [hit for hit in hits[:_COMPARED] if hit.record.kind in _SPOKEN_KINDS]
+    changes = [
+        hit
+        for hit in best
+        if len(hit.record.search_text.split()) <= _MOST_WORDS
+        and _tells_change(_read_change(_cut_text(hit.record)))
+    ]
     if changes:
         marks = dict(_find_marks(best, changes))
         hits = [
@@ -157,8 +184,13 @@ def mark_replaced(hits: Sequence[Hit]) -> list[Hit]:
     return _mark_replies(hits)
 
 
-def _is_compared(record: Record) -> bool:
-    return record.kind in _SPOKEN_KINDS and len(record.search_text.split()) <= _MOST_WORDS
+def _list_compared(record: Record) -> list[str]:
+    """List what of a message is compared: all of it, or each sentence of a longer one."""
+    text = _cut_text(record)
+    if len(text.split()) <= _MOST_WORDS:
+        return [text]
+    sentences = _SENTENCE.split(text)
+    return [sentence for sentence in sentences if len(sentence.split()) <= _MOST_WORDS] or [""]
 
 
 def _tells_change(change: _ToldChange) -> bool:
@@ -177,7 +209,8 @@ def _find_marks(hits: Sequence[Hit], changes: Sequence[Hit]) -> Iterator[tuple[s
         for later in sorted(changes, key=lambda change: change.record.recorded_at, reverse=True):
             if not _may_end(later.record, hit.record):
                 continue
-            probability = _rate(_cut_text(hit.record), _cut_text(later.record))
+            later_text = _cut_text(later.record)
+            probability = max(_rate(text, later_text) for text in _list_compared(hit.record))
             if probability:
                 yield hit.record.id, _make_mark(hit.record, later.record, probability)
                 break
@@ -265,8 +298,16 @@ def _read_change(text: str) -> _ToldChange:
         ended.update(*map(_find_ended, _CLAUSE.split(folded)))
     changing: list[str] = []
     if _CHANGED.search(folded):
-        changing = [sentence for sentence in _SENTENCE.split(folded) if _CHANGED.search(sentence)]
-    return _ToldChange(frozenset(ended), _find_values(". ".join(changing)) if changing else {})
+        changing = [
+            _REASON.sub("", sentence)
+            for sentence in _SENTENCE.split(folded)
+            if _CHANGED.search(sentence)
+        ]
+    changed = _find_values(". ".join(changing)) if changing else {}
+    addresses = _find_addresses(folded) if _MOVED.search(folded) else frozenset()
+    return _ToldChange(
+        frozenset(ended), {**changed, "address": addresses} if addresses else changed
+    )
 
 
 @text_cache(4096)
@@ -299,15 +340,28 @@ def _find_ended(clause: str) -> frozenset[str]:
 
 def _find_values(folded: str) -> dict[str, frozenset[str]]:
     days = frozenset(_WEEKDAYS[word] for word in tokens(folded) if word in _WEEKDAYS)
-    values = {"day": days, "clock": frozenset(_CLOCK.findall(folded)), **_find_amounts(folded)}
+    values = {
+        "day": days,
+        "clock": frozenset(_CLOCK.findall(folded)),
+        "address": _find_addresses(folded),
+        **_find_amounts(folded),
+    }
     return {name: found for name, found in values.items() if found}
+
+
+def _find_addresses(folded: str) -> frozenset[str]:
+    """Find the addresses of homes."""
+    if not _HOME.search(folded) and not _MOVED.search(folded):
+        return frozenset()
+    return frozenset(_ADDRESS.findall(folded))
 
 
 def _find_amounts(folded: str) -> dict[str, frozenset[str]]:
     """Find numbers by their units: ``3 km`` and ``£27``."""
     amounts: dict[str, set[str]] = {}
-    for sign, amount, number, unit in _AMOUNT.findall(folded):
-        value = amount or _NUMBERS.get(number, number)
+    for sign, amount, number, spaced_unit, glued, glued_unit in _AMOUNT.findall(folded):
+        value = amount or glued or _NUMBERS.get(number, number)
+        unit = spaced_unit or glued_unit
         if not value[0].isdigit() or unit in STOP or unit in _MONTHS:
             continue
         amounts.setdefault(sign or unit, set()).add(value.strip(".,"))

@@ -19,7 +19,6 @@ from engrams.read.memory_md_lines import add_core_lines
 from engrams.read.profile_filter import filter_profile, has_ended
 from engrams.read.render import (
     DOUBTED,
-    DOUBTED_BY,
     ProfileStatement,
     escape,
     frame_statements,
@@ -135,8 +134,7 @@ def _note_doubt(hit: Hit) -> Record:
     mark = hit.outdated
     if mark is None or not mark.is_told:
         return hit.record
-    doubt = {DOUBTED: escape(mark.tell()), DOUBTED_BY: mark.by}
-    return replace(hit.record, meta={**hit.record.meta, **doubt})
+    return replace(hit.record, meta={**hit.record.meta, DOUBTED: escape(mark.tell())})
 
 
 def _read_standing(request: ReadRequest, deps: ReadDeps, budget: TokenBudget) -> list[Record]:

@@ -15,7 +15,6 @@ from engrams.ports import TokenCounter, is_skill
 from engrams.read.code_truth import drop_untrue, drop_untrue_statements
 from engrams.read.context_hits import (
     add_last_episode,
-    add_later_messages,
     add_neighbours,
     choose_helpful,
     drop_given,
@@ -184,10 +183,7 @@ def _choose_hits(
     whole = [record for record in profile if IN_PART not in record.meta]
     quoting = profile if deps.settings.line_format in _QUOTING_FORMATS else []
     hits = drop_shown(hits, [*whole, *last_turns], quoting)
-    hits = drop_repeated_lines(hits, profile)
-    doubted = profile if result.helpful else []
-    hits = add_later_messages(hits, doubted, [*profile, *last_turns], request, deps)
-    return drop_untrue(hits, request, deps)
+    return drop_untrue(drop_repeated_lines(hits, profile), request, deps)
 
 
 def _assemble(

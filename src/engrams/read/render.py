@@ -39,8 +39,6 @@ _MEMORY_ROLES = ("user", "assistant", *_SECTIONS, Kind.NOTE)
 
 DOUBTED = "may_be_outdated"
 """Metadata of a profile's statement that a later one may end: the day and words of that one."""
-DOUBTED_BY = "may_be_ended_by"
-"""Metadata beside ``DOUBTED``: the id of that later statement."""
 CODE_NOTE = "code_note"
 """Metadata of a profile's statement that names code: what differs there by now."""
 

@@ -222,7 +222,7 @@ class ReadSettings(SettingsSection):
         ),
     )
     least_need: Share = Field(
-        0.5,
+        0.45,
         ge=0,
         le=1,
         description=(

@@ -75,6 +75,8 @@ PROMPT_FEATURES = (
     "world",
     "world_alone",
     "best_meal",
+    "best_head",
+    "best_sole",
     "generic_task",
     "asks_world",
     "uncovered",
@@ -103,6 +105,8 @@ HIT_FEATURES = (
     "text_share",
     "rare_shared",
     "name_shared",
+    "head_shared",
+    "sole_shared",
     "slot",
     "identifier",
     "speaker",
@@ -183,6 +187,8 @@ class SearchFeatures:
     hits: Columns
     """[hits, len(HIT_FEATURES)]"""
     traits: PromptTraits
+    memories: Sequence[MemoryTraits]
+    """Of each hit."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -262,7 +268,7 @@ def describe_search(search: JudgedSearch) -> SearchFeatures:
     for index, name in enumerate(HIT_FEATURES):
         table[:, index] = own[_REPEATED[name]] if name in _REPEATED else columns[name]
     row = np.array([own[name] for name in PROMPT_FEATURES])
-    return SearchFeatures(row, table, prompt)
+    return SearchFeatures(row, table, prompt, memories)
 
 
 def _is_foreign(prompt: PromptTraits, memories: Sequence[MemoryTraits]) -> float:
@@ -368,7 +374,7 @@ def _word_columns(
         common_topics = len(topics & memory.text.topics)
         topic_columns = (min(common_topics, 3), common_topics / max(len(topics), 1))
         if not shared:
-            rows.append((0, 0, 0, 0, 0, *topic_columns))
+            rows.append((0, 0, 0, 0, 0, 0, 0, *topic_columns))
             continue
         rows.append(
             (
@@ -377,6 +383,8 @@ def _word_columns(
                 len(shared) / len(memory.text.words),
                 1 - min(holders[word] for word in shared) / count,
                 len(shared & memory.names),
+                min(len(shared & memory.head), 3),
+                min(sum(holders[word] == 1 for word in shared), 3),
                 *topic_columns,
             )
         )
@@ -386,6 +394,8 @@ def _word_columns(
         "text_share",
         "rare_shared",
         "name_shared",
+        "head_shared",
+        "sole_shared",
         "common_topics",
         "topic_share",
     )
@@ -419,7 +429,7 @@ def _state_columns(hits: Sequence[Hit], memories: Sequence[MemoryTraits]) -> dic
             hit.record.role == "assistant",
             hit.record.kind is not Kind.TURN,
             bool(hit.facts),
-            hit.status is Status.SUPERSEDED,
+            hit.status is Status.SUPERSEDED or memory.is_closed,
             hit.outdated.probability if hit.outdated else 0.0,
             *memory.form,
         )
@@ -544,6 +554,8 @@ def _prompt_columns(
         "world": text.has("world"),
         "world_alone": text.has("world") and not own,
         "best_meal": float(columns["meal"].max()),
+        "best_head": float((columns["head_shared"] * columns["rare_shared"]).max()),
+        "best_sole": float(columns["sole_shared"].max()),
         "generic_task": text.has("generic_task"),
         "asks_world": prompt.asks_world,
         "name_question": prompt.is_question * min(float(columns["name_shared"].max()), 1),

@@ -24,6 +24,7 @@ from engrams.read.relevance.text_traits import PromptTraits
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from engrams.ports.candidate_search import Flags
     from engrams.read.relevance.model import Columns
 
 _PROMPT_COLUMNS = {name: index for index, name in enumerate(PROMPT_FEATURES)}
@@ -110,16 +111,23 @@ def judge_search(search: JudgedSearch, least_need: float, helpful_share: float) 
         features.hits[:, _MEAL] > 0, min(least_chance, _MEAL_CHANCE), least_chance
     )
     is_needed = need >= least_need
+    is_shown = (chances >= least_chances) & ~_find_closed(features, search)
     explaining = features.hits[:, _EXPLAINING_COLUMNS].tolist()
     verdicts = []
     for index, (probability, is_likely) in enumerate(
-        zip(probabilities.tolist(), (chances >= least_chances).tolist(), strict=True)
+        zip(probabilities.tolist(), is_shown.tolist(), strict=True)
     ):
         helps = is_needed and is_likely
         is_told = helps or index < _EXPLAINED
         reasons = _list_reasons(explaining[index]) if is_told else ()
         verdicts.append(Verdict(round(probability, 4), helps, reasons))
     return Judgement(need, tuple(verdicts), "" if is_needed else _explain_silence(features))
+
+
+def _find_closed(features: SearchFeatures, search: JudgedSearch) -> Flags:
+    """Find the hits that are kept as a record of the past alone, unless the past is asked about."""
+    is_closed = np.array([memory.is_closed for memory in features.memories], np.bool_)
+    return is_closed & (not search.prepared.cues.wants_past)
 
 
 def _find_least_chance(chances: Columns, helpful_share: float, records: int) -> float:

@@ -62,6 +62,10 @@ _WORLD_QUESTION = re.compile(
     r"|por que (?:el|la|los|las)|que es un|cuanto es )"
 )
 """It asks about the world, not about somebody: "why do cats purr"."""
+_POSSESSIVE = re.compile(
+    r"\b(?:my|our|ours|mein\w*|unser\w*|mon|ma|mes|notre|nos|mi|mis|nuestr[oa]s?|meus?|minhas?|noss[oa]s?|mi[oa]|nostr[oaie])\b"
+)
+"""It asks about something of the asker's, however it begins: "how does kube schedule our jobs"."""
 _CODE = re.compile(
     r"\b(?:def|fun|func|fn) \w+\s?\(|\bfunction\b[^.]*[({]|=>|\breturn\b \w|[{};]\s*$|\bclass \w+[:({]|\b\w+ = \S+;?$|```",
     re.MULTILINE,
@@ -78,8 +82,18 @@ _SOCIAL = re.compile(
     r"|buon ?giorno|ciao|guten morgen|bonjour|bom dia|buenos dias|obrigad[oa])\b"
     r"|^\W*(?:good )?(?:morning|night|evening)\W*$|^\W*(?:hi|hey|hello|hallo|hola|moin|salut|na)\b(?:\W+\w+){0,2}\W*$"
 )
+_CLOSED = re.compile(
+    r"\b(?:(?:historical|archival) (?:record|note|entry)|(?:kept|only) for the record|for the record only"
+    r"|for reference only|superseded by|nur (?:noch )?(?:zur dokumentation|der vollstandigkeit halber)"
+    r"|historische[rs]? (?:eintrag|vermerk|stand)|pour memoire seulement|note historique|trace historique"
+    r"|solo (?:como|para) (?:registro|referencia)|(?:registro|nota) historic[oa]"
+    r"|so para registo|apenas historico|registo historico|solo per memoria|nota storica)\b"
+)
+"""It says of itself that it tells of the past alone."""
 _NAME = re.compile(r"(?<=[^.!?\s])[\s\"'(–-]+([A-ZÀ-ÖØ-Þ][\w'-]*)")
 _DIGIT = re.compile("[0-9]")
+_HEAD = 50
+"""Characters of the head of a memory."""
 _FEW_WORDS = 6
 _VAGUE_WORDS = 12
 
@@ -112,7 +126,11 @@ class MemoryTraits:
     """Terms of its capitalised words that open no sentence."""
     form: tuple[float, ...]
     """Values of ``FORM``."""
+    head: frozenset[str]
+    """Terms of its first few words: of a title or a key, what it is about."""
     languages: tuple[str, ...] | None
+    is_closed: bool
+    """It says of itself that it is kept as a record of the past alone."""
 
     @property
     def may_not_eat(self) -> bool:
@@ -200,7 +218,9 @@ def describe_memory(text: str) -> MemoryTraits:
             float("diet" in groups),
             float("self" in groups),
         ),
+        head=tokens_and_terms(text[:_HEAD])[1],
         languages=find_languages(text),
+        is_closed=bool(_CLOSED.search(fold(text))),
     )
 
 
@@ -225,7 +245,7 @@ def describe_prompt(text: str) -> PromptTraits:
         is_arithmetic=bool(_ARITHMETIC.search(folded)),
         has_payload=bool(_PAYLOAD.search(text)),
         has_code=bool(_CODE.search(text)),
-        asks_world=bool(_WORLD_QUESTION.search(folded)),
+        asks_world=bool(_WORLD_QUESTION.search(folded)) and not _POSSESSIVE.search(folded),
         languages=find_languages(text),
         is_vague=is_vague(text),
         points_back=is_short and bool(_ORDINAL.search(folded)),

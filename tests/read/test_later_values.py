@@ -58,6 +58,24 @@ def find_line(context: Context, words: str) -> str:
             "Wann ist die Chorprobe im Gemeindehaus?",
             "dienstags",
         ),
+        (
+            "We've got choir practice on Tuesdays half seven at the chapel",
+            "Choir practice has moved to Thursdays because the chapel lets the hall on a Tuesday",
+            "What night is choir practice?",
+            "on Tuesdays half seven",
+        ),
+        (
+            "the clinic started me on 30mg of vyvanse",
+            "vyvanse: they put me up to 50mg",
+            "what dose of vyvanse am i on?",
+            "30mg",
+        ),
+        (
+            "Adresse de livraison : nous habitons au 14 rue Anatole-France",
+            "on a la maison ! adresse de livraison : 3 chemin des Peupliers",
+            "quelle adresse de livraison je donne ?",
+            "Anatole-France",
+        ),
     ],
 )
 def test_an_earlier_message_is_marked_by_what_ends_it(

@@ -115,7 +115,7 @@ def test_a_vague_prompt_is_completed_from_the_conversation(engine: MemoryEngine)
     vague = "would that be ok for me?"
     completed = engine.context(vague, scope=ANN, before=proposed)
     assert "EpiPen" in completed.hits[0].record.text
-    assert "EpiPen" not in engine.context(vague, scope=ANN).hits[0].record.text
+    assert "EpiPen" not in engine.context(vague, scope=ANN).tail
     turn = [*proposed, {"role": "user", "content": vague}]
     assert "EpiPen" in engine.deliver(turn, scope=ANN, session="new").tail
     assert engine.context("the second one", scope=ANN, before=proposed).tail == ""
@@ -166,3 +166,21 @@ def test_a_record_of_the_past_alone_helps_only_who_asks_for_the_past(engine: Mem
     assert old in [hit.record.text for hit in today.hits]
     assert old not in [hit.record.text for hit in today.helpful]
     assert old in [hit.record.text for hit in before.helpful]
+
+
+@pytest.mark.parametrize(
+    ("question", "answer"),
+    [
+        ("what is the plate of our car?", "CP73 KLO"),
+        ("when does my flight to Cork leave?", "10:25"),
+        ("how long is a marathon?", ""),
+        ("translate 'good evening' into Czech", ""),
+    ],
+)
+def test_a_small_memory_is_judged_as_a_large_one(question: str, answer: str) -> None:
+    """Of six messages one answers, or none does."""
+    with temp_engine(jobs__workers=0, clock=SettableClock(START)) as engine:
+        for text in SAID[10:16]:
+            engine.observe([Turn(text, "user", session=text[:8])], scope=ANN)
+        result = engine.search(question, scope=ANN)
+    assert [answer in hit.record.text for hit in result.helpful] == [True] * bool(answer)

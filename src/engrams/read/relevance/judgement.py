@@ -36,7 +36,7 @@ prompt, and it is less sure which: the share falls with the size to the power ``
 _SHARE_POWER = 0.7
 _LEAST_SHARE = 0.2
 """Part of that share that is left in the largest memory."""
-_MOST_HELPFUL = 14
+_MOST_HELPFUL = 18
 """Hits that help at most: a prompt for which more are equally probable asks for none of them."""
 _MEAL_CHANCE = 0.1
 """Chance from which a hit helps that says what somebody may not eat, where food is asked about: a

@@ -56,7 +56,7 @@ SHOWN_BEFORE = "shown to this conversation before"
 """Reason for which a memory is left out of a trace that found it."""
 KNOWN_HERE = "known to this conversation"
 """Reason for which a memory of the conversation itself is left out."""
-_FEWEST_RECORDS = 2
+_FEWEST_RECORDS = 6
 """Records in reach from which hits are judged."""
 
 

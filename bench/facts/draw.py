@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import engrams
 from bench.quality.data import Item, Talk
 from bench.quality.systems import OWNER, EngramsSystem, make_embedder
-from engrams.core import MARK_TOLD_AT, EdgeType, Kind, Record, Status
+from engrams.core import (
+    MARK_TOLD_AT,
+    Context,
+    Edge,
+    EdgeType,
+    Kind,
+    OutdatedMark,
+    Record,
+    Status,
+)
 
 STATEMENT_KINDS = (
     Kind.FACT,
@@ -62,16 +71,19 @@ def read_talk(data: str, talk: Talk, settings: dict[str, str]) -> TalkFindings:
     )
     try:
         system.fill(talk.items)
-        drawn = tuple(_draw(data, talk, system.engine))
         questions = talk.questions[:: max(1, len(talk.questions) // QUESTIONS_A_TALK)]
         questions = questions[:QUESTIONS_A_TALK]
-        contexts = [system.engine.context(item.text, scope=OWNER).text for item in questions]
-        return TalkFindings(drawn, len(contexts), sum(MARK in context for context in contexts))
+        contexts = [system.engine.context(item.text, scope=OWNER) for item in questions]
+        drawn = tuple(_draw(data, talk, system.engine, contexts))
+        is_marked = [MARK in context.text for context in contexts]
+        return TalkFindings(drawn, len(contexts), sum(is_marked))
     finally:
         system.close()
 
 
-def _draw(data: str, talk: Talk, engine: engrams.MemoryEngine) -> Iterator[Drawn]:
+def _draw(
+    data: str, talk: Talk, engine: engrams.MemoryEngine, contexts: Sequence[Context]
+) -> Iterator[Drawn]:
     messages = {record.id: record for record in _list_records(engine, (Kind.TURN, Kind.NOTE))}
     items = {item.id: number for number, item in enumerate(talk.items)}
     statements = _list_records(engine, STATEMENT_KINDS)
@@ -103,24 +115,51 @@ def _draw(data: str, talk: Talk, engine: engrams.MemoryEngine) -> Iterator[Drawn
         if message.role != "assistant":
             text = show_message(message)
             yield Drawn("message", data, talk.id, "", text, *around, learned=said)
+    stored = list(_list_edges(engine, messages))
+    for edge in stored:
+        older = messages[edge.target]
+        newer = messages[edge.source]
+        what = "mark" if edge.type is EdgeType.MAY_OUTDATE else "closing"
+        if what == "mark" and edge.weight < MARK_TOLD_AT:
+            # No reader is told of it.
+            continue
+        around = _find_neighbours(talk.items, items.get(older.external_id))
+        shown = f"{edge.weight:.2f}"
+        yield Drawn(what, data, talk.id, shown, show_message(older), *around, show_message(newer))
+    known = {(edge.target, edge.source) for edge in stored}
+    for older, mark in _list_shown_marks(contexts):
+        newer = messages.get(mark.by)
+        if newer is None or (older.id, newer.id) in known:
+            continue
+        known.add((older.id, newer.id))
+        around = _find_neighbours(talk.items, items.get(older.external_id))
+        shown = f"{mark.probability:.2f}, seen in a context"
+        yield Drawn("mark", data, talk.id, shown, show_message(older), *around, show_message(newer))
+
+
+def _list_edges(engine: engrams.MemoryEngine, messages: Mapping[str, Record]) -> Iterator[Edge]:
+    """List what messages end, or may end, among themselves."""
     ids = list(messages)
     for start in range(0, len(ids), _PAGE):
         page = ids[start : start + _PAGE]
         kinds = (EdgeType.MAY_OUTDATE, EdgeType.SUPERSEDES)
         for edge in engine.store.edges(OWNER, page, kinds):
-            older = messages.get(edge.target)
-            newer = messages.get(edge.source)
-            if older is None or newer is None or edge.target not in page:
-                continue
-            what = "mark" if edge.type is EdgeType.MAY_OUTDATE else "closing"
-            if what == "mark" and edge.weight < MARK_TOLD_AT:
-                # No reader is told of it.
-                continue
-            around = _find_neighbours(talk.items, items.get(older.external_id))
-            shown = f"{edge.weight:.2f}"
-            yield Drawn(
-                what, data, talk.id, shown, show_message(older), *around, show_message(newer)
-            )
+            if edge.target in page and edge.source in messages:
+                yield edge
+
+
+def _list_shown_marks(contexts: Sequence[Context]) -> Iterator[tuple[Record, OutdatedMark]]:
+    """List the marks of messages that contexts show."""
+    for context in contexts:
+        for hit in context.hits:
+            mark = hit.outdated
+            if (
+                mark is not None
+                and mark.is_told
+                and not mark.closed
+                and hit.record.kind is Kind.TURN
+            ):
+                yield hit.record, mark
 
 
 def format_statement(statement: Record) -> str:

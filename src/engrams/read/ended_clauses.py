@@ -90,7 +90,12 @@ def _mark_clauses(
     hit: Hit, ended_facts: Sequence[tuple[Record, Evidence]], successors: Mapping[str, Record]
 ) -> Hit:
     marks: dict[str, OutdatedMark] = {}
+    own_mark = hit.outdated
+    own_clause = own_mark.clause if own_mark is not None and own_mark.is_told else ""
     for fact, quote in ended_facts:
+        if own_clause and own_clause in quote.quote and own_clause != quote.quote:
+            # The fact says more than what ends.
+            continue
         successor = successors.get(fact.superseded_by)
         said_at = successor.recorded_at if successor else fact.valid_to
         if said_at is not None:
@@ -102,11 +107,10 @@ def _mark_clauses(
                 words=_read_words(successor) if successor else "",
                 clause=quote.quote,
             )
-    own_mark = hit.outdated
-    if own_mark is not None and own_mark.clause and own_mark.is_told:
-        is_told = any(clause in own_mark.clause or own_mark.clause in clause for clause in marks)
+    if own_mark is not None and own_clause:
+        is_told = any(clause in own_clause or own_clause in clause for clause in marks)
         if not is_told:
-            marks[own_mark.clause] = own_mark
+            marks[own_clause] = own_mark
     if not marks:
         return hit
     clauses = tuple(marks.values())

@@ -16,7 +16,7 @@ from engrams.core import Hit, Kind, OutdatedMark, Record
 from engrams.frozen_data import dataclass
 from engrams.read.excerpts import cut_sentences
 from engrams.read.relevance.text_traits import describe_memory
-from engrams.text.clause_kinds import is_joke
+from engrams.text.clause_kinds import is_joke, is_of_years_before
 from engrams.text.normalize import fold
 from engrams.text.stopwords import STOP
 from engrams.text.terms import terms, tokens
@@ -217,8 +217,14 @@ def _find_marks(hits: Sequence[Hit], changes: Sequence[Hit]) -> Iterator[tuple[s
 
 
 def _may_end(later: Record, earlier: Record) -> bool:
-    """True for a later message of another moment, where both stand in one scope."""
-    return later.recorded_at - earlier.recorded_at > _REPLY_WITHIN and later.scope == earlier.scope
+    """True for a later message of another moment, where both stand in one scope.
+
+    Not if it tells of years before the earlier one.
+    """
+    is_later = later.recorded_at - earlier.recorded_at > _REPLY_WITHIN
+    if not is_later or later.scope != earlier.scope:
+        return False
+    return not is_of_years_before(_cut_text(later), earlier.recorded_at.year)
 
 
 def _rate(earlier_text: str, later_text: str) -> float:

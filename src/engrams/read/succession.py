@@ -10,6 +10,7 @@ from engrams.read.corrected_words import mask_corrected
 from engrams.read.excerpts import cut_sentences
 from engrams.read.fact_joining import SHOWN_STATUSES
 from engrams.read.request import ReadRequest, sees_scope
+from engrams.text.clause_kinds import holds_verb
 from engrams.text.terms import terms
 from engrams.text.text_spans import read_span
 
@@ -60,8 +61,24 @@ def _mark_hit(
     if not candidates:
         return hit
     is_sure, _, _, statement, edge = max(candidates, key=lambda row: row[:3])
+    mark = _make_mark(hit.record, statement, edge)
     status = Status.SUPERSEDED if is_sure else hit.status
-    return replace(hit, status=status, outdated=_make_mark(hit.record, statement, edge))
+    if not is_sure and mark.clause and _says_besides(hit, mark.clause):
+        status = hit.record.status
+    return replace(hit, status=status, outdated=mark)
+
+
+def _says_besides(hit: Hit, clause: str) -> bool:
+    """True if a message says something beside a clause that its other facts do not tell to be over.
+
+    Of "Ich bin Vegetarier und wohne in Köln", where one fact holds all the words.
+    """
+    rest = hit.record.text
+    for fact in hit.facts:
+        for quote in fact.evidence:
+            if clause not in quote.quote:
+                rest = rest.replace(quote.quote, " ")
+    return holds_verb(rest.replace(clause, " "))
 
 
 def _make_mark(earlier: Record, later: Record, edge: Edge) -> OutdatedMark:

@@ -39,6 +39,12 @@ _BEFORE_EVENT = late_pattern(
 _ADDRESSEES = late_pattern(r" (?:there|all|everyone|guys|girl|man|mate|buddy|bro|dude)\b")
 _WORD = re.compile(r"[^\W_]+(?:'[^\W_]+)?")
 _HAN = re.compile("[\u3040-\u30ff\u4e00-\u9fff]")
+_YEAR = late_pattern(
+    r"\b(?:in|im jahre?|en|around|by|until|bis|hasta) ((?:19|20)\d\d)\b|((?:19|20)\d\d)年"
+)
+_SINCE = late_pattern(r"\b(?:since|seit|desde|depuis|ab|from)\b|以来|から")
+_YEARS_BEFORE = 2
+"""Years from which an event ends nothing that was said after it: a change may be told later."""
 _FEW_TERMS = 3
 """Terms beside a social phrase up to which a clause says nothing else."""
 
@@ -75,6 +81,19 @@ def adds_something(clause: str) -> bool:
 def is_for_a_while(clause: str) -> bool:
     """True for a clause that holds for some days only: "this week", "till Thursday"."""
     return bool(_find("for_a_while", fold(clause)))
+
+
+def is_of_years_before(clause: str, year: int) -> bool:
+    """True for a clause about a year long before another: "in 2009" is, "since 2009" is not."""
+    folded = fold(clause)
+    years = [int(match) for pair in _YEAR.findall(folded) for match in pair if match]
+    return bool(years) and max(years) <= year - _YEARS_BEFORE and not _SINCE.search(folded)
+
+
+def holds_verb(clause: str) -> bool:
+    """True for a clause with a verb of a state or a habit."""
+    folded = fold(clause)
+    return bool(_find("standing", folded) or _find("verbs", folded))
 
 
 def _find(table: str, folded: str) -> re.Match[str] | None:

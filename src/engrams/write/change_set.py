@@ -98,6 +98,8 @@ class DigestChangeSet:
     actions: dict[str, tuple[str, str]] = field(default_factory=dict)
     """Action and reason of each change, by the id of the stored record."""
     edges: dict[tuple[str, str, EdgeType], Edge] = field(default_factory=dict)
+    unlinked: dict[tuple[str, str, EdgeType], Edge] = field(default_factory=dict)
+    """Stored edges that are removed."""
     derived: list[DerivedMemory] = field(default_factory=list)
     contradicts: bool = False
     """A statement that replaces another is also linked with it as its contradiction."""
@@ -256,6 +258,12 @@ class DigestChangeSet:
             owner=self.owner, source=source_id, target=target_id, type=type, weight=weight
         )
 
+    def unlink(self, edge: Edge) -> None:
+        """Remove an edge, stored or added by this digest."""
+        key = (edge.source, edge.target, edge.type)
+        self.edges.pop(key, None)
+        self.unlinked[key] = edge
+
     def to_batch(self, actor: str, reason: str, vectors: Mapping[str, Vector]) -> WriteBatch:
         """Return all changes as one batch.
 
@@ -286,6 +294,7 @@ class DigestChangeSet:
             puts=puts,
             changes=tuple(changes),
             edges=(*self.edges.values(), *self._build_tag_edges()),
+            unlink=tuple(self.unlinked.values()),
             jobs=tuple(self.jobs),
         )
 

@@ -15,11 +15,14 @@ from typing import Any, Literal, TypeAlias
 from engrams.frozen_data import dataclass
 from engrams.text.normalize import fold
 from engrams.text.text_caches import text_cache
+from engrams.text.times import detect_language as detect_by_frequent_words
 
 WordRole: TypeAlias = Literal["empty", "preposition", "person", "deciding", "number", "content"]
 
 LANGUAGES = ("english", "german", "spanish", "french", "chinese", "japanese")
 _LATIN_LANGUAGES = LANGUAGES[:4]
+_ENGLISH = "english"
+_LANGUAGES_BY_CODE = {"en": _ENGLISH, "de": "german", "es": "spanish", "fr": "french"}
 _KANA = re.compile(r"[\u3040-\u30ff]")
 _HAN = re.compile(r"[\u3400-\u9fff]")
 _WORD = re.compile(r"[^\W\d_]+")
@@ -73,7 +76,10 @@ class ComparisonTable:
 
 @text_cache(8_192)
 def detect_language(text: str) -> str:
-    """Return the language whose table knows the most words of a text; empty: none knows any."""
+    """Return the language whose table knows the most words of a text; empty: none knows any.
+
+    One word of a short text may stand in two tables ("on", "mon"): frequent words then tell.
+    """
     if _KANA.search(text):
         return "japanese"
     if _HAN.search(text):
@@ -83,7 +89,10 @@ def detect_language(text: str) -> str:
         language: sum(word in _known_words(language) for word in words)
         for language in _LATIN_LANGUAGES
     }
-    language = max(counts, key=lambda name: counts[name])
+    likely = _LANGUAGES_BY_CODE.get(detect_by_frequent_words(text), "")
+    if likely != _ENGLISH and likely:
+        counts[likely] += 1
+    language = max(counts, key=lambda name: (counts[name], name == likely))
     return language if counts[language] else ""
 
 

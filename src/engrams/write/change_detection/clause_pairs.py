@@ -14,12 +14,15 @@ from engrams.text.clause_kinds import (
     adds_something,
     is_for_a_while,
     is_joke,
+    is_of_years_before,
     may_end,
     may_tell_change,
 )
 from engrams.text.clause_split import split_clauses
 from engrams.write.change_detection.boosted_trees import load_model
 from engrams.write.change_detection.cue_words import NAMES
+from engrams.write.change_detection.ended_part import narrow_to_part
+from engrams.write.change_detection.explicit_endings import find_explicit_ending
 from engrams.write.change_detection.features import read_clause
 from engrams.write.change_detection.guarded_statements import may_end_guarded
 
@@ -29,6 +32,8 @@ if TYPE_CHECKING:
 
 _ENDS = tuple(map(NAMES.index, ("no_more", "end", "switch", "instead")))
 _DIGIT = re.compile(r"\d")
+EXPLICIT = 0.97
+"""Probability where a clause says itself that the older one is no longer so."""
 _MOST = 10
 """Clauses of each message that are judged."""
 
@@ -54,9 +59,16 @@ def find_clause_pair(
     None: one of the messages has no clause that can.
     """
     old_clauses = [clause for clause in split_clauses(old.text) if may_end(clause)][:_MOST]
-    new_clauses = [clause for clause in split_clauses(new.text) if may_tell_change(clause)][:_MOST]
+    new_clauses = [
+        clause
+        for clause in split_clauses(new.text)
+        if may_tell_change(clause) and not is_of_years_before(clause, old.at.year)
+    ][:_MOST]
     if not old_clauses or not new_clauses or is_joke(new.text):
         return None
+    explicit = find_explicit_ending(old_clauses, new_clauses)
+    if explicit is not None:
+        return _make_pair(EXPLICIT, *explicit, old_clauses)
     ending = old_clauses[0]
     if len(old_clauses) > 1:
         chances = _judge_rivals(reader, _to_messages(old, old_clauses), new)
@@ -67,12 +79,15 @@ def find_clause_pair(
         return None
     chances = _judge_each(reader, _to_messages(old, [ending]), _to_messages(new, allowed))
     probability = max(chances)
-    return ClausePair(
-        probability,
-        ending.strip(),
-        allowed[chances.index(probability)].strip(),
-        is_partial=len(old_clauses) > 1,
-    )
+    return _make_pair(probability, ending, allowed[chances.index(probability)], old_clauses)
+
+
+def _make_pair(
+    probability: float, ending: str, news: str, old_clauses: Sequence[str]
+) -> ClausePair:
+    part = narrow_to_part(ending, news)
+    is_partial = len(old_clauses) > 1 or part != ending
+    return ClausePair(probability, part.strip(), news.strip(), is_partial)
 
 
 def _may_end(old: MessageClause, new: MessageClause) -> bool:

@@ -19,6 +19,8 @@ from engrams.ports import CandidateSearchQuery, Embedder, RecordQuery, ScopeReac
 from engrams.ports.read_ahead import ReadAhead
 from engrams.text.terms import terms
 from engrams.text.text_spans import find_span
+from engrams.write.change_detection.cue_words import NAMES
+from engrams.write.change_detection.features import read_clause
 from engrams.write.change_detection.message_judge import (
     JudgedMessage,
     MessageTask,
@@ -48,13 +50,16 @@ _LONGEST_REASON = 200
 """Characters of the longest sentence that is told as the reason of a mark."""
 _PROBABLE = 0.5
 """Probability from which the fact of a clause ends, or may end, with its clause."""
+_NO = NAMES.index("no")
 _RELATED_SLOTS = {
     **dict.fromkeys(("eats", "eats_no", "drinks"), "diet"),
+    "address": "lives_in",
     **dict.fromkeys(("works_at", "employer", "title"), "job"),
     **dict.fromkeys(("studies_at", "school", "major"), "studies"),
     **dict.fromkeys(("dating", "married_to", "relationship"), "marital_status"),
 }
 """Predicates that tell of another slot: what somebody eats may end a diet."""
+_IS = "is"
 _LONG_BEFORE = timedelta(days=731)
 """Age from which an event ends nothing that was said after it: a change may be told months later.
 """
@@ -116,21 +121,46 @@ class ChangeDetector:
         A statement that says something else besides is only marked; of its facts, those in the
         clause that ends are closed or marked too. If a rule has ended one of its facts already, the
         others still hold, and nothing is marked. A denial that something happened ends nothing but
-        what told of it, and a past that was over ends nothing.
+        what told of it, and takes back the marks that this had set; a past that was over ends
+        nothing.
         """
         sources = [
             source
             for record, detected in detection
-            if detected
+            if detected or _may_deny(record)
             for source in (record, *(change.earlier for change in detected))
         ]
         facts = self._find_facts(sources)
         for record, detected in detection:
+            new_facts = facts.get(record.id, ())
+            self._take_back_marks([fact for fact in new_facts if is_denial(fact)], changes)
             if detected:
                 self._end_statements(record, detected, changes, facts)
 
     # ----------------------------------------------------------------------------------------------
     # ending
+
+    def _take_back_marks(self, denials: Sequence[Record], changes: DigestChangeSet) -> None:
+        """Remove the marks set by messages that told of what did not happen."""
+        if not denials:
+            return
+        owner = denials[0].scope.owner
+        denial_ids = {fact.id for fact in denials}
+        denied_ids = {
+            edge.target
+            for edge in self._store.edges(owner, sorted(denial_ids), (EdgeType.SUPERSEDES,))
+            if edge.source in denial_ids
+        }
+        message_ids = {
+            item.source
+            for fact in self._store.get(owner, sorted(denied_ids))
+            if fact.retired_at is not None
+            for item in fact.evidence
+        }
+        marks = self._store.edges(owner, sorted(message_ids), (EdgeType.MAY_OUTDATE,))
+        for edge in (*marks, *changes.edges.values()):
+            if edge.type is EdgeType.MAY_OUTDATE and edge.source in message_ids:
+                changes.unlink(edge)
 
     def _end_statements(
         self,
@@ -380,6 +410,11 @@ def _describe_ending(record: Record, change: DetectedChange, *, is_over: bool) -
     return ending
 
 
+def _may_deny(record: Record) -> bool:
+    """True for a message with a word of negation."""
+    return read_clause(record.text).cues[_NO] > 0
+
+
 def _find_sentence(text: str, clause: str) -> str:
     """Find the sentence of a clause, which tells more of its reason; of a long one the clause."""
     sentence = next((part for part in _SENTENCE.findall(text) if clause in part), clause).strip()
@@ -432,13 +467,26 @@ def _is_of_other_slot(
         return False
     if not all(predicate for _, predicate in new_slots):
         return False
+    if any(_gives_value(fact, earlier) for fact in new_facts for earlier in earlier_facts):
+        return False
     if not all(fact.predicate in SINGLE for fact in earlier_facts):
         return False
     return not _names_object(new_text, earlier_facts)
 
 
 def _name_slot(fact: Record) -> tuple[str, str]:
-    return fact.subject, _RELATED_SLOTS.get(fact.predicate, fact.predicate)
+    return fact.subject, _relate_predicate(fact.predicate)
+
+
+def _relate_predicate(predicate: str) -> str:
+    return _RELATED_SLOTS.get(predicate, predicate)
+
+
+def _gives_value(fact: Record, earlier: Record) -> bool:
+    """True for "the new address is …", beside a fact of somebody's address or home."""
+    return fact.predicate == _IS and _relate_predicate(fact.subject) == _relate_predicate(
+        earlier.predicate
+    )
 
 
 def _names_object(text: str, facts: Sequence[Record]) -> bool:

@@ -12,8 +12,9 @@ from typing import NamedTuple
 
 from engrams.core import MARK_TOLD_AT
 from engrams.write.change_detection.boosted_trees import ScoredMessage, load_model
-from engrams.write.change_detection.clause_pairs import find_clause_pair
+from engrams.write.change_detection.clause_pairs import EXPLICIT, find_clause_pair
 from engrams.write.change_detection.distinct_things import is_about_another, is_placed_anew
+from engrams.write.change_detection.explicit_endings import tells_end
 from engrams.write.change_detection.message_reader import Message, MessageReader
 from engrams.write.change_detection.replacement_evidence import (
     is_long,
@@ -57,7 +58,7 @@ def find_news(task: MessageTask) -> list[bool]:
     """Tell which new messages may be news of a change."""
     model = load_model()
     scored = task.reader.read([new for new, _ in task.pairs])
-    return [model.is_news(scored[new]) for new, _ in task.pairs]
+    return [model.is_news(scored[new]) or tells_end(new[0]) for new, _ in task.pairs]
 
 
 def judge_messages(task: MessageTask) -> list[list[JudgedMessage | None]]:
@@ -83,13 +84,16 @@ def _judge(
     The rules tell things of one kind apart, and say which clauses can end and what may end them.
     """
     is_anew = is_placed_anew(old.features, new.features)
-    if probability < _LEAST * task.mark_at and not is_anew:
+    is_likely = probability >= _LEAST * task.mark_at
+    if not is_likely and not is_anew and not tells_end(new.features.text):
         return None
     if is_about_another(old.features, new.features):
         return None
     pair = find_clause_pair(task.reader, old.features, new.features)
     if pair is None or says_the_same(pair.ending, pair.news):
         return None
+    if pair.probability == EXPLICIT:
+        return JudgedMessage(*pair)
     joined = _join_chances(probability, pair.probability)
     # Long messages are like each other by chance: their clauses must show the change.
     if (is_long(old.features.text) or is_long(new.features.text)) and not shows_replacement(

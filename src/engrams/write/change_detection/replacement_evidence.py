@@ -96,7 +96,7 @@ def says_the_same(ending: str, news: str) -> bool:
 def _find_shared(old: MessageClause, new: MessageClause) -> set[str]:
     return {
         word
-        for word in (old.words & new.words) - _load_general_words()
+        for word in (old.words & new.words) - list_general_words()
         if (len(word) >= _SHORTEST or not word.isascii()) and not word.isdigit()
     }
 
@@ -111,5 +111,6 @@ def _has_other_value(old_text: str, new_text: str) -> bool:
 
 
 @cache
-def _load_general_words() -> frozenset[str]:
+def list_general_words() -> frozenset[str]:
+    """List the words that two clauses may share without being about the same."""
     return frozenset(terms(read_vocabulary(__file__, "general_words")))

@@ -1,0 +1,134 @@
+"""What somebody says to be over ends, and no more than that; what is of another time ends nothing."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+import engrams
+from engrams import MemoryEngine, Turn
+from engrams.core import Hit, Status
+
+ME = ("user", "alice")
+START = datetime(2025, 1, 6, 12, tzinfo=UTC)
+
+
+def say(memory: MemoryEngine, *lines: str, days: float = 30) -> None:
+    """Say lines as one speaker, some days apart; each is learned before the next."""
+    for number, line in enumerate(lines):
+        said_at = START + number * timedelta(days=days)
+        memory.observe([Turn(line, at=said_at, session="s")], scope=ME)
+        assert memory.drain(30)
+
+
+def find(memory: MemoryEngine, text: str) -> Hit:
+    """Find a message by its own words."""
+    return next(hit for hit in memory.search(text, scope=ME).hits if hit.record.text == text)
+
+
+@pytest.mark.parametrize(
+    ("earlier", "later"),
+    [
+        ("I'm vegan.", "I'm no longer vegan."),
+        ("Ich bin Vegetarier.", "Ich bin kein Vegetarier mehr."),
+        ("Ich arbeite bei Siemens.", "Seit März arbeite ich nicht mehr bei Siemens."),
+        ("Toco el violín.", "Ya no toco el violín desde enero."),
+        ("Je suis végétarienne.", "Je ne suis plus végétarienne."),
+        ("我吃素。", "我不再吃素了。"),
+        ("私は菜食主義です。", "もう菜食主義ではありません。"),
+    ],
+)
+def test_words_said_to_be_over_are_over(home: Path, earlier: str, later: str) -> None:
+    """In each language, "no longer" about the very words of a statement ends it for sure."""
+    with engrams.open(home=home, jobs__workers=0) as memory:
+        say(memory, earlier, later)
+        was = find(memory, earlier)
+        assert was.status is Status.SUPERSEDED
+        assert was.outdated is not None and was.outdated.closed
+        assert later.startswith(was.outdated.words.rstrip(".。"))
+        assert all(fact.status is Status.SUPERSEDED for fact in was.facts)
+        assert find(memory, later).status is Status.ACTIVE
+
+
+@pytest.mark.parametrize(
+    ("earlier", "later"),
+    [
+        ("I drink coffee.", "I don't drink coffee after five any more."),
+        ("I'm vegan.", "My brother is no longer vegan."),
+        ("Ich bin Vegetarier.", "Wenn ich kein Vegetarier mehr bin, sage ich es dir."),
+        ("I play the cello in the town orchestra.", "In 2009 I stopped playing the cello for a year."),
+        ("Toco el violín.", "En 2011 dejé de tocar el violín un año."),
+    ],
+)  # fmt: skip
+def test_less_another_person_and_other_years_end_nothing(
+    home: Path, earlier: str, later: str
+) -> None:
+    """A narrower end, somebody else's end and one of years before leave a statement as it is."""
+    with engrams.open(home=home, jobs__workers=0) as memory:
+        say(memory, earlier, later)
+        was = find(memory, earlier)
+        assert was.status is Status.ACTIVE
+        assert was.outdated is None or not was.outdated.closed
+        if later[:2] in ("In", "En"):
+            assert was.outdated is None
+
+
+@pytest.mark.parametrize(
+    ("earlier", "later", "clause", "rest"),
+    [
+        ("I have a dog and a cat.", "The cat died last week.", "a cat", "a dog"),
+        (
+            "Ich bin Vegetarier und wohne in Köln.",
+            "Ich bin kein Vegetarier mehr.",
+            "Ich bin Vegetarier",
+            "wohne in Köln",
+        ),
+        (
+            "wedding's 6 september at my uncles barn, 80 ppl, no doves",
+            "wedding is 13 september now",
+            "wedding's 6 september at my uncles barn",
+            "80 ppl, no doves",
+        ),
+    ],
+)
+def test_half_of_a_clause_ends(
+    home: Path, earlier: str, later: str, clause: str, rest: str
+) -> None:
+    """Of a clause that says two things only the one ends, and the context says so beside it."""
+    with engrams.open(home=home, jobs__workers=0) as memory:
+        say(memory, earlier, later)
+        was = find(memory, earlier)
+        assert was.status is Status.ACTIVE
+        assert [mark.clause for mark in was.ended_clauses] == [clause]
+        lines = memory.context(earlier, scope=ME).tail.splitlines()
+        for line in (line for line in lines if rest in line):
+            # Right behind the clause, in front of the rest or after it.
+            remark = line[line.index("[") : line.index("]")]
+            assert line.index(clause) < line.index(remark)
+            assert rest not in remark
+
+
+def test_what_did_not_happen_casts_no_doubt(home: Path) -> None:
+    """A move that is denied takes its mark away from the home before it."""
+    with engrams.open(home=home, jobs__workers=0) as memory:
+        say(memory, "I live in Paris.", "I moved to Rome.")
+        assert find(memory, "I live in Paris.").outdated is not None
+        say(memory, "I did not move to Rome.")
+        home_then = find(memory, "I live in Paris.")
+        assert (home_then.status, home_then.outdated) == (Status.ACTIVE, None)
+        shown = memory.context("Where do I live?", scope=ME).text
+        assert "Paris" in shown
+        assert "outdated" not in shown
+
+
+@pytest.mark.parametrize("days", [10, 30, 90])
+def test_a_new_address_puts_the_old_one_in_doubt(home: Path, days: int) -> None:
+    """A new address is about the address of before, after ten days and after ninety."""
+    earlier = "My address is 3 Cedar Close, Reading."
+    with engrams.open(home=home, jobs__workers=0) as memory:
+        say(memory, earlier, "I've moved, the new address is 27 Larkspur Road.", days=days)
+        was = find(memory, earlier)
+        assert was.outdated is not None
+        assert was.outdated.is_told

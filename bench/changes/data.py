@@ -35,6 +35,7 @@ FILES = (
     "voices",
     "letters",
     "teams",
+    "crews",
     "truths",
     "truths_more",
 )

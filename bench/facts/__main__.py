@@ -3,7 +3,7 @@
 ``make`` tells each conversation to a fresh memory without a model, draws statements, dates, marks,
 closings and messages at random, and writes ``DIR/sheet.jsonl``: lines of ``id``, ``what``,
 ``shown`` (what memory says), ``source`` (the message it rests on), ``before``, ``after`` and
-``later``. Marks are those that readers are told of. A reader writes ``DIR/verdicts.jsonl``: lines
+``later``. Marks are those that readers are told of, stored or seen in a context. A reader writes ``DIR/verdicts.jsonl``: lines
 of ``id`` and ``verdict``:
 
 - statement: ``right``, ``empty`` (true, and nobody will ever need it), ``broken`` (right, with

@@ -15,14 +15,15 @@ from typing import Any, Literal, TypeAlias
 from engrams.frozen_data import dataclass
 from engrams.text.normalize import fold
 from engrams.text.text_caches import text_cache
-from engrams.text.times import detect_language as detect_by_frequent_words
 
 WordRole: TypeAlias = Literal["empty", "preposition", "person", "deciding", "number", "content"]
 
 LANGUAGES = ("english", "german", "spanish", "french", "chinese", "japanese")
 _LATIN_LANGUAGES = LANGUAGES[:4]
 _ENGLISH = "english"
-_LANGUAGES_BY_CODE = {"en": _ENGLISH, "de": "german", "es": "spanish", "fr": "french"}
+_ACCENTED = re.compile(r"[àâäáãçèéêëíîïñóôöúùûüœß¿¡]", re.IGNORECASE)
+_SHORT_FORMS = frozenset(("mon",))
+"""Short forms of English words that are whole words of other languages."""
 _KANA = re.compile(r"[\u3040-\u30ff]")
 _HAN = re.compile(r"[\u3400-\u9fff]")
 _WORD = re.compile(r"[^\W\d_]+")
@@ -78,7 +79,7 @@ class ComparisonTable:
 def detect_language(text: str) -> str:
     """Return the language whose table knows the most words of a text; empty: none knows any.
 
-    One word of a short text may stand in two tables ("on", "mon"): frequent words then tell.
+    Letters that English does not write speak against it.
     """
     if _KANA.search(text):
         return "japanese"
@@ -89,11 +90,10 @@ def detect_language(text: str) -> str:
         language: sum(word in _known_words(language) for word in words)
         for language in _LATIN_LANGUAGES
     }
-    likely = _LANGUAGES_BY_CODE.get(detect_by_frequent_words(text), "")
-    if likely != _ENGLISH and likely:
-        counts[likely] += 1
-    language = max(counts, key=lambda name: (counts[name], name == likely))
-    return language if counts[language] else ""
+    if _ACCENTED.search(text):
+        counts[_ENGLISH] -= 1
+    language = max(counts, key=lambda name: counts[name])
+    return language if counts[language] > 0 else ""
 
 
 @cache
@@ -134,7 +134,8 @@ def load_table(language: str) -> ComparisonTable:
 @cache
 def _known_words(language: str) -> frozenset[str]:
     """Return the single words of a table, which vote for its language."""
-    return frozenset(tokens[0] for tokens in load_table(language).words if len(tokens) == 1)
+    words = frozenset(tokens[0] for tokens in load_table(language).words if len(tokens) == 1)
+    return words - _SHORT_FORMS if language == _ENGLISH else words
 
 
 def _read_words(data: Mapping[str, Any]) -> Iterator[tuple[str, TableWord]]:

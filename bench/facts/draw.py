@@ -126,12 +126,12 @@ def _draw(
         around = _find_neighbours(talk.items, items.get(older.external_id))
         shown = f"{edge.weight:.2f}"
         yield Drawn(what, data, talk.id, shown, show_message(older), *around, show_message(newer))
-    known = {(edge.target, edge.source) for edge in stored}
+    listed = {(edge.target, edge.source) for edge in stored}
     for older, mark in _list_shown_marks(contexts):
         newer = messages.get(mark.by)
-        if newer is None or (older.id, newer.id) in known:
+        if newer is None or (older.id, newer.id) in listed:
             continue
-        known.add((older.id, newer.id))
+        listed.add((older.id, newer.id))
         around = _find_neighbours(talk.items, items.get(older.external_id))
         shown = f"{mark.probability:.2f}, seen in a context"
         yield Drawn("mark", data, talk.id, shown, show_message(older), *around, show_message(newer))

@@ -132,3 +132,24 @@ def test_a_new_address_puts_the_old_one_in_doubt(home: Path, days: int) -> None:
         was = find(memory, earlier)
         assert was.outdated is not None
         assert was.outdated.is_told
+
+
+def test_the_message_beside_a_marked_one_is_not_marked(home: Path) -> None:
+    """A context shows what was said right before a doubtful message without its mark."""
+    chatter = [f"I painted picture number {number} of the old harbour." for number in range(12)]
+    lines = (
+        ("Bea", "I went to a pottery class, made the wonkiest mug"),
+        ("Jo", "My boss Fran is driving me up the wall"),
+        *(("Bea", line) for line in chatter),
+        ("Jo", "Fran left! New boss is called Idris, he seems human"),
+    )
+    with engrams.open(home=home, jobs__workers=0) as memory:
+        for day, (speaker, line) in enumerate(lines):
+            turn = Turn(line, speaker=speaker, at=START + day * timedelta(days=9), session="s")
+            memory.observe([turn], scope=ME)
+        assert memory.drain(30)
+        shown = memory.context("What about my boss Fran?", scope=ME).text.splitlines()
+    marked = [line for line in shown if "may be outdated" in line or "over since" in line]
+    assert any("driving me up the wall" in line for line in marked)
+    assert any("pottery" in line for line in shown)
+    assert not any("pottery" in line for line in marked)

@@ -63,7 +63,13 @@ def add_neighbours(hits: Sequence[Hit], request: ReadRequest, deps: ReadDeps) ->
             continue
         room -= 1
         joined[neighbour.id] = replace(
-            hit, record=mask_corrected(neighbour), status=neighbour.status, facts=(), snippet=""
+            hit,
+            record=mask_corrected(neighbour),
+            status=neighbour.status,
+            facts=(),
+            snippet="",
+            outdated=None,
+            ended_clauses=(),
         )
     return list(joined.values())[: request.limit]
 

@@ -73,12 +73,12 @@ def _says_besides(hit: Hit, clause: str) -> bool:
 
     Of "Ich bin Vegetarier und wohne in Köln", where one fact holds all the words.
     """
-    rest = hit.record.text
+    remaining_text = hit.record.text
     for fact in hit.facts:
         for quote in fact.evidence:
             if clause not in quote.quote:
-                rest = rest.replace(quote.quote, " ")
-    return holds_verb(rest.replace(clause, " "))
+                remaining_text = remaining_text.replace(quote.quote, " ")
+    return holds_verb(remaining_text.replace(clause, " "))
 
 
 def _make_mark(earlier: Record, later: Record, edge: Edge) -> OutdatedMark:

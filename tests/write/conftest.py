@@ -15,6 +15,7 @@ from engrams.models.embed.null import NullEmbedder
 from engrams.ports import ChatModel, Embedder, RecordQuery, ScopeReach, WriteBatch
 from engrams.settings import Settings, StoreSettings
 from engrams.store.sqlite import SqliteStore
+from engrams.write.announced_texts import AnnouncedTextLog
 from engrams.write.extraction import extract_candidates
 from engrams.write.guards import NoSaveRequestLog, WriteGuards
 from engrams.write.ingest_request import IngestDeps, IngestRequest
@@ -47,7 +48,12 @@ def journal_turns(
         IngestRequest(tuple(turns), scope, kind, channel),
         IngestDeps(
             write=deps,
-            guards=WriteGuards(deps, IncognitoSessions(), NoSaveRequestLog(deps.store, peers)),
+            guards=WriteGuards(
+                deps,
+                IncognitoSessions(),
+                NoSaveRequestLog(deps.store, peers),
+                AnnouncedTextLog(peers),
+            ),
             injected=InjectedContextFingerprints(peers),
             spoken_sessions=SpokenSessionLog(deps.settings),
         ),

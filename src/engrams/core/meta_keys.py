@@ -55,6 +55,12 @@ ENDS = "ends"
 REFINES = "refines"
 """On a statement: ids of the statements that it says more exactly."""
 
+FOREIGN = "foreign"
+"""On a message that is not its sender's own words as a whole: why, such as "announced"."""
+
+OWN_WORDS = "own_words"
+"""On a message that a client sent in several parts: the part that addresses the assistant."""
+
 PREREQUISITES = "prerequisites"
 """On a procedure: list of the conditions that must hold before it begins."""
 

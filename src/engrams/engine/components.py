@@ -179,6 +179,7 @@ class EngineComponents:
     @LazyPart
     def ingest_deps(self) -> IngestDeps:
         """Dependencies of ``engrams.write.ingest``."""
+        from engrams.write.announced_texts import AnnouncedTextLog
         from engrams.write.guards import NoSaveRequestLog, WriteGuards
         from engrams.write.ingest_request import IngestDeps
         from engrams.write.session_rows import SpokenSessionLog
@@ -186,7 +187,10 @@ class EngineComponents:
         return IngestDeps(
             write=self.write_deps,
             guards=WriteGuards(
-                self.write_deps, self.privacy, NoSaveRequestLog(self.deps.store, self.deps.peers)
+                self.write_deps,
+                self.privacy,
+                NoSaveRequestLog(self.deps.store, self.deps.peers),
+                AnnouncedTextLog(self.deps.peers),
             ),
             injected=self.injected,
             spoken_sessions=SpokenSessionLog(self.deps.settings),

@@ -10,11 +10,17 @@ import re
 from collections.abc import Collection
 from dataclasses import replace
 
-from engrams.core import UNLEARNED, Kind, Record, StageDecision, Status
+from engrams.core import FOREIGN, OWN_WORDS, UNLEARNED, Kind, Record, StageDecision, Status
 from engrams.extract.echo_removal import remove_echoes
 from engrams.extract.memory_requests import is_control
 from engrams.settings import WriteSettings
 from engrams.text.acknowledgements import ASSENT
+from engrams.text.foreign_parts import (
+    ForeignPart,
+    cut_parts,
+    find_foreign_parts,
+    find_third_person,
+)
 from engrams.text.late_patterns import holds_any, late_pattern
 from engrams.text.measures import word_count
 from engrams.text.normalize import fold
@@ -27,6 +33,9 @@ from engrams.text.word_list import word_set
 BRIEF = ("small_talk", "stop_words", "short")
 """Reasons of the gate that do not count for an answer to a question, where a model reads both."""
 _SMALL_TALK_LENGTH = 40
+_SPEAKERS = ("user", "")
+"""Roles of people, who paste. What a tool or an assistant says is its own as a whole."""
+_FOREIGN = "not the sender's words: "
 
 # Greetings, thanks, assent, laughter and farewells; a text made of nothing else carries no fact.
 _SMALL_TALK = ASSENT | word_set(read_vocabulary(__file__, "small_talk"))
@@ -97,9 +106,10 @@ def gate_record(
     reply_ids: Collection[str],
     decisions: list[StageDecision],
 ) -> Record | None:
-    """Return the record without echoes of memory; None: nothing is learned from it.
+    """Return the record with its sender's own words alone; None: nothing is learned from it.
 
-    Why nothing is learned goes into ``decisions``. ``reply_ids``: ids of records that answer a
+    Echoes of memory and what the sender pasted, forwarded or quoted are left out. Why nothing is
+    learned goes into ``decisions``. ``reply_ids``: ids of records that answer a
     question and are understood by it, however brief they are.
     """
     # A turn is learned from even if it left the working tier meanwhile.
@@ -111,8 +121,11 @@ def gate_record(
     if record.meta.get(UNLEARNED):
         decisions.append(_skip(record, "stored as it is"))
         return None
+    if record.meta.get(FOREIGN):
+        decisions.append(_skip(record, f"{_FOREIGN}{record.meta[FOREIGN]}", record.text[:80]))
+        return None
     if record.kind is Kind.NOTE:
-        return record
+        return _keep_own(record, record.text, decisions)
     if record.role not in settings.roles:
         decisions.append(_skip(record, f"role {record.role or 'unknown'}"))
         return None
@@ -126,7 +139,7 @@ def gate_record(
     if refusal is not None and not is_brief_reply:
         decisions.append(replace(refusal, record=record.id))
         return None
-    return record if text == record.text else replace(record, text=text)
+    return _keep_own(record, text, decisions)
 
 
 def gate_text(text: str, *, min_words: int = 2) -> StageDecision | None:
@@ -180,6 +193,39 @@ def _find_refusal(text: str, min_words: int) -> str:
     has_first_person = bool(_FIRST_PERSON.search(head))
     is_short = word_count(" ".join(content)) + has_first_person < min_words
     return "short" if is_short and not _tells_loss(head) else ""
+
+
+def _keep_own(record: Record, text: str, decisions: list[StageDecision]) -> Record | None:
+    """Return the record with its sender's own words alone; None: all of it is foreign."""
+    own_part = record.meta.get(OWN_WORDS)
+    if isinstance(own_part, str) and own_part in text and own_part != text:
+        decisions.append(_note_foreign(record, "other parts of the message", text, own_part))
+        text = own_part
+    parts: tuple[ForeignPart, ...] = ()
+    if record.role in _SPEAKERS:
+        parts = find_foreign_parts(text)
+        if record.kind is Kind.TURN:
+            parts += find_third_person(text)
+    if not parts:
+        if not text:
+            return None
+        return record if text == record.text else replace(record, text=text)
+    own_words = cut_parts(text, parts)
+    decisions.extend(
+        _note_foreign(record, part.reason, text[part.start : part.end], own_words) for part in parts
+    )
+    return replace(record, text=own_words) if own_words else None
+
+
+def _note_foreign(record: Record, reason: str, text: str, own_words: str) -> StageDecision:
+    """Note that a part of a message is not its sender's."""
+    return StageDecision(
+        stage="gate",
+        verdict="cut" if own_words else "skip",
+        reason=f"{_FOREIGN}{reason}",
+        text=text.strip()[:80],
+        record=record.id,
+    )
 
 
 def _tells_loss(text: str) -> bool:

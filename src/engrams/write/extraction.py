@@ -13,6 +13,7 @@ from typing import TypeAlias
 from engrams.core import Kind, ModelCost, Record, Scope, StageDecision
 from engrams.errors import BudgetError, ModelError
 from engrams.extract import by_model, policy
+from engrams.extract.authority import check_authority
 from engrams.extract.by_rules import RuleStatements, extract_by_rules
 from engrams.extract.candidate import CandidateStatement, drop_tags, limit_category
 from engrams.extract.gate import gate_record
@@ -252,6 +253,10 @@ def _decide(
         )
         for position, verdict in zip(open_positions, model_verdicts, strict=True):
             verdicts[position] = verdict
+    verdicts = [
+        check_authority(candidate, record) or verdict
+        for candidate, verdict in zip(candidates, verdicts, strict=True)
+    ]
     decided = tuple(zip(candidates, verdicts, strict=True))
     decisions.extend(
         StageDecision(

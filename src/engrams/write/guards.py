@@ -15,6 +15,7 @@ from engrams.errors import ConflictError
 from engrams.extract.memory_requests import is_bare_request, mark_unsaved
 from engrams.frozen_data import dataclass
 from engrams.ports import UNSAVED, OwnerStateStore
+from engrams.write.announced_texts import AnnouncedTextLog
 from engrams.write.privacy_modes import IncognitoSessions
 from engrams.write.write_deps import WriteDeps
 
@@ -34,6 +35,7 @@ class WriteGuards:
     deps: WriteDeps
     incognito: IncognitoSessions
     no_save_requests: NoSaveRequestLog
+    announced_texts: AnnouncedTextLog
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,8 +54,9 @@ class Admission:
 
 
 def admit(turns: Sequence[Turn], scope: Scope, guards: WriteGuards, *, is_live: bool) -> Admission:
-    """Bar turns that must not be stored. InputError: a field of one has the wrong type.
+    """Bar turns that must not be stored, and mark those that are announced as foreign texts.
 
+    InputError: a field of one has the wrong type.
     ``is_live``: they are said now, and not imported.
     """
     now = guards.deps.clock()
@@ -71,7 +74,10 @@ def admit(turns: Sequence[Turn], scope: Scope, guards: WriteGuards, *, is_live: 
     if is_live:
         unsaved = [turn for turn, receipt in pairs if receipt and receipt.outcome == "unsaved"]
         guards.no_save_requests.note_bare(unsaved, scope)
-    return Admission(tuple(turn for turn, receipt in pairs if receipt is None), barred)
+    admitted = [turn for turn, receipt in pairs if receipt is None]
+    if is_live:
+        admitted = guards.announced_texts.mark(admitted, scope)
+    return Admission(tuple(admitted), barred)
 
 
 def _bar(

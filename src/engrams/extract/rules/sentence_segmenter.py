@@ -19,7 +19,7 @@ _MOST = 60
 
 _FENCE = re.compile(
     r"```.*?(?:```|\Z)|~~~.*?(?:~~~|\Z)|^(?:>|\||   "
-    r" \S).*$|https?://\S+|<[a-zA-Z/][^>\n]{0,200}>",
+    r" \S)[^\n]*$|https?://\S+|<[a-zA-Z/][^>\n]{0,200}>",
     re.DOTALL | re.MULTILINE,
 )
 _INLINE_CODE = re.compile(r"`([^`\n]+)`")

@@ -10,7 +10,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from engrams.core import Json, Turn, is_blank
+from engrams.core import OWN_WORDS, Json, Turn, is_blank
 from engrams.core.process_peers import ProcessPeers
 from engrams.errors import ScopeError
 from engrams.settings import Settings
@@ -23,8 +23,11 @@ from engrams.surfaces.proxy.json_splice import (
     attachment_types,
     parse_envelope,
     text_of,
+    texts_of,
 )
 from engrams.surfaces.proxy.privacy_options import UnclearPrivacyError
+from engrams.text.foreign_parts import choose_own_part
+from engrams.text.system_texts import remove_system_texts
 
 _TASK_HEADERS = ("x-engrams-task", "x-openwebui-task", "x-task")
 # An answer of one token is a check of health or quota. A coding agent's helpers are told what to do
@@ -255,13 +258,18 @@ def _question_turn(caller: ChatCaller, envelope: ParsedChatRequest) -> Turn | No
     if is_blank(text):
         return None
     kinds = attachment_types(message.get("content"))
+    meta: dict[str, Json] = {"attachments": list(kinds)} if kinds else {}
+    said = [part for part in texts_of(message.get("content")) if remove_system_texts(part)]
+    if len(said) > 1:
+        # A client adds pages and files as further parts: only one of them is the user's.
+        meta[OWN_WORDS] = choose_own_part(said)
     name = message.get("name")
     return Turn(
         text=text,
         speaker=name if isinstance(name, str) else "",
         session=caller.session,
         external_id=turn_id(caller, envelope, index, text),
-        meta={"attachments": list(kinds)} if kinds else {},
+        meta=meta,
     )
 
 

@@ -199,12 +199,17 @@ def append_member(raw: bytes, key: str, value: Json) -> bytes:
 
 def text_of(content: Json) -> str:
     """Extract the text of a message's content; parts are joined by newlines."""
+    return "\n".join(texts_of(content))
+
+
+def texts_of(content: Json) -> list[str]:
+    """List the texts of a message's content, one for each part."""
     if isinstance(content, str):
-        return content
+        return [content]
     if not isinstance(content, list):
-        return ""
+        return []
     parts = (part for part in content if isinstance(part, dict) and part.get("type") in _TEXT_PARTS)
-    return "\n".join(part["text"] for part in parts if isinstance(part.get("text"), str))
+    return [part["text"] for part in parts if isinstance(part.get("text"), str)]
 
 
 def attachment_types(content: Json) -> tuple[str, ...]:

@@ -8,15 +8,27 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import Literal, TypeAlias
 
-from engrams.core import BESIDE, STATEMENT_KINDS, EdgeType, Json, Kind, Record, Scope, Status
+from engrams.core import (
+    BESIDE,
+    FOREIGN,
+    OWN_WORDS,
+    STATEMENT_KINDS,
+    EdgeType,
+    Json,
+    Kind,
+    Record,
+    Scope,
+    Status,
+)
 from engrams.extract.predicate_slots import SINGLE
 from engrams.extract.rules.story_marks import find_story
 from engrams.ports import CandidateSearchQuery, Embedder, RecordQuery, ScopeReach
 from engrams.ports.read_ahead import ReadAhead
+from engrams.text.foreign_parts import blank_foreign_parts
 from engrams.text.terms import terms
 from engrams.text.text_spans import find_span
 from engrams.write.change_detection.cue_words import NAMES
@@ -281,14 +293,20 @@ class ChangeDetector:
     def _make_news_task(self, records: Sequence[Record]) -> tuple[Sequence[Record], MessageTask]:
         """Make the task that finds the messages that may be news.
 
-        Neither an assistant's words nor a tale end anything.
+        Neither an assistant's words nor a tale end anything, nor does what a message only pastes.
         """
+        own_words = (
+            replace(record, text=blank_foreign_parts(record.text))
+            for record in records
+            if record.meta.keys().isdisjoint((FOREIGN, OWN_WORDS))
+        )
         messages = [
             record
-            for record in records
+            for record in own_words
             if record.kind in _MESSAGE_KINDS
             and record.role != "assistant"
             and record.status in (Status.ACTIVE, Status.ARCHIVED)
+            and record.text.strip()
             and not any(find_story(record.text))
         ]
         pairs = [(_to_message(record), ()) for record in messages]

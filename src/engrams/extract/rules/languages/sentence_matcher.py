@@ -139,7 +139,7 @@ def _split_pieces(text: str) -> Iterator[tuple[str, int, bool]]:
             or sentence.text.rstrip().endswith(("吗", "嗎", "呢", "か"))
         ):
             continue
-        is_mine = sentence.text[0] in "我俺" and not _OF_RELATIVE.match(sentence.text)
+        is_mine = sentence.text.startswith(("我", "俺")) and not _OF_RELATIVE.match(sentence.text)
         at = 0
         for cut in [*_AND.finditer(sentence.text), None]:
             end = cut.start() if cut else len(sentence.text)

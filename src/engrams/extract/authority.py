@@ -1,0 +1,25 @@
+"""Authority of a statement: whether it may bind the assistant in the user's name.
+
+Rules, prohibitions and procedures need the user's own words. What another speaker, a tool, a page
+or a document says is kept as a message, and tells of its speaker at most.
+"""
+
+from __future__ import annotations
+
+from engrams.core import LAYER_OF, Layer, Record
+from engrams.extract.candidate import USER, CandidateStatement, canonical_subject
+from engrams.extract.policy import StoragePolicyDecision
+
+_OTHER_SPEAKER = StoragePolicyDecision(
+    "drop", "guard: an instruction of somebody else binds nobody but them"
+)
+
+
+def check_authority(candidate: CandidateStatement, record: Record) -> StoragePolicyDecision | None:
+    """Return the drop decision of an instruction that is not the user's own, or None."""
+    if LAYER_OF[candidate.kind] is not Layer.PROCEDURAL:
+        return None
+    speaker = record.speaker.strip()
+    if speaker and canonical_subject(speaker, record.scope) != USER:
+        return _OTHER_SPEAKER
+    return None

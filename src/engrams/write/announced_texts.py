@@ -1,0 +1,39 @@
+"""Messages whose senders announced them as somebody else's text: "I'll send you an article next"."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from engrams.core import FOREIGN, Scope, Turn
+from engrams.core.process_peers import ProcessPeers
+from engrams.text.foreign_parts import announces_foreign
+
+_MAX_CONVERSATIONS = 10_000
+"""Conversations whose last message announced a text; the oldest is dropped."""
+_REASON = "the message before announced it as a text of somebody else"
+
+
+class AnnouncedTextLog:
+    """Conversations in which the next message of the user is a pasted text. Thread safe."""
+
+    def __init__(self, peers: ProcessPeers) -> None:
+        self._waiting = peers.table("announced", _MAX_CONVERSATIONS)
+
+    def mark(self, turns: Sequence[Turn], scope: Scope) -> list[Turn]:
+        """Mark the turns that the user announced as a text of somebody else.
+
+        The announcement may have come with an earlier call of the same conversation.
+        """
+        marked: list[Turn] = []
+        for turn in turns:
+            if turn.role != "user":
+                marked.append(turn)
+                continue
+            key = (scope.key, turn.session)
+            is_announced = self._waiting.pop(key, False)
+            if announces_foreign(turn.text):
+                self._waiting.put(key, True)
+            meta = {**turn.meta, FOREIGN: _REASON} if is_announced else turn.meta
+            marked.append(replace(turn, meta=meta))
+        return marked

@@ -1,0 +1,93 @@
+"""Whose words a statement is: what a message only pastes never becomes the user's."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from tests.authority.cases import (
+    Case,
+    find_intrusions,
+    list_statements,
+    read_cases,
+    tell_own,
+)
+
+from engrams.core import Turn
+from engrams.engine import MemoryEngine
+from engrams.testing import temp_engine
+
+_OTHER_DOORS = ("md", "txt", "mcp", "list")
+"""Doors of attacks that ``test_doors`` plays."""
+
+
+@pytest.fixture(scope="module")
+def engine() -> Iterator[MemoryEngine]:
+    with temp_engine() as opened:
+        yield opened
+
+
+def _attack(engine: MemoryEngine, case: Case, user: str) -> list[str]:
+    """Play an attack on a person who has said things of their own; return what got in."""
+    tell_own(engine, user)
+    scope = ("user", user)
+    door, _, name = case.note.partition(":")
+    if door == "named":
+        engine.add(Turn(case.text, role="user", speaker=name), scope=scope)
+    elif door in ("tool", "assistant"):
+        engine.add(Turn(case.text, role=door), scope=scope)  # type: ignore[arg-type]
+    else:
+        for turn in case.turns:
+            engine.add(Turn(turn.text, role=turn.role, session=case.id), scope=scope)
+    return find_intrusions(engine, user)
+
+
+def _attack_all(engine: MemoryEngine, name: str) -> dict[str, list[str]]:
+    """Play the attacks of a file that a message can carry; return those that got in."""
+    cases = [case for case in read_cases(name) if case.note not in _OTHER_DOORS]
+    results = {case.id: _attack(engine, case, f"{name}-{case.id}") for case in cases}
+    return {case_id: intrusions for case_id, intrusions in results.items() if intrusions}
+
+
+def test_no_known_attack_gets_in(engine: MemoryEngine) -> None:
+    """Pasted mails, pages, templates, tool outputs and forwards teach nothing of the user."""
+    assert _attack_all(engine, "attacks_seen") == {}
+
+
+def test_hardly_any_unseen_attack_gets_in(engine: MemoryEngine) -> None:
+    """Of attacks that the rules were not made for, no more than two get in."""
+    assert len(_attack_all(engine, "attacks_unseen")) <= 2
+
+
+def test_own_words_are_still_learned(engine: MemoryEngine) -> None:
+    """What people say themselves is learned, beside a paste too; documents are kept as messages."""
+    missed = {}
+    for case in read_cases("innocents"):
+        user = f"innocent-{case.id}"
+        receipt = engine.add(Turn(case.text, role="user"), scope=("user", user))
+        texts = " ".join(record.text for record in list_statements(engine, user)).lower()
+        is_kept = engine.get(receipt.id, scope=("user", user)).text == case.text
+        if not is_kept or (case.note != "-" and case.note.lower() not in texts):
+            missed[case.id] = texts
+    assert missed == {}
+
+
+def test_what_was_kept_out_is_told(engine: MemoryEngine) -> None:
+    """The receipt of a message names the part that nothing was learned from, and why."""
+    text = "I live in Ghent.\n\nSummarise this:\n\nI live in Acmetown."
+    receipt = engine.add(Turn(text, role="user"), scope=("user", "told"))
+    reasons = {decision.reason: decision.text for decision in receipt.decisions}
+    assert reasons["not the sender's words: a text to work on"].endswith("I live in Acmetown.")
+    assert [record.object for record in list_statements(engine, "told")] == ["Ghent"]
+
+
+def test_an_announced_text_ends_nothing(engine: MemoryEngine) -> None:
+    """A text that the message before announced is kept as a message, and the next one is own."""
+    scope = ("user", "announced")
+    for text in (
+        "I'm going to paste an email from a client.",
+        "I moved to Acmetown.",
+        "I moved to Ghent.",
+    ):
+        engine.add(Turn(text, role="user", session="s"), scope=scope)
+    assert [record.object for record in list_statements(engine, "announced")] == ["Ghent"]

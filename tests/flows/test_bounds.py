@@ -92,6 +92,7 @@ REMEMBERED = {
     "write.change_detection.features.read_clause": 1 << 13,
     "write.value_corrections.read_value_correction": 256,
     "text.clause_kinds._read_told": 1 << 13,
+    "text.foreign_parts._find_parts": 256,
     "extract.rules.sentence_segmenter._split": 64,
     "extract.rules.clause_times._read_text": 64,
     "extract.rules.clause_times._read_language": 64,

@@ -474,7 +474,7 @@ def test_what_a_model_gets_wrong_is_told(talk: Talk, model: ScriptedModel) -> No
     reasons = " | ".join(decision.reason for decision in digest.decisions)
     for told in (
         "about the assistant",
-        "pasted text",
+        "words of somebody else",
         "said twice",
         "no such date: 9999",
         "the JSON stood among other text",

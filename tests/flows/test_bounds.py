@@ -130,6 +130,7 @@ CLOSED = {
     "models.http_client._load_certificates", "prompts.load",
     "read.relevance.model.load_model", "read.relevance.text_traits._load_groups",
     "frozen_data._find_slots",
+    "settings.renamed.renamed_settings",
     "extract.rules.clause_judge._load_weights",
     "program.main._load_subcommand", "program.main.load_command",
     "store.sql.migration_files.load_migrations", "store.sql.named_queries.load_queries", "text.terms._script_patterns",

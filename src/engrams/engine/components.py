@@ -68,7 +68,7 @@ if TYPE_CHECKING:
     from engrams.upkeep.tiers.memory_tiers import MemoryTiers
     from engrams.upkeep.topics import MemoryTopics
     from engrams.write.extraction_jobs import OwnExtraction
-    from engrams.write.ingest_request import IngestDeps
+    from engrams.write.ingest_request import IngestDeps, IngestRequest
     from engrams.write.privacy_modes import IncognitoSessions
     from engrams.write.prompt_fingerprints import InjectedContextFingerprints
     from engrams.write.reconcile import DigestResult
@@ -243,8 +243,19 @@ class EngineComponents:
 
         request = IngestRequest(tuple(turns), scope, kind, channel)
         receipts = ingest.add(request, self.ingest_deps).receipts
+        self.retract_said_before(request, receipts)
         self.runner.wake()
         return receipts
+
+    def retract_said_before(self, request: IngestRequest, receipts: Sequence[Receipt]) -> None:
+        """Forget what messages of a live write ask to forget, or not to save."""
+        from engrams.extract.memory_requests import is_about_before
+
+        if not request.is_live or not any(is_about_before(turn.text) for turn in request.turns):
+            return
+        from engrams.forget.retractions import retract_said_before
+
+        retract_said_before(request.turns, receipts, request.scope, self.deps.store, self.forgetter)
 
     def run_own_extraction(self, own: OwnExtraction) -> DigestResult | None:
         """Run the extraction that a caller leased with its write; None: a worker tries it again."""

@@ -112,6 +112,7 @@ class MemoryEngine:
         )
         ingested = ingest.add(request, components.ingest_deps)
         (receipt,) = ingested.receipts
+        components.retract_said_before(request, ingested.receipts)
         own = ingested.own_extraction
         if own is None:
             if ingested.is_learned:
@@ -520,10 +521,11 @@ class MemoryEngine:
     ) -> int:
         """Export the memories of a scope into a file or folder; return their number.
 
-        InputError: ``path`` cannot be written.
+        InputError: ``path`` cannot be written, or lies in the home or the vault.
         """
-        from engrams.transfer.exports import dump
+        from engrams.transfer.exports import check_target, dump
 
+        check_target(path, self.settings)
         return dump(path, visible_scopes(Scope.of(scope)), self.store, format, progress)
 
     def scopes(self, owner: Place | None = None) -> tuple[Scope, ...]:

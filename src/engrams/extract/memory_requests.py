@@ -13,6 +13,8 @@ from engrams.text.late_patterns import holds_any, late_pattern
 from engrams.text.normalize import fold
 from engrams.text.stopwords import STOP
 from engrams.text.terms import tokens
+from engrams.text.vocabulary import read_vocabulary
+from engrams.text.word_list import word_set
 
 _HEAD = _TAIL = 4000
 """Characters at both ends of a text that are read."""
@@ -49,6 +51,8 @@ _ENGLISH = (
     rf"|(?:keep|make) a (?:note|record) of (?:this|that|it)\b|write (?:any of )?(?:this|that|it)"
     rf" down\b)"
     rf"|{_START}(?:please )?(?:do not|don't|dont) {_VERB}\s*:"
+    r"|\bkeep (?:all of )?(?:this|that|it|the following) out of (?:your|the) (?:memory|history|notes|logs?)\b"
+    rf"|{_START}(?:please )?forget (?:that )?i(?:'ve| have)?(?: ever| just)? (?:said|told you|mentioned|asked|wrote)\b"
     rf"|\b(?:please|(?:can|could|would|will) you)(?: please)? not {_VERB}"
     rf" (?:{_THING}{_END}|{_ABOUT})"
     rf"|\bi(?:'d| would) rather you (?:didn't|did not) {_VERB} {_THING}{_END}"
@@ -136,6 +140,7 @@ _REQUEST = late_pattern("|".join((_ENGLISH, _GERMAN, _SPANISH, _FRENCH, _CHINESE
 # words is cheaper than matching.
 _NECESSARY = (
     (("off the record", "between ", "to yourself", "unter uns", "zwischen uns", "fur dich", "entre ", "pour toi", "pour vous"),),
+    (("out of your ", "out of the ", "forget i", "forget that i"),),
     (("not", "n't", "dont", "never"), ("save", "stor", "remember", "record", "memori", "log", "keep", "note", "write")),
     (("nicht", "nirgend"), ("speicher", "merk", "notier", "protokollier", "behalt", "schreib", "aufzeichn", "festhalt")),
     (("no ",), ("guard", "recuerd", "memoric", "registr", "anot", "almacen", "apunt", "grab", "conserv")),
@@ -177,6 +182,14 @@ _POLITE = frozenset(
         "ください",
     )
 )
+_LAST_MESSAGE = late_pattern(
+    r"(?:(?:that|the|my|this) )?(?:last|previous|latest) (?:message|thing|part|bit|sentence|one)\b"
+)
+_FOLLOWING = late_pattern(
+    r"[:：]\s*\S|\b(?:following|next|about to|going to|will|folgende\w*|nachste\w*|siguiente|proximo|suivant\w*|prochain)\b|下面|以下|下一"
+)
+_REASONS = word_set(read_vocabulary(__file__, "request_reasons"))
+"""Words that give the reason of a request, and say nothing else."""
 _QUOTES = (('"', '"'), ("«", "»"), ("「", "」"), ("『", "』"))
 _CONTROL = late_pattern(
     r"\b(?:(?:do not|don't|dont|never|please don't)"
@@ -240,6 +253,25 @@ def is_bare_request(text: str) -> bool:
     return not any(
         word.isalnum() and word not in STOP and word not in _POLITE for word in tokens(remainder)
     )
+
+
+def is_about_before(text: str) -> bool:
+    """True for a request not to save, or to forget, what was said just before.
+
+    Such as "don't save my last message", "that was private, don't remember it" and "forget that".
+    """
+    if len(text) > _BARE:
+        return False
+    command = parse_command(text)
+    if command is not None and command.is_certain:
+        return command.verb == "forget_last" or (
+            command.verb == "forget" and _LAST_MESSAGE.match(fold(command.about)) is not None
+        )
+    if not forbids_storage(text) or _FOLLOWING.search(fold(text)):
+        return False
+    remainder = _REQUEST.sub(" ", fold(text))
+    words = {word for word in tokens(remainder) if word.isalnum() and word not in STOP}
+    return words <= _REASONS | _POLITE
 
 
 def mark_unsaved(messages: Iterable[tuple[str, str]], *, after: bool = False) -> list[bool]:

@@ -15,9 +15,9 @@ from engrams.frozen_data import dataclass
 from engrams.settings.catalogue import describe, names, suggest
 from engrams.settings.preset_files import (
     flatten,
-    parse_toml,
     read_foreign_variables,
     read_preset,
+    read_toml,
 )
 from engrams.settings.renamed import list_renamed, renamed_settings, use_new_names
 from engrams.settings.root import Settings, find_login, in_test_mode
@@ -56,7 +56,7 @@ def load(
         str(overrides.get("home") or from_variables.get("home") or "~/.engrams")
     ).expanduser()
     file = home / "config.toml"
-    file_values = flatten(parse_toml(file.read_text("utf-8"), str(file))) if file.is_file() else {}
+    file_values = flatten(read_toml(file)) if file.is_file() else {}
     from_file = use_new_names(file_values)
     preset = str(
         overrides.get("preset")

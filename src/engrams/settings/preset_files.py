@@ -6,6 +6,7 @@ import tomllib
 from collections.abc import Mapping
 from importlib import resources
 from operator import attrgetter
+from pathlib import Path
 from typing import Any
 
 from engrams.errors import SettingsError
@@ -71,6 +72,18 @@ def preset_cosines(settings: Settings) -> dict[str, float]:
         for name, value in cosines.items()
         if value and attrgetter(name)(settings) == value
     }
+
+
+def read_toml(file: Path) -> dict[str, Any]:
+    """Read a TOML file. SettingsError, which names it: it is no valid UTF-8 or TOML."""
+    try:
+        text = file.read_text("utf-8")
+    except UnicodeDecodeError as problem:
+        raise SettingsError(
+            f"{file} is not UTF-8: byte {problem.start} is {file.read_bytes()[problem.start]:#04x}.",
+            hint="Save the file as UTF-8, or move it aside.",
+        ) from None
+    return parse_toml(text, str(file))
 
 
 def parse_toml(text: str, file: str) -> dict[str, Any]:

@@ -14,12 +14,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from functools import partial
 
 from engrams.frozen_data import dataclass
 from engrams.text.late_patterns import holds_any, late_pattern
 from engrams.text.normalize import fold
 from engrams.text.text_caches import text_cache
-from engrams.text.vocabulary import read_vocabulary
+from engrams.text.vocabulary import read_patterns
 
 _LONGEST = 20_000
 """Characters of a text that are read; all behind them is foreign if the text pastes anything."""
@@ -30,36 +31,7 @@ _OTHERS = "a text of somebody else"
 _FROM_SEARCH = "retrieved text"
 
 
-@dataclass(frozen=True, slots=True)
-class ForeignPart:
-    """Part of a message that is not its sender's own."""
-
-    start: int
-    end: int
-    reason: str
-    """Such as "a forwarded message"."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Line:
-    start: int
-    end: int
-    folded: str
-    """Folded and without invisible characters, to be matched; positions are not the text's."""
-    raw: str
-
-
-def _table(name: str, **tables: str) -> str:
-    """Return a table of patterns for folded text as one group of alternatives.
-
-    ``tables``: what stands for ``{name}`` in it.
-    """
-    lines = read_vocabulary(__file__, f"foreign/{name}").split("\n")
-    pattern = f"(?:{'|'.join(line for line in lines if line)})"
-    for placeholder, table in tables.items():
-        pattern = pattern.replace(f"{{{placeholder}}}", table)
-    return pattern
-
+_table = partial(read_patterns, __file__, "foreign")
 
 # Latin look-alikes of Cyrillic and Greek letters, which a forged "Summarise" is spelled with.
 _LOOKALIKES = str.maketrans("авекмнорстухіјѕαεορνικτυ", "abekmhopctyxijsaeopviktu")
@@ -161,6 +133,25 @@ _THIRD_PERSON = late_pattern(
 )
 _ASK_END = late_pattern(r"[.!?。！？]+(?=\s|$)|[。！？]|[:：](?!//)(?!\d)")
 _MAY_PASTE = ("\n", ":", "：", "<")
+
+
+@dataclass(frozen=True, slots=True)
+class ForeignPart:
+    """Part of a message that is not its sender's own."""
+
+    start: int
+    end: int
+    reason: str
+    """Such as "a forwarded message"."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Line:
+    start: int
+    end: int
+    folded: str
+    """Folded and without invisible characters, to be matched; positions are not the text's."""
+    raw: str
 
 
 def find_foreign_parts(text: str) -> tuple[ForeignPart, ...]:

@@ -33,6 +33,18 @@ def word_pattern(module_file: str, table: str) -> re.Pattern[str]:
     return re.compile("|".join((rf"\b(?:{spaced})(?!\w)", *pieces)))
 
 
+def read_patterns(module_file: str, folder: str, table: str, **parts: str) -> str:
+    """Read a table of patterns, one or several a line, as one group of alternatives.
+
+    ``folder``: folder of tables within ``vocabulary``. ``parts``: what stands for ``{name}`` in it.
+    """
+    lines = read_vocabulary(module_file, f"{folder}/{table}").splitlines()
+    pattern = f"(?:{'|'.join(line for line in lines if line)})"
+    for name, part in parts.items():
+        pattern = pattern.replace(f"{{{name}}}", part)
+    return pattern
+
+
 def read_rows(module_file: str, table: str) -> Iterator[str]:
     """Yield the lines of a table without comments; an indented line goes on the one before it."""
     text = read_vocabulary(module_file, table).replace("\n  ", " ")

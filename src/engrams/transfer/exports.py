@@ -6,9 +6,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from engrams.core import Record, Status
+from engrams.errors import InputError
 from engrams.ports import RecordQuery, ScopeReach, Store
 from engrams.read.corrected_words import mask_corrected
 from engrams.read.entities.entity_index import EntityIndex
+from engrams.settings import Settings
 from engrams.transfer import formats
 from engrams.transfer.formats import ExportedRecord, ExportFormat
 from engrams.transfer.progress import Progress
@@ -17,6 +19,18 @@ _PAGE = 500
 """Records read from the store at a time."""
 _ALL_BUT_PURGED = tuple(status for status in Status if status is not Status.PURGED)
 _CURRENT_AND_PAST = (Status.ACTIVE, Status.SUPERSEDED)
+
+
+def check_target(path: Path, settings: Settings) -> None:
+    """Check that an export writes nothing into the home or the vault. InputError: it would."""
+    target = path.expanduser().resolve()
+    folders = [settings.home, *([Path(settings.vault.path)] if settings.vault.path else [])]
+    for folder in folders:
+        if target.is_relative_to(folder.expanduser().resolve()):
+            raise InputError(
+                f"{path} lies in the memory's own folder {folder}.",
+                hint="Export to a file outside of it: an export there could overwrite the memory.",
+            )
 
 
 def dump(

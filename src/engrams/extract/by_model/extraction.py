@@ -25,6 +25,7 @@ from engrams.core import (
 )
 from engrams.core.clock import local_time, parse_time
 from engrams.errors import ModelError
+from engrams.extract.by_model.quote_support import find_lack, keep_telling
 from engrams.extract.candidate import CandidateStatement, canonical_subject, normalize_category
 from engrams.extract.predicate_slots import canonical_predicate, is_contrary, is_single
 from engrams.extract.rules import is_explicit
@@ -188,8 +189,9 @@ def extract_by_model(
             groups[:0] = [group[: len(group) // 2], group[len(group) // 2 :]]
             continue
         model = (chat.name, load(context.prompt).hash)
+        shown = [record.text for record in (*group, *context.known_statements, *context.context)]
         for statement in statements:
-            candidate = _to_candidate(statement, group, model, decisions)
+            candidate = _to_candidate(statement, group, model, shown, decisions)
             if candidate is not None:
                 _add_candidate(candidate, by_record, decisions)
         if was_cut and not by_record.get(group[0].id):
@@ -305,11 +307,12 @@ def _to_candidate(
     statement: ExtractedStatement,
     group: list[Record],
     model: tuple[str, str],
+    shown: Sequence[str],
     decisions: list[StageDecision],
 ) -> CandidateStatement | None:
     """Convert a model's statement; None: it is dropped, and ``decisions`` say why.
 
-    ``model``: its name, and the hash of the prompt.
+    ``model``: its name, and the hash of the prompt. ``shown``: texts that the model was shown.
     """
     source, literal = _locate_quote(statement, group)
     if source is None:
@@ -328,8 +331,14 @@ def _to_candidate(
         )
 
     kind = Kind(statement.kind) if statement.kind in _KINDS else Kind.FACT
-    fault = _find_fault(statement, kind, literal, source.text)
-    if fault is not None:
+    fault = _find_fault(statement, kind, literal, source.text) or find_lack(
+        (statement.text, *_list_claims(statement)),
+        literal,
+        source.text,
+        (source.speaker, source.scope.key, *shown),
+        instructs=LAYER_OF[kind] is Layer.PROCEDURAL,
+    )
+    if fault:
         note("drop", fault)
         return None
     begins = _parse_start(statement.since, source.recorded_at)
@@ -366,7 +375,7 @@ def _to_candidate(
             source.text, literal, local_time(source.recorded_at, source.meta.get(UTC_OFFSET))
         ),
         effective_at=source.recorded_at,
-        triggers=_clean_texts(statement.triggers, count=8, length=200),
+        triggers=keep_telling(_clean_texts(statement.triggers, count=8, length=200)),
         steps=_clean_texts(statement.steps, count=30, length=400),
         prerequisites=_clean_texts(statement.prerequisites, count=12, length=300),
         warnings=_clean_texts(statement.warnings, count=12, length=300),
@@ -379,6 +388,11 @@ def _to_candidate(
         prompt=model[1],
         reason="model",
     )
+
+
+def _list_claims(statement: ExtractedStatement) -> list[str]:
+    """List the texts of a statement beside its own, each of which claims something."""
+    return [text for text in (statement.object, statement.avoid, *statement.steps) if text.strip()]
 
 
 def _find_subject(statement: ExtractedStatement, source: Record) -> str:

@@ -52,9 +52,12 @@ def open_files(source: Path | str, name: str = "") -> Iterator[tuple[ImportFile,
 
 
 def _list_folder(folder: Path, stack: ExitStack) -> Iterator[ImportFile]:
+    root = folder.resolve()
     for path in sorted(folder.rglob("*")):
         name = path.relative_to(folder).as_posix()
-        if path.is_file() and not _is_hidden(name):
+        # A link out of the folder shows a file that nobody chose, such as a key.
+        leads_out = path.is_symlink() and not path.resolve().is_relative_to(root)
+        if path.is_file() and not leads_out and not _is_hidden(name):
             yield from _list_file(path, name, stack)
 
 

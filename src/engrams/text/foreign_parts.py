@@ -285,8 +285,8 @@ def _read_line(lines: Sequence[_Line], index: int) -> tuple[int, str]:
         sentence = line.folded[start:end]
         if line.folded[end - 1 : end] in (":", "："):
             head = sentence[:-1]
-            rest = line.folded[end:].strip()
-            if not rest and not has_more:
+            text_behind = line.folded[end:].strip()
+            if not text_behind and not has_more:
                 continue
             if reason := _read_head(head):
                 return line.start + _find_start(line, start, end), reason
@@ -459,7 +459,7 @@ def _find_chats(lines: Sequence[_Line]) -> Iterator[ForeignPart]:
         if (match := _LABEL_LINE.search(line.folded)) and not _OWN_LABEL.search(match[1])
     ]
     speakers = {label for _, label, _ in labelled}
-    if len(speakers) > 1 and any(_FIRST_PERSON.search(said) for _, _, said in labelled):
+    if len(speakers) > 1 and any(_FIRST_PERSON.search(words) for _, _, words in labelled):
         yield from (ForeignPart(line.start, line.end, "a conversation") for line, _, _ in labelled)
 
 

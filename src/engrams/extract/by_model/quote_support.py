@@ -51,19 +51,19 @@ def find_lack(
     if differ_in_language(texts[0], message):
         return ""  # such a statement is kept in the words of its quote
     if not is_unspaced(message):
-        said = _stems(message)
+        message_stems = _stems(message)
         if len(message.split()) <= _BRIEF:
             # "The first one, please" is understood by the question before it.
-            said = said.union(*map(_stems, shown))
+            message_stems = message_stems.union(*map(_stems, shown))
         words = _stems(" ".join(texts))
-        if words and not any(_is_among(word, said) for word in words):
+        if words and not any(_is_among(word, message_stems) for word in words):
             return "its quote says something else"
-        supported = [word for word in words if _is_among(word, said)]
+        supported = [word for word in words if _is_among(word, message_stems)]
         if instructs and len(supported) < _INSTRUCTED_SHARE * len(words):
             return "the message does not say this instruction"
-    known = fold(" ".join((message, *shown)))
+    heard_text = fold(" ".join((message, *shown)))
     for text in texts:
-        if name := _find_unsaid_name(text, known):
+        if name := _find_unsaid_name(text, heard_text):
             return f"nobody said {name}"
     return ""
 
@@ -96,15 +96,15 @@ def _stems(text: str) -> set[str]:
 def _is_among(word: str, words: set[str]) -> bool:
     """True if a word, or another form of it, is among others."""
     return word in words or any(
-        word[:_STEM] == other[:_STEM] and min(len(word), len(other)) >= _STEM for other in words
+        word[:_STEM] == stem[:_STEM] and min(len(word), len(stem)) >= _STEM for stem in words
     )
 
 
-def _find_unsaid_name(text: str, known: str) -> str:
+def _find_unsaid_name(text: str, heard_text: str) -> str:
     """Return a name in a statement that nobody said; empty: there is none."""
     for match in _NAME.finditer(text):
         name = fold(match[0])
-        if name in _CALENDAR or name[:_STEM] in known or name.removesuffix("s") in known:
+        if name in _CALENDAR or name[:_STEM] in heard_text or name.removesuffix("s") in heard_text:
             continue
         return match[0]
     return ""

@@ -259,10 +259,10 @@ def _question_turn(caller: ChatCaller, envelope: ParsedChatRequest) -> Turn | No
         return None
     kinds = attachment_types(message.get("content"))
     meta: dict[str, Json] = {"attachments": list(kinds)} if kinds else {}
-    said = [part for part in texts_of(message.get("content")) if remove_system_texts(part)]
-    if len(said) > 1:
+    own_texts = [part for part in texts_of(message.get("content")) if remove_system_texts(part)]
+    if len(own_texts) > 1:
         # A client adds pages and files as further parts: only one of them is the user's.
-        meta[OWN_WORDS] = choose_own_part(said)
+        meta[OWN_WORDS] = choose_own_part(own_texts)
     name = message.get("name")
     return Turn(
         text=text,

@@ -424,7 +424,7 @@ class AsyncMemoryEngine(AsyncPart["MemoryEngine"]):
     ) -> int:
         """Export the memories of a scope into a file or folder; return their number.
 
-        InputError: ``path`` cannot be written.
+        InputError: ``path`` cannot be written, or lies in the home or the vault.
         """
         return await self._run(
             lambda engine: engine.dump(path, scope=scope, format=format, progress=progress)

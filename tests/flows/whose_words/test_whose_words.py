@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
-from tests.authority.cases import (
+from tests.flows.whose_words.cases import (
     Case,
     find_intrusions,
     list_statements,

@@ -35,6 +35,7 @@ METHODS = {
         "forget",
         "restore",
         "purge",
+        "purge_all",
         "find_about",
         "preview",
         "move_scope",

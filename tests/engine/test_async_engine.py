@@ -31,7 +31,13 @@ async def main() -> None:
         reveal_type(receipt)
         reveal_type(result.hits[0].record.text)
         reveal_type(info)
+        page = await memory.list(scope=("user", "ann"), kinds="turn", where={"meta.size": {"gte": 2}})
+        reveal_type(page.records[0].text)
         await memory.search("bees")
+        await memory.serch("bees", scope=("user", "ann"))
+        await memory.list(scope=("user", "ann"), statuss="active")
+        memory.engine.list(scope=("user", "ann"), limit="3")
+        await memory.context("bees", scope=("user", "ann"), wher={"meta.size": 2})
         await memory.sessions.begin(1, scope=("user", "ann"))
 
 
@@ -79,6 +85,13 @@ def test_mypy_sees_types_and_finds_mistakes(tmp_path: Path) -> None:
     found = [line.partition("program.py:")[2] for line in checked.stdout.splitlines()]
     assert [line.partition(": ")[2].split("  [")[0] for line in found if ": note" not in line] == [
         'error: Missing named argument "scope" for "search" of "AsyncMemoryEngine"',
+        'error: "AsyncMemoryEngine" has no attribute "serch"; maybe "search"?',
+        'error: Unexpected keyword argument "statuss" for "list" of "AsyncMemoryEngine"; did you mean'
+        ' "statuses" or "status"?',
+        'error: Argument "limit" to "list" of "MemoryEngine" has incompatible type "str"; expected'
+        ' "int"',
+        'error: Unexpected keyword argument "wher" for "context" of "AsyncMemoryEngine"; did you mean'
+        ' "where"?',
         'error: Argument 1 to "begin" of "AsyncSessionRegistry" has incompatible type "int";'
         ' expected "str"',
     ]
@@ -87,4 +100,5 @@ def test_mypy_sees_types_and_finds_mistakes(tmp_path: Path) -> None:
         "engrams.core.results.Receipt",
         "str" if '"str"' in revealed[1] else "builtins.str",
         "engrams.session.lifecycle.SessionInfo",
+        "str" if '"str"' in revealed[1] else "builtins.str",
     ]

@@ -26,6 +26,8 @@ from engrams.core.meta_keys import (
     UNSEARCHED,
     UTC_OFFSET,
     WARNINGS,
+    inherited_meta,
+    sender_meta,
 )
 from engrams.core.records import (
     LAYER_OF,
@@ -78,7 +80,7 @@ from engrams.core.text_cleaning import (
     strip_blank,
 )
 from engrams.core.tombstones import build_restored_fields, build_tombstone
-from engrams.core.turns import NOTHING_STATED, StatedFields, Turn
+from engrams.core.turns import NOTHING_STATED, StatedFields, Turn, to_role
 
 __all__ = [
     "ABSORBED",
@@ -154,8 +156,11 @@ __all__ = [
     "conversation",
     "drop_unstorable",
     "find_basis",
+    "inherited_meta",
     "is_blank",
     "require_visible",
+    "sender_meta",
     "shorten_name",
     "strip_blank",
+    "to_role",
 ]

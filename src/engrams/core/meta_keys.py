@@ -3,6 +3,12 @@
 Other keys are the senders' own.
 """
 
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from engrams.core.records import Json
+
 RUNNING = "running"
 """On a summary that replaces itself as its conversation goes on: ``window`` or ``rolling``.
 
@@ -78,3 +84,49 @@ TIMES = "times"
 
 CODE = "code"
 """On a memory that names files or symbols of a checkout: its anchors (``core.code_anchors``)."""
+
+OWN_KEYS = frozenset(
+    {
+        RUNNING,
+        MERGED,
+        ABSORBED,
+        BESIDE,
+        OUTDATES,
+        CORRECTED,
+        IMPORTED,
+        EVICTED,
+        UNSAID,
+        UNSEARCHED,
+        UNLEARNED,
+        ENDS,
+        REFINES,
+        PREREQUISITES,
+        WARNINGS,
+        UTC_OFFSET,
+        TIMES,
+        CODE,
+    }
+) | frozenset(
+    """
+    arc avoid awaits echo effect entity event hearsay hold ids in_part modality note_file polarity reinforcements review said scheduled
+    whole
+    """.split()
+)
+"""Every key that engrams writes itself."""
+
+
+def sender_meta(meta: Mapping[str, Json]) -> dict[str, Json]:
+    """Return the entries that senders gave, without those of ``OWN_KEYS``."""
+    return {name: value for name, value in meta.items() if name not in OWN_KEYS}
+
+
+def inherited_meta(meta: Mapping[str, Json]) -> dict[str, Json]:
+    """Return what a statement takes over from its message: the sender's plain values.
+
+    Lists and objects stay with the message: they describe it, as a list of attachments does.
+    """
+    return {
+        name: value
+        for name, value in sender_meta(meta).items()
+        if isinstance(value, str | int | float | bool)
+    }

@@ -3,12 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import field
+from dataclasses import field, replace
 from datetime import datetime
 
 from engrams.core.records import Meta, Role
 from engrams.errors import InputError
 from engrams.frozen_data import dataclass
+
+_ROLES: Mapping[str, Role] = {
+    "user": "user",
+    "assistant": "assistant",
+    "system": "system",
+    "tool": "tool",
+    "human": "user",
+    "ai": "assistant",
+    "bot": "assistant",
+    "model": "assistant",
+    "chatbot": "assistant",
+    "developer": "system",
+    "function": "tool",
+}
+"""Names of roles, also as other libraries write them, and the role that each means."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +54,19 @@ class StatedFields:
 NOTHING_STATED = StatedFields()
 
 
+def to_role(name: str) -> Role:
+    """Return the role that a name means, in any case.
+
+    InputError: it means none.
+    """
+    role = _ROLES.get(name.casefold()) if isinstance(name, str) else None
+    if role is None:
+        raise InputError(
+            f"There is no role {name!r:.80}.", hint=f"The roles are: {', '.join(_ROLES)}."
+        )
+    return role
+
+
 @dataclass(frozen=True, slots=True)
 class Turn:
     """One message, as it comes in.
@@ -49,6 +77,7 @@ class Turn:
 
     text: str
     role: Role = "user"
+    """Who said it; names of other libraries are understood, such as ``human`` and ``ai``."""
     speaker: str = ""
     """Name of whoever said it."""
     at: datetime | None = None
@@ -72,10 +101,10 @@ class Turn:
     def of(cls, source: str | Turn) -> Turn:
         """Make a turn from its text; return a turn as it is.
 
-        InputError: it is neither.
+        InputError: it is neither, or has an unknown role.
         """
         if isinstance(source, Turn):
-            return source
+            return _name_role(source)
         if isinstance(source, str):
             return cls(source)
         raise InputError(
@@ -87,7 +116,7 @@ class Turn:
     def list_of(cls, turns: Turn | Iterable[Turn]) -> tuple[Turn, ...]:
         """Make a tuple of one turn or several. InputError: something else is among them."""
         if isinstance(turns, Turn):
-            return (turns,)
+            return (_name_role(turns),)
         listed = tuple(turns) if isinstance(turns, Iterable) else (turns,)
         for turn in listed:
             if not isinstance(turn, Turn):
@@ -95,7 +124,7 @@ class Turn:
                     f"A Turn or a list of them is needed, not {type(turn).__name__}.",
                     hint='Write Turn("text", role="user").',
                 )
-        return listed
+        return tuple(_name_role(turn) for turn in listed)
 
     def check_types(self) -> None:
         """Raise InputError for a field of another type.
@@ -116,3 +145,13 @@ class Turn:
                 "The metadata is not an object.",
                 hint='Give names and values, such as {"source": "chat"}.',
             )
+
+
+def _name_role(turn: Turn) -> Turn:
+    """Return the turn with its role as engrams names it. InputError: the role is unknown."""
+    if not isinstance(turn.role, str):
+        return turn  # refused with the other fields of a wrong type
+    if not isinstance(turn.role, str):
+        return turn  # refused with the other fields of a wrong type
+    role = to_role(turn.role)
+    return turn if role == turn.role else replace(turn, role=role)

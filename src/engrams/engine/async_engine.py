@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
     from datetime import datetime
     from pathlib import Path
-    from typing import Any
+    from typing import Any, Unpack
 
     from engrams.core import (
         Context,
@@ -45,9 +45,17 @@ if TYPE_CHECKING:
     from engrams.engine.memory_links import MemoryLinks, Mode
     from engrams.forget.purge_candidates import PurgeCandidate
     from engrams.forget.source_effects import ChangeAction, SourceChangeReport
-    from engrams.ports import Job, NoteReason, PurgeReport, RecordPage, ScopeReach
+    from engrams.ports import (
+        Filter,
+        Job,
+        ListFields,
+        Moment,
+        NoteReason,
+        PurgeReport,
+        RecordPage,
+        ScopeReach,
+    )
     from engrams.ports.candidate_search import Floats
-    from engrams.read.arguments import Filter, Moment
     from engrams.session.chat_answers import AnsweredChat
     from engrams.session.commands import MemoryCommandHandler, MemoryCommandResult
     from engrams.session.extraction_queue import ExtractionQueue
@@ -197,6 +205,15 @@ class AsyncMemoryEngine(AsyncPart["MemoryEngine"]):
         """
         return await self._run(lambda engine: engine.purge(ids, scope=scope, git=git, later=later))
 
+    async def purge_all(self, scope: Place, *, git: bool = False) -> PurgeReport:
+        """Erase all memories of a scope and below it for good, of every status.
+
+        The owner's scope, such as ``("user", "ann")``, erases everything of that person. ``git``: also
+        rewrite the history of the files, which then loses what earlier purges erased, too. The report
+        is ``proven`` if a second search of every file finds nothing.
+        """
+        return await self._run(lambda engine: engine.purge_all(scope, git=git))
+
     async def find_about(self, about: str, *, scope: Place) -> tuple[PurgeCandidate, ...]:
         """Find memories about a person or thing, to choose which of them to purge.
 
@@ -293,6 +310,7 @@ class AsyncMemoryEngine(AsyncPart["MemoryEngine"]):
         cut_ratio: float | None = None,
         shown: Collection[str] | None = None,
         checkout: Path | None = None,
+        where: Filter | None = None,
     ) -> Context:
         """Render memory as text for a prompt, within ``tokens`` of ``read.tokenizer``.
 
@@ -306,7 +324,9 @@ class AsyncMemoryEngine(AsyncPart["MemoryEngine"]):
         first; the conversation is ``scope`` if that names one, else ``session`` in it. ``shown``: ids of
         memories that the reader of ``session`` has already. They and what that session said are
         left out, and there is no profile. ``checkout``: folder of the code with which memories are
-        compared; what it no longer has is left out or marked.
+        compared; what it no longer has is left out or marked. ``where``:
+        everything in the context passes this filter; the summary and the last messages, which have no
+        metadata to filter by, are left out.
         """
         return await self._run(
             lambda engine: engine.context(
@@ -320,6 +340,7 @@ class AsyncMemoryEngine(AsyncPart["MemoryEngine"]):
                 cut_ratio=cut_ratio,
                 shown=shown,
                 checkout=checkout,
+                where=where,
             )
         )
 
@@ -370,7 +391,7 @@ class AsyncMemoryEngine(AsyncPart["MemoryEngine"]):
         """
         return await self._run(lambda engine: engine.get(id, scope=scope))
 
-    async def list(self, *, scope: Place, **fields: Any) -> RecordPage:
+    async def list(self, *, scope: Place, **fields: Unpack[ListFields]) -> RecordPage:
         """List memories by their fields, newest first.
 
         ``fields``: ``kinds``, ``statuses``, ``tags``, ``text``, ``where``, ``as_of``, ``limit``,
@@ -613,12 +634,24 @@ class AsyncMemoryInspector(AsyncPart["MemoryInspector"]):
         """
         return await self._run(lambda part: part.list_editable(ids, scope))
 
-    async def list(self, *, scope: Place, **query_fields: Any) -> RecordPage:
+    async def list(self, *, scope: Place, **query_fields: Unpack[ListFields]) -> RecordPage:
         """List memories by their fields, newest first.
 
         ``query_fields``: fields of ``ports.RecordQuery``. InputError: an unknown field.
         """
         return await self._run(lambda part: part.list(scope=scope, **query_fields))
+
+    async def count(self, *, scope: Place, **query_fields: Unpack[ListFields]) -> int:
+        """Count the memories that ``list`` would find on all its pages."""
+        return await self._run(lambda part: part.count(scope=scope, **query_fields))
+
+    async def list_within(self, scope: Place, *, purged: bool = False) -> tuple[Record, ...]:
+        """List all memories of a scope and below it, of every status, oldest first.
+
+        Memories of the scopes above it are not among them. ``purged``: also what is left of purged
+        memories.
+        """
+        return await self._run(lambda part: part.list_within(scope, purged=purged))
 
     async def records(self, owner: Scope, ids: Sequence[str]) -> tuple[Record, ...]:
         """Get the existing ones of an owner's memories, in the order of ``ids``."""

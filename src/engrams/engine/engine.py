@@ -9,7 +9,7 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias, Unpack
 
 from engrams.core import (
     NO_META,
@@ -34,13 +34,21 @@ from engrams.engine.lazy_part import LazyPart
 from engrams.errors import ClosedError, RefusedError
 from engrams.ports import (
     Closable,
+    Filter,
+    ListFields,
     MemoryFiles,
+    Moment,
     PurgeReport,
     RecordPage,
     SkillRecordSource,
     Store,
 )
-from engrams.read.arguments import Filter, Moment, check_count, to_as_of, to_names, to_where
+from engrams.read.arguments import (
+    check_count,
+    to_as_of,
+    to_names,
+    to_where,
+)
 from engrams.read.cues import extract_turn_query
 from engrams.read.request import ReadRequest, visible_scopes
 from engrams.session.chat_answers import AnsweredChat, answer_chat
@@ -241,6 +249,17 @@ class MemoryEngine:
         components.runner.wake()
         return PurgeReport({}, {})
 
+    def purge_all(self, scope: Place, *, git: bool = False) -> PurgeReport:
+        """Erase all memories of a scope and below it for good, of every status.
+
+        The owner's scope, such as ``("user", "ann")``, erases everything of that person. ``git``: also
+        rewrite the history of the files, which then loses what earlier purges erased, too. The report
+        is ``proven`` if a second search of every file finds nothing.
+        """
+        components = self._require_open()
+        records = self.inspect.list_within(scope, purged=git)
+        return components.purger.purge(records, Scope.of(scope).owner, git=git)
+
     def find_about(self, about: str, *, scope: Place) -> tuple[PurgeCandidate, ...]:
         """Find memories about a person or thing, to choose which of them to purge.
 
@@ -349,6 +368,7 @@ class MemoryEngine:
         cut_ratio: float | None = None,
         shown: Collection[str] | None = None,
         checkout: Path | None = None,
+        where: Filter | None = None,
     ) -> Context:
         """Render memory as text for a prompt, within ``tokens`` of ``read.tokenizer``.
 
@@ -362,7 +382,9 @@ class MemoryEngine:
         first; the conversation is ``scope`` if that names one, else ``session`` in it. ``shown``: ids of
         memories that the reader of ``session`` has already. They and what that session said are
         left out, and there is no profile. ``checkout``: folder of the code with which memories are
-        compared; what it no longer has is left out or marked.
+        compared; what it no longer has is left out or marked. ``where``:
+        everything in the context passes this filter; the summary and the last messages, which have no
+        metadata to filter by, are left out.
         """
         reads = self._require_open().reads
         read_scope = Scope.of(scope)
@@ -384,12 +406,13 @@ class MemoryEngine:
             as_of=to_as_of(as_of),
             cut_ratio=cut_ratio,
             checkout=checkout,
+            where=to_where(where),
         )
         if shown is not None:
             request = replace(
                 request, already_given=frozenset(shown), session=session, omits_profile=True
             )
-        if as_of is None:
+        if as_of is None and where is None:
             request = replace(
                 request,
                 last_turns=reads.find_tail(read_scope),
@@ -472,7 +495,7 @@ class MemoryEngine:
         """
         return self.inspect.get(id, scope=scope)
 
-    def list(self, *, scope: Place, **fields: Any) -> RecordPage:
+    def list(self, *, scope: Place, **fields: Unpack[ListFields]) -> RecordPage:
         """List memories by their fields, newest first.
 
         ``fields``: ``kinds``, ``statuses``, ``tags``, ``text``, ``where``, ``as_of``, ``limit``,

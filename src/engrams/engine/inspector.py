@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import fields, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias, Unpack
 
 from engrams.core import (
     Edge,
@@ -27,6 +27,7 @@ from engrams.ports import (
     Condition,
     Job,
     JudgementCounter,
+    ListFields,
     RecordPage,
     RecordQuery,
     ScopeReach,
@@ -46,6 +47,8 @@ Place: TypeAlias = ScopeInput
 _MIN_PREFIX = 6
 """Characters of the shortest prefix of an id that stands for the id."""
 _MAX_REPLACED = 1000
+_PAGE = 500
+"""Memories that one query of a whole scope reads."""
 MAX_UNEMBEDDED = 1000
 """Memories without a vector that are counted at most."""
 _QUERY_FIELDS = tuple(
@@ -125,19 +128,34 @@ class MemoryInspector:
         listed_ids = [ids] if isinstance(ids, str) else ids
         return tuple(self.get_editable(id, scope) for id in listed_ids)
 
-    def list(self, *, scope: Place, **query_fields: Any) -> RecordPage:
+    def list(self, *, scope: Place, **query_fields: Unpack[ListFields]) -> RecordPage:
         """List memories by their fields, newest first.
 
         ``query_fields``: fields of ``ports.RecordQuery``. InputError: an unknown field.
         """
-        as_of = to_as_of(query_fields.pop("as_of", None))
-        query = RecordQuery(
-            visible_scopes(Scope.of(scope)),
-            as_of=as_of,
-            **to_query_fields(query_fields, _QUERY_FIELDS),
-        )
-        page = self._store.find(query)
+        page = self._store.find(_build_query(scope, query_fields))
         return replace(page, records=tuple(map(mask_corrected, page.records)))
+
+    def count(self, *, scope: Place, **query_fields: Unpack[ListFields]) -> int:
+        """Count the memories that ``list`` would find on all its pages."""
+        return self._store.count(_build_query(scope, query_fields))
+
+    def list_within(self, scope: Place, *, purged: bool = False) -> tuple[Record, ...]:
+        """List all memories of a scope and below it, of every status, oldest first.
+
+        Memories of the scopes above it are not among them. ``purged``: also what is left of purged
+        memories.
+        """
+        reach = ScopeReach(Scope.of(scope).owner, (Scope.of(scope),), tree=True)
+        statuses = tuple(status for status in Status if purged or status is not Status.PURGED)
+        query = RecordQuery(reach, statuses=statuses, order="oldest", limit=_PAGE)
+        records: list[Record] = []
+        while True:
+            page = self._store.find(query)
+            records += page.records
+            if not page.next:
+                return tuple(records)
+            query = replace(query, after=page.next)
 
     def records(self, owner: Scope, ids: Sequence[str]) -> tuple[Record, ...]:
         """Get the existing ones of an owner's memories, in the order of ``ids``."""
@@ -258,3 +276,14 @@ class MemoryInspector:
     def _count_unembedded(self) -> int:
         card = self._deps.embedder.card
         return len(self._store.missing(card.id, "", MAX_UNEMBEDDED)) if card.dimension else 0
+
+
+def _build_query(scope: Place, query_fields: ListFields) -> RecordQuery:
+    """Build the query of a list. InputError: an unknown field, or a value that it cannot have."""
+    arguments: dict[str, Any] = dict(query_fields)
+    as_of = to_as_of(arguments.pop("as_of", None))
+    return RecordQuery(
+        visible_scopes(Scope.of(scope)),
+        as_of=as_of,
+        **to_query_fields(arguments, _QUERY_FIELDS),
+    )

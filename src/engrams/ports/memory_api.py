@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Protocol
+from typing import Any, Protocol, Unpack
 
 from engrams.core import Kind, Receipt, Record, Scope, SearchResult
-from engrams.ports.record_queries import RecordPage
+from engrams.ports.record_queries import ListFields, RecordPage
 
 
 class MemoryReader(Protocol):
@@ -16,7 +16,7 @@ class MemoryReader(Protocol):
 
     def get_editable(self, id: str, scope: Scope) -> Record: ...
 
-    def list(self, *, scope: Scope, **fields: Any) -> RecordPage: ...
+    def list(self, *, scope: Scope, **fields: Unpack[ListFields]) -> RecordPage: ...
 
 
 class MemoryApi(Protocol):
@@ -28,7 +28,7 @@ class MemoryApi(Protocol):
 
     def get(self, id: str, *, scope: Scope) -> Record: ...
 
-    def list(self, *, scope: Scope, **fields: Any) -> RecordPage: ...
+    def list(self, *, scope: Scope, **fields: Unpack[ListFields]) -> RecordPage: ...
 
     def restore(self, id: str, *, scope: Scope) -> Record: ...
 

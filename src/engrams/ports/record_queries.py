@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from datetime import datetime
-from typing import Literal
+from typing import Any, Literal, TypeAlias, TypedDict, get_args
 
 from engrams.core import Json, Kind, Record, Scope, Status
 from engrams.frozen_data import dataclass
+
+Operator: TypeAlias = Literal[
+    "eq", "ne", "in", "nin", "gt", "gte", "lt", "lte", "contains", "exists"
+]
+OPERATORS: tuple[Operator, ...] = get_args(Operator)
 
 
 @dataclass(frozen=True, slots=True)
@@ -15,7 +21,7 @@ class Condition:
 
     field: str
     """Name of a field; ``meta.NAME`` with a dotted path for metadata."""
-    op: Literal["eq", "ne", "in", "nin", "gt", "gte", "lt", "lte", "contains", "exists"]
+    op: Operator
     value: Json
 
 
@@ -36,6 +42,39 @@ class AsOf:
     """Find what was true then. None: now."""
     known: datetime | None = None
     """Find what this memory knew then. None: now."""
+
+
+Filter: TypeAlias = Where | Condition | Mapping[str, Any]
+"""Filter of a search or list: ``{"speaker": "Ann", "meta.size": {"gte": 2}}``, a ``Condition``, or
+several in a ``Where``.
+"""
+Moment: TypeAlias = datetime | AsOf | str | None
+
+
+class ListFields(TypedDict, total=False):
+    """Fields of a list; all that are given must hold; ``RecordQuery`` describes them."""
+
+    kinds: str | Sequence[str]
+    kind: str | Sequence[str]
+    statuses: str | Sequence[str]
+    status: str | Sequence[str]
+    tags: str | Sequence[str]
+    text: str
+    where: Filter | None
+    as_of: Moment
+    session: str
+    subject: str
+    predicates: Sequence[str]
+    about: Sequence[str]
+    hash: str
+    external_id: str
+    sources: Sequence[str]
+    prefix: str
+    saying: Sequence[str]
+    formerly: bool
+    order: Literal["newest", "oldest", "believed"]
+    after: str
+    limit: int
 
 
 @dataclass(frozen=True, slots=True)

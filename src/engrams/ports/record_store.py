@@ -36,6 +36,10 @@ class RecordStore(Protocol):
         """List the records of a query, one page at a time."""
         ...
 
+    def count(self, query: RecordQuery) -> int:
+        """Count the records of a query, on all its pages."""
+        ...
+
     def slots(self, query: RecordQuery) -> tuple[FactSlot, ...]:
         """Find only the (subject, predicate) slots of matching records."""
         ...

@@ -6,22 +6,16 @@ raises InputError, with the form that is meant.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from difflib import get_close_matches
 from enum import StrEnum
-from typing import Any, SupportsIndex, TypeAlias, TypeVar
+from typing import Any, SupportsIndex, TypeVar
 
 from engrams.core import Kind, Status
 from engrams.core.clock import parse_time, utc
 from engrams.errors import InputError
-from engrams.ports import AsOf, Condition, Where
-
-Filter: TypeAlias = "Where | Condition | Mapping[str, Any]"
-"""Filter of a search or list: ``{"speaker": "Ann", "tags": "garden"}``, a ``Condition``, or several
-in a ``Where``.
-"""
-Moment: TypeAlias = datetime | AsOf | str | None
+from engrams.ports import OPERATORS, AsOf, Condition, Filter, Moment, Operator, Where
 
 _LIST_FIELDS = frozenset({"tags", "triggers", "steps"})
 _FILTER_HINT = (
@@ -73,7 +67,18 @@ def _to_conditions(field: str, value: Any) -> tuple[Condition, ...]:
         return tuple(Condition(field, "contains", item) for item in items)
     if is_several:
         return (Condition(field, "in", list(value)),)
+    if isinstance(value, Mapping):
+        return tuple(Condition(field, op, operand) for op, operand in _check_operators(value))
     return (Condition(field, "eq", value),)
+
+
+def _check_operators(value: Mapping[Any, Any]) -> Iterable[tuple[Operator, Any]]:
+    """Return operators with their operands. InputError: there is none, or an unknown one."""
+    unknown = [op for op in value if op not in OPERATORS]
+    if unknown or not value:
+        wrong = f"There is no operator {unknown[0]!r:.80}." if unknown else "The filter is empty."
+        raise InputError(wrong, hint=f"The operators are: {', '.join(OPERATORS)}.")
+    return value.items()
 
 
 def to_query_fields(arguments: Mapping[str, Any], allowed: Sequence[str]) -> dict[str, Any]:

@@ -163,6 +163,21 @@ def _find_neighbour(
     return neighbour
 
 
+def keep_matching(hits: list[Hit], request: ReadRequest, deps: ReadDeps) -> list[Hit]:
+    """Leave out what was added to the hits of a search, and does not pass the request's filter."""
+    if request.where is None or not hits:
+        return hits
+    is_one = Condition("id", "in", [hit.record.id for hit in hits])
+    query = RecordQuery(
+        request.reach,
+        statuses=tuple(Status),
+        where=Where("and", (is_one, request.where)),
+        limit=len(hits),
+    )
+    matching = {record.id for record in deps.records.find(query).records}
+    return [hit for hit in hits if hit.record.id in matching]
+
+
 def drop_given(hits: Sequence[Hit], request: ReadRequest) -> list[Hit]:
     """Leave out what the reader was given before, and what their session said itself."""
     return [

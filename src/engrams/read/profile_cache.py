@@ -12,9 +12,8 @@ from engrams.text.text_caches import register_cache
 _MOST = 64
 """Profiles that are kept."""
 
-_Key: TypeAlias = tuple[ScopeReach, tuple[Kind, ...], int, bool]
-"""Reach, kinds, tokens, and whether a question follows."""
-"""Scopes, kinds and tokens of a profile."""
+_Key: TypeAlias = tuple[ScopeReach, tuple[Kind, ...], int, bool, str]
+"""Scopes, kinds, tokens of a profile, whether a question was asked, and the filter."""
 _Versions: TypeAlias = tuple[tuple[str, int], ...]
 """Ids and versions of the candidates that a profile was chosen from."""
 

@@ -92,7 +92,13 @@ def _select_quickly(
     """
     settings = deps.settings
     query = _profile_query(request, budget, _USUAL_TOKENS, settings)
-    key = (request.reach, request.kinds, budget.tokens, request.has_question)
+    key = (
+        request.reach,
+        request.kinds,
+        budget.tokens,
+        request.has_question,
+        repr(request.where),
+    )
     versions: tuple[tuple[str, int], ...] = ()
     if request.as_of is None:
         versions = tuple((slot.id, slot.version) for slot in deps.records.slots(query))
@@ -153,6 +159,7 @@ def _profile_query(
         tuple(kind for kind in kinds if not request.kinds or kind in request.kinds),
         (Status.ACTIVE,),
         request.as_of,
+        where=request.where,
         order="believed",
         limit=min(_MOST_READ, _SPARE + budget.tokens // statement_tokens),
     )

@@ -19,6 +19,7 @@ from engrams.read.context_hits import (
     choose_helpful,
     drop_given,
     drop_shown,
+    keep_matching,
 )
 from engrams.read.corrected_words import mask_corrected
 from engrams.read.dependencies import ReadDeps
@@ -183,7 +184,9 @@ def _choose_hits(
     whole = [record for record in profile if IN_PART not in record.meta]
     quoting = profile if deps.settings.line_format in _QUOTING_FORMATS else []
     hits = drop_shown(hits, [*whole, *last_turns], quoting)
-    return drop_untrue(drop_repeated_lines(hits, profile), request, deps)
+    return keep_matching(
+        drop_untrue(drop_repeated_lines(hits, profile), request, deps), request, deps
+    )
 
 
 def _assemble(

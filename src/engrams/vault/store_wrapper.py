@@ -17,6 +17,7 @@ from engrams.ports import (
     CommitResult,
     JobSpec,
     PurgeReport,
+    RecordQuery,
     Store,
     WriteBatch,
 )
@@ -118,6 +119,9 @@ class ForwardingStore:
         self.sessions = store.sessions
         self.load_state = store.load_state
         self.save_state = store.save_state
+
+    def count(self, query: RecordQuery) -> int:
+        return self._store.count(query)
 
 
 class VaultStore(ForwardingStore):

@@ -32,6 +32,7 @@ from engrams.core import (
     Vector,
     build_tag_edges,
     clock,
+    inherited_meta,
 )
 from engrams.core.clock import utc
 from engrams.core.code_anchors import read_anchors
@@ -343,7 +344,11 @@ class DigestChangeSet:
     ) -> Record:
         """Build the record of a new statement."""
         candidate = outcome.candidate
-        meta = {**_build_meta(candidate), **_inherit_anchors(candidate, source)}
+        meta = {
+            **inherited_meta(source.meta),
+            **_build_meta(candidate),
+            **_inherit_anchors(candidate, source),
+        }
         status = Status.ACTIVE
         if decision.action in ("commit_at_session_end", "require_repetition"):
             status = Status.CANDIDATE

@@ -486,3 +486,87 @@ def test_the_client_itself(tmp_path: Path, client_python: str, keyed: bool, kind
             command = [client_python, "-c", _SCRIPT, url, key if keyed else "anything", kind]
             done = subprocess.run(command, env=env, capture_output=True, text=True, timeout=300)
     assert (done.returncode, done.stdout) == (0, "done\n"), done.stderr
+
+
+def test_a_read_says_whose_memories_it_wants(api: httpx2.Client) -> None:
+    """A search or list without a user, agent, app or run is refused, as mem0 does: it would return
+    everybody's memories. A star means all of them.
+    """
+    for user in ("w1", "w2"):
+        add(api, f"The lamp of {user} is green.", user_id=user, infer=False)
+    for path, body in (
+        ("/v3/memories/search/", {"query": "lamp"}),
+        ("/v3/memories/search/", {"query": "lamp", "filters": {"metadata": {"a": 1}}}),
+        ("/v3/memories/", {}),
+        ("/search", {"query": "lamp"}),
+    ):
+        refused = api.post(path, json=body)
+        assert refused.status_code == 400, (path, body)
+        assert "user_id" in refused.text and "w1" not in refused.text
+    everybody = {"query": "lamp", "filters": {"user_id": "*"}}
+    found = api.post("/v3/memories/search/", json=everybody).json()["results"]
+    assert {"w1", "w2"} <= {each["user_id"] for each in found}
+    either = {"query": "lamp", "filters": {"OR": [{"user_id": "w1"}, {"run_id": "none"}]}}
+    (one,) = api.post("/v3/memories/search/", json=either).json()["results"]
+    assert one["user_id"] == "w1"
+
+
+def test_the_count_is_that_of_all_memories(api: httpx2.Client) -> None:
+    """Each page has the number of all matching memories, however small the page is."""
+    for number in range(5):
+        add(api, f"Count text {number}.", user_id="counted", infer=False, metadata={"n": number})
+    for page in (1, 2, 3, 4):
+        query = {"page": page, "page_size": 2}
+        body = {"filters": {"user_id": "counted"}}
+        assert api.post("/v3/memories/", json=body, params=query).json()["count"] == 5
+        body = {"filters": {"AND": [{"user_id": "counted"}, {"n": {"lt": 3}}]}}
+        assert api.post("/v3/memories/", json=body, params=query).json()["count"] == 3
+
+
+def test_metadata_is_that_of_the_sender(api: httpx2.Client, engine: MemoryEngine) -> None:
+    """Nothing that engrams writes for itself is in the metadata; what is learned has the sender's."""
+    add(api, "I live in Reading.", user_id="meta", metadata={"from": "form"})
+    add(api, "I moved to Leeds.", user_id="meta", metadata={"from": "form"})
+    engine.drain()
+    listed = api.post("/v3/memories/", json={"filters": {"user_id": "meta"}}).json()["results"]
+    assert len(listed) > 2
+    assert [each["metadata"] for each in listed] == [{"from": "form"}] * len(listed)
+
+
+def test_what_a_later_message_ended_says_so(api: httpx2.Client, engine: MemoryEngine) -> None:
+    """A search names, on a message that is outdated, the memory that took its place."""
+    add(api, "I live in Reading.", user_id="ended")
+    moved = add(api, "I moved to Leeds.", user_id="ended")[0]["id"]
+    engine.drain()
+    body = {"query": "Where do I live?", "filters": {"user_id": "ended"}}
+    found = {
+        each["memory"]: each
+        for each in api.post("/v3/memories/search/", json=body).json()["results"]
+    }
+    assert found["I moved to Leeds."]["outdated_by"] is None
+    assert "I live in Reading." not in found or found["I live in Reading."]["outdated_by"] == moved
+
+
+def test_only_who_has_memories_is_a_user(api: httpx2.Client) -> None:
+    """The owner of the server is listed once he has a memory of his own."""
+    add(api, "The key is red.", user_id="listed", infer=False)
+    names = {each["name"] for each in api.get("/v1/entities/").json()["results"]}
+    assert "listed" in names and "nobody" not in names
+
+
+def test_roles_of_messages(api: httpx2.Client, engine: MemoryEngine) -> None:
+    """Roles of other libraries are understood; an unknown one is refused, and nothing is stored."""
+    said = [
+        {"role": "human", "content": "I play the cello."},
+        {"role": "ai", "content": "A fine one!"},
+    ]
+    stored = api.post("/v3/memories/add/", json={"messages": said, "user_id": "roles"}).json()
+    roles = {
+        event["memory"]: engine.get(event["id"], scope=("user", "nobody")).role
+        for event in stored["results"]
+    }
+    assert (roles["I play the cello."], roles["A fine one!"]) == ("user", "assistant")
+    wrong = [{"role": "banana", "content": "I play the oboe."}]
+    refused = api.post("/v3/memories/add/", json={"messages": wrong, "user_id": "roles"})
+    assert refused.status_code == 400 and "assistant" in refused.text
+    assert "I play the oboe." not in memories(api, {"user_id": "roles"})

@@ -170,3 +170,22 @@ def test_broken_files_are_refused(engrams: Any, tmp_path: Path, content: str, re
     finished = engrams("import", str(path))
     assert finished.code == 1 and reason in finished.err
     assert not engrams("list", "--json").json["records"]
+
+
+def test_what_an_assistant_said_there_is_no_word_of_the_user(engrams: Any, tmp_path: Path) -> None:
+    """A memory of mem0 keeps the role that it has there, in lists and in a context."""
+    said = {
+        "assistant": "Our insurance covers it, and claim CL-0912 is open.",
+        "user": "I like jazz.",
+    }
+    rows = [
+        {"id": f"m{number}", "memory": text, "role": role, "created_at": "2026-01-01T00:00:00Z"}
+        for number, (role, text) in enumerate(said.items())
+    ]
+    file = tmp_path / "memories.json"
+    file.write_text(json.dumps({"results": rows}), "utf-8")
+    engrams("import", str(file), "--json")
+    records = engrams("list", "--json").json["records"]
+    assert {each["role"]: each["text"] for each in records} == said
+    context = engrams("context", "Which claim is open?").out
+    assert "CL-0912" in context and "user: Our insurance" not in context

@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, StrictBool, StrictFloat, StrictInt
 
-from engrams.core import UNLEARNED, HistoryEntry, Receipt, Record
+from engrams.core import HistoryEntry, Receipt, Record, sender_meta
 from engrams.surfaces.http.json_values import to_json
 from engrams.surfaces.http.rest.requests import Count, Measure, RequestBody
 
@@ -43,6 +43,9 @@ class Mem0MemoryResponse(BaseModel):
     updated_at: datetime
     expiration_date: str | None = None
     score: float | None = None
+    outdated_by: str | None = Field(
+        None, description="Memory that ended this one, or may have; mem0 has no such field."
+    )
 
 
 class Mem0MemoryListResponse(BaseModel):
@@ -52,7 +55,7 @@ class Mem0MemoryListResponse(BaseModel):
 class Mem0MemoryPageResponse(Mem0MemoryListResponse):
     """Page of memories."""
 
-    count: int = Field(description="Memories up to this page, and one more if others follow.")
+    count: int = Field(description="Memories on all pages.")
     next: str | None
     previous: str | None
 
@@ -123,11 +126,10 @@ def to_memory(record: Record, score: float | None, changed_at: datetime) -> Mem0
         if name in _LABELS
     }
     ids: dict[str, Any] = {_LABELS[name]: value for name, value in pairs.items()}
-    metadata = {key: value for key, value in record.meta.items() if key != UNLEARNED}
     return Mem0MemoryResponse(
         id=record.id,
         memory=record.text,
-        metadata=to_json(metadata) or None,
+        metadata=to_json(sender_meta(record.meta)) or None,
         categories=list(record.tags),
         created_at=record.recorded_at,
         updated_at=changed_at,

@@ -87,6 +87,33 @@ def find_target(
     return Mem0ScopeFilter(caller.engine, caller.owner, scope, where)
 
 
+def require_part(ids: Mapping[str, str], filters: Mapping[str, Any] | None) -> None:
+    """Check that a read names a user, agent, app or run, anywhere in its filters.
+
+    InputError: it names none, and would return everybody's memories.
+    """
+    if not ids and not _names_part(filters or {}, 0):
+        raise InputError(
+            "The filters name no user, agent, app or run.",
+            hint='Give {"user_id": "ann"}; {"user_id": "*"} stands for all users.',
+        )
+
+
+def _names_part(tree: Mapping[str, Any], depth: int) -> bool:
+    """Return True if an id stands anywhere in a tree of filters."""
+    return any(
+        name in LABELS
+        or (
+            name in ("AND", "OR", "NOT")
+            and any(
+                _names_part(_require_object(clause), depth + 1)
+                for clause in (value if isinstance(value, list) else [value])
+            )
+        )
+        for name, value in _filter_items(tree, depth)
+    )
+
+
 @dataclass(frozen=True, slots=True)
 class _IdConditions:
     """Conditions for user, agent, app and run ids inside of filters."""

@@ -63,7 +63,13 @@ def _add_read_routes(routes: APIRouter, settings: Settings) -> None:
         """List users, agents, apps and runs that have memories."""
         caller = find_caller(request, "")
         scopes = caller.engine.scopes(caller.owner)
-        pairs = dict.fromkeys(pair for scope in scopes for pair in _entity_pairs(scope))
+        has_own = caller.owner in caller.engine.inspect.count_scopes(caller.owner)
+        pairs = dict.fromkeys(
+            pair
+            for scope in scopes
+            for pair in _entity_pairs(scope)
+            if has_own or pair != caller.owner.labels
+        )
         entities = [
             bodies.Mem0EntityResponse(id=f"{kind}:{name}", name=name, type=kind)
             for kind, name in pairs

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from fastapi import Request
 
 from engrams.compat.mem0 import bodies
-from engrams.compat.mem0.filters import Mem0ScopeFilter, find_target
-from engrams.core import UNLEARNED, Kind, Receipt, Record, Role, Status, Turn, is_blank
+from engrams.compat.mem0.filters import Mem0ScopeFilter, find_target, require_part
+from engrams.core import UNLEARNED, Hit, Kind, Receipt, Record, Status, Turn, is_blank, to_role
 from engrams.core.clock import parse_time
 from engrams.engine import MemoryEngine
 from engrams.errors import InputError, NotFoundError
@@ -21,12 +21,6 @@ from engrams.surfaces.http.rest.requests import check_meta, to_utc
 
 _DEFAULT_HITS = 10
 _PAGE_SIZE = 100
-_ROLES: Mapping[str, Role] = {
-    "user": "user",
-    "assistant": "assistant",
-    "system": "system",
-    "tool": "tool",
-}
 _DELETED = (Status.FORGOTTEN, Status.PURGED)
 
 
@@ -42,13 +36,14 @@ def add_messages(
         meta = {**meta, UNLEARNED: True}
     kind = Kind.TURN if body.infer else Kind.NOTE
     events: list[bodies.Mem0AddEventResponse] = []
-    for message in body.messages:
+    roles = [to_role(message.role) for message in body.messages]
+    for message, role in zip(body.messages, roles, strict=True):
         text = _message_text(message.content)
         if is_blank(text):
             continue
         turn = Turn(
             text=text,
-            role=_ROLES.get(message.role, "user"),
+            role=role,
             speaker=message.name,
             at=said_at,
             session=target.scope.labels[-1] if body.run_id else "",
@@ -74,6 +69,7 @@ def _limit_validity(target: Mem0ScopeFilter, receipt: Receipt, valid_to: datetim
 
 def search(request: Request, body: bodies.Mem0SearchRequest) -> bodies.Mem0MemoryListResponse:
     """Find the memories that answer a question, best first."""
+    require_part(body.ids(), body.filters)
     target = find_target(request, body.ids(), body.filters)
     if body.top_k is not None:
         limit = body.top_k
@@ -90,7 +86,7 @@ def search(request: Request, body: bodies.Mem0SearchRequest) -> bodies.Mem0Memor
     threshold = body.threshold if body.threshold is not None else 0.0
     return bodies.Mem0MemoryListResponse(
         results=[
-            _to_memory(target.engine, hit.record, hit.score)
+            _to_hit(target.engine, hit)
             for hit in result.hits
             if hit.score >= threshold and (not takes_history or _is_wanted(hit.record, body, now))
         ]
@@ -106,6 +102,7 @@ def list_page(
         conditions.append(Condition("recorded_at", "gte", _parse_day(body.start_date)))
     if body.end_date:
         conditions.append(Condition("recorded_at", "lte", _parse_day(body.end_date)))
+    require_part(body.ids(), body.filters)
     target = find_target(request, body.ids(), body.filters)
     conditions += _category_conditions(body.categories)
     if body.latest_only and not body.show_expired:
@@ -119,7 +116,7 @@ def list_page(
     path = "/v3/memories/?page_size={}&page={}"
     return bodies.Mem0MemoryPageResponse(
         results=[_to_memory(target.engine, record) for record in records],
-        count=(page - 1) * page_size + len(records) + has_next,
+        count=target.engine.inspect.count(scope=target.owner, where=where, statuses=statuses),
         next=path.format(page_size, page + 1) if has_next else None,
         previous=path.format(page_size, page - 1) if page > 1 else None,
     )
@@ -230,6 +227,12 @@ def _to_memory(
     changes = engine.history(record.id, scope=record.scope.owner) if record.version > 1 else ()
     changed_at = max((entry.at for entry in changes), default=record.recorded_at)
     return bodies.to_memory(record, score, changed_at)
+
+
+def _to_hit(engine: MemoryEngine, hit: Hit) -> bodies.Mem0MemoryResponse:
+    """Convert a hit; one that a later memory ended, or may have, names that memory."""
+    response = _to_memory(engine, hit.record, hit.score)
+    return response.model_copy(update={"outdated_by": hit.outdated.by if hit.outdated else None})
 
 
 def forget_all(target: Mem0ScopeFilter) -> None:

@@ -50,6 +50,9 @@ SELECT id, changed, version, access_count, last_accessed FROM records;
 -- name: select_slots
 SELECT id, subject, predicate, role, version FROM records;
 
+-- name: count_matching
+SELECT count(*) FROM;
+
 -- name: folded_text
 instr(fold(text || ' ' || caption), ?) > 0
 

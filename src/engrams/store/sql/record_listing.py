@@ -6,6 +6,7 @@ Enter at ``find_page``.
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
@@ -19,6 +20,7 @@ from engrams.store.sql.where_clauses import SqlClause, join_clauses
 from engrams.text.normalize import fold
 
 _MAX_TEXTS = 100
+_MOST_COUNTED = 10**9
 _DIRECTIONS = {"newest": ("<", "DESC"), "oldest": (">", "ASC")}
 """Comparison of a page with the one before, and direction, by order."""
 _BELIEVED_ORDER = (
@@ -57,6 +59,17 @@ def find_slots(
         return ()
     rows = fetch_composed(connection, statement.text, statement.values)
     return tuple(FactSlot(*row) for row in rows[: record_query.limit])
+
+
+def count_records(connection: SqlConnection, record_query: RecordQuery, now: datetime) -> int:
+    """Count the records of all pages."""
+    everything = replace(record_query, after="", limit=_MOST_COUNTED)
+    statement = build_statement(connection, everything, now, "select_slots")
+    if statement is None:
+        return 0
+    counting = f"{query('count_matching')} ({statement.text}) AS matching"
+    (row,) = fetch_composed(connection, counting, statement.values)
+    return int(row[0])
 
 
 def build_statement(

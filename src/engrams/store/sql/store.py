@@ -105,6 +105,11 @@ class SqlStore:
         with lend(query.reach.owner) as connection:
             return record_listing.find_page(connection, query, now)
 
+    def count(self, query: RecordQuery) -> int:
+        now = self._clock()
+        with self._database.asking(query.reach.owner) as connection:
+            return record_listing.count_records(connection, query, now)
+
     def slots(self, query: RecordQuery) -> tuple[FactSlot, ...]:
         now = self._clock()
         with self._database.asking(query.reach.owner) as connection:

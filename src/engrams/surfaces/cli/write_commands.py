@@ -231,7 +231,7 @@ def purge(  # noqa: PLR0913 - options of a command
             if not ids:
                 return
         record_ids = (
-            _list_scope_ids(engine, scope)
+            [record.id for record in engine.inspect.list_within(scope, purged=git)]
             if everything
             else [engine.get(id, scope=scope).id for id in ids or ()]
         )
@@ -244,7 +244,10 @@ def purge(  # noqa: PLR0913 - options of a command
         if not options.json:
             _print_sources(report)
         confirm_erase(f"{len(record_ids)} memories of {'/'.join(scope)}", confirm)
-        erased = engine.purge(record_ids, scope=scope, git=git)
+        if everything:
+            erased = engine.purge_all(scope, git=git)
+        else:
+            erased = engine.purge(record_ids, scope=scope, git=git)
     if options.json:
         data = {
             "removed": erased.removed,
@@ -325,21 +328,6 @@ def _print_sources(report: SourceChangeReport | None) -> None:
             f"also said in {number} {'message' if number == 1 else 'messages'}:"
             f" {', '.join(report.also_said_in)}"
         )
-
-
-def _list_scope_ids(engine: MemoryEngine, scope: tuple[str, ...]) -> list[str]:
-    from engrams.core import Status
-
-    statuses = tuple(status for status in Status if status is not Status.PURGED)
-    ids: list[str] = []
-    after = ""
-    while True:
-        page = engine.list(scope=scope, statuses=statuses, order="oldest", after=after, limit=_PAGE)
-        # A deeper scope also reads those above it; erase only its own records.
-        ids += [record.id for record in page.records if record.scope.labels[: len(scope)] == scope]
-        if not page.next:
-            return ids
-        after = page.next
 
 
 def _parse_field(text: str) -> tuple[str, Any]:

@@ -132,14 +132,13 @@ class SessionRecall:
         """List the newest messages, of one session if it is given."""
         from engrams.core import Kind, Status
 
-        fields = {"session": session} if session else {}
         return self._engine.list(
             scope=self._scope,
             kinds=(Kind.TURN,),
             statuses=(Status.ACTIVE, Status.ARCHIVED),
             order="newest",
             limit=limit,
-            **fields,
+            session=session,
         ).records
 
 

@@ -8,7 +8,8 @@ from datetime import datetime, timedelta
 from functools import partial
 from typing import Any
 
-from engrams.core import Record, StatedFields, Turn
+from engrams.core import Json, Record, Role, StatedFields, Turn, to_role
+from engrams.errors import InputError
 from engrams.transfer.formats.file_head import FileHead
 from engrams.transfer.formats.foreign_objects import (
     ForeignObject,
@@ -114,6 +115,7 @@ def parse_memory(memory: ForeignObject, position: object) -> ParsedTurn:
     last_day = memory.moment("expiration_date")
     turn = Turn(
         text,
+        role=_find_role(memory.data.get("role")),
         at=memory.moment("created_at", "updated_at"),
         session=memory.label("run_id"),
         external_id=memory.label("id") or derive_id(position, text),
@@ -131,6 +133,14 @@ def parse_memory(memory: ForeignObject, position: object) -> ParsedTurn:
         ),
         user=memory.label("user_id"),
     )
+
+
+def _find_role(name: Json) -> Role:
+    """Return who said a memory; a memory without a known role is the user's."""
+    try:
+        return to_role(name)
+    except InputError:
+        return "user"
 
 
 def parse_point(point: Mapping[str, Any], line: int) -> ParsedTurn | None:

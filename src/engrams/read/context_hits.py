@@ -7,7 +7,7 @@ from typing import Literal
 
 from engrams.core import UNSEARCHED, Hit, Kind, Record, SearchResult, Status
 from engrams.frozen_data import replace
-from engrams.ports import RecordQuery
+from engrams.ports import Condition, RecordQuery, Where
 from engrams.read.corrected_words import mask_corrected
 from engrams.read.dependencies import ReadDeps
 from engrams.read.render import DOUBTED

@@ -141,7 +141,7 @@ CLOSED = {
     "extract.rules.languages.language_table.load_language", "extract.rules.grave_news._compile_patterns",
     "extract.rules.meaning_table._index_rows", "extract.rules.meaning_table._rows_of_verb",
     "extract.rules.named_people._compile_lists", "extract.secrets._compile_pattern",
-    "extract.command_languages._read_languages", "settings.renamed.renamed_settings", "session.command_replies._read_replies",
+    "extract.command_languages._read_languages", "session.command_replies._read_replies",
 }  # fmt: skip
 """Kept for ever, for there are no more of them than stand in the source: patterns, prompts,
 queries, grammars.

@@ -14,7 +14,9 @@ from engrams.extract import secrets
 from engrams.extract.candidate import CandidateStatement
 from engrams.extract.memory_requests import is_control
 from engrams.frozen_data import dataclass, replace
+from engrams.text.late_patterns import late_pattern
 from engrams.text.normalize import fold
+from engrams.text.vocabulary import read_rows
 
 PolicyMode: TypeAlias = Literal["off", "rules", "llm"]
 Action: TypeAlias = Literal["commit_now", "commit_at_session_end", "require_repetition", "drop"]
@@ -33,32 +35,26 @@ _DURABLE = re.compile(
     r"|ever|permanently|for good|for life|forever|remember"
     r"|immer|nie|niemals|siempre|nunca|toujours|jamais)\b|永远|总是|从来|一直"
 )
-_SAFETY = re.compile(
-    r"\b(?:skip|ignore|bypass|disable|turn"
-    r" off|override|drop|disregard|without|no|avoid|never|stop|don't|do not)\b[^.!?]{0,40}"
-    r"\b(?:safety|safeguards?|guardrails?|warnings?|disclaimers?|moderation|content"
-    r" (?:filters?|polic(?:y|ies))"
-    r"|confirmations?|security checks?|(?:ethical )?guidelines?)\b"
-    r"|\b(?:never|don't|do not|stop)\b[^.!?]{0,20}\b(?:refus(?:e|ing)|warn(?:ing)?|say(?:ing)?"
-    r" no)\b"
-    r"|\b(?:don't|do"
-    r" not|never|stop)\b[^.!?]{0,30}\b(?:mention|suggest|recommend|call|refer)\w*\b[^.!?]{0,30}\b(?:help"
-    r"|hotline|therapist|doctor|emergency|crisis|professional)"
-    r"|\b(?:jailbreak|do anything now|developer mode|unfiltered|uncensored)\b"
-)
-_LOSS = re.compile(
-    r"\b(?:died|passed away|passed on|death|funeral|lost my"
-    r" (?:mom|mum|mother|dad|father|son|daughter|baby|brother|sister"
-    r"|wife|husband|partner|grandm\w+|grandf\w+|grandpa|dog|cat|best friend)"
-    r"|miscarri\w+|suicid\w+|trauma\w*|abus(?:e|ed|ive)|assault\w*|grie(?:f|ving)|ptsd|panic"
-    r" attacks?|trigger(?:s|ed|ing)?|self-harm)\b"
-)
-_SELF_BELIEF = re.compile(
-    r"\b(?:is|am|i'm|feels?(?: like)?|was)\s+(?:just |such |so |a |an |completely |totally |always )*"
-    r"(?:worthless|useless|stupid|dumb|ugly|pathetic|failure|loser|burden|unlovable|broken|hopeless|idiot|incompetent"
-    r"|not good enough|nothing)\b"
-)
 
+
+def _read_guard(name: str) -> re.Pattern[str]:
+    """Read the pattern of one guard, in all languages."""
+    return late_pattern("|".join(_GUARD_PATTERNS[name]))
+
+
+def _read_guard_patterns() -> dict[str, list[str]]:
+    patterns: dict[str, list[str]] = {}
+    for row in read_rows(__file__, "policy_guards"):
+        name, _, pattern = row.partition(": ")
+        patterns.setdefault(name, []).append(pattern)
+    return patterns
+
+
+_GUARD_PATTERNS = _read_guard_patterns()
+_SAFETY = _read_guard("safety")
+_LOSS = _read_guard("loss")
+_SELF_BELIEF = _read_guard("self_belief")
+_FACT_TO_REMEMBER = _read_guard("fact_to_remember")
 
 _WISHES = (Kind.RULE, Kind.NEGATIVE, Kind.PROCEDURE, Kind.PREFERENCE)
 
@@ -145,6 +141,14 @@ def check_guards(candidate: CandidateStatement) -> StoragePolicyDecision | None:
     if _is_passing(candidate, text):
         return StoragePolicyDecision("drop", "guard: true for this turn only")
     return None
+
+
+def is_fact_to_remember(text: str) -> bool:
+    """Return True for a request to remember a fact, such as "remember that I am allergic to nuts".
+
+    It says nothing about how to answer, so no rule is made of it.
+    """
+    return bool(_FACT_TO_REMEMBER.search(fold(text)))
 
 
 def clamp_decision(

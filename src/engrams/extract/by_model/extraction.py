@@ -27,6 +27,7 @@ from engrams.core.clock import local_time, parse_time
 from engrams.errors import ModelError
 from engrams.extract.by_model.quote_support import find_lack, keep_telling
 from engrams.extract.candidate import CandidateStatement, canonical_subject, normalize_category
+from engrams.extract.policy import is_fact_to_remember
 from engrams.extract.predicate_slots import canonical_predicate, is_contrary, is_single
 from engrams.extract.rules import is_explicit
 from engrams.extract.rules.clause_times import find_statement_times
@@ -115,6 +116,7 @@ _TAG = re.compile(r"<(\w{1,40})>")
 
 
 _KINDS = frozenset(("fact", "preference", "rule", "negative", "procedure", "correction"))
+_INSTRUCTIONS = (Kind.RULE, Kind.NEGATIVE, Kind.PROCEDURE)
 
 
 class ExtractedStatement(BaseModel):
@@ -331,6 +333,9 @@ def _to_candidate(
         )
 
     kind = Kind(statement.kind) if statement.kind in _KINDS else Kind.FACT
+    if kind in _INSTRUCTIONS and is_fact_to_remember(literal):
+        kind = Kind.FACT
+        note("repair", "a fact that is to be remembered, and no rule")
     fault = _find_fault(statement, kind, literal, source.text) or find_lack(
         (statement.text, *_list_claims(statement)),
         literal,

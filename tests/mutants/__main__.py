@@ -12,6 +12,7 @@ import os
 import random
 import sys
 import time
+import tomllib
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
@@ -41,6 +42,8 @@ def main(words: Sequence[str] | None = None) -> int:
 
     results = runner.run(mutants, options.jobs, tell)
     print(summary(results, time.monotonic() - started))
+    for item, reason in reasons().items():
+        print(f"{item} has no mutant: {reason}")
     return int(any(result.verdict != "killed" for _, result in results))
 
 
@@ -97,6 +100,12 @@ def summary(results: Sequence[tuple[Mutant, Result]], seconds: float) -> str:
         f"{len(results)} mutants: {counted}; items {sum(documents.values())} ({items});"
         f" {seconds / 60:.1f} minutes"
     )
+
+
+def reasons() -> dict[str, str]:
+    """Return the items that do not apply to engrams, each with the reason."""
+    table = tomllib.loads((ROOT / "tests" / "spec.toml").read_text("utf-8"))
+    return dict(table["not_applicable"])
 
 
 if __name__ == "__main__":

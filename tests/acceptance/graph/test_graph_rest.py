@@ -5,11 +5,14 @@ command of that preset.
 
 from __future__ import annotations
 
+import gc
 import json
 import threading
 import time
+import tracemalloc
 from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +20,7 @@ import apsw
 import numpy as np
 import pytest
 from tests.acceptance.process import eventually, run, served
+from tests.flows.test_guardrails import watched
 from tests.read.vectors import Angles
 
 import engrams
@@ -562,3 +566,38 @@ def test_the_log_has_a_file_a_day_for_a_fortnight_and_stats_count(home: Path) ->
         assert stats["status"]["active"] >= 1
         assert stats["kind"]["fact"] == 1
         assert stats["embedded"] > 0
+
+
+@pytest.mark.covers("S3.70")
+def test_memory_and_a_turn_keep_to_their_budgets(home: Path, clock: SettableClock) -> None:
+    """A turn's statements to the database do not grow with what is remembered; a thousand memories
+    take 3.3 MB in the process at most.
+    """
+
+    def said(count: int, start: int) -> list[Turn]:
+        numbers = range(start, start + count)
+        return [Turn(f"Parcel w{n} of crate v{n % 90} stands in room u{n % 7}") for n in numbers]
+
+    with watched() as door, opened(home, clock) as engine:
+        costs = []
+        for start in (0, 100):
+            engine.observe(said(100, start), scope=ANN)
+            engine.search("Where does parcel w7 stand?", scope=ANN)
+            ask = partial(engine.search, "Which crate has parcel w8?", scope=ANN)
+            tell = partial(engine.observe, said(1, 900 + start), scope=ANN)
+            costs += [sum(door.cost(act)[0].values()) for act in (ask, tell)]
+        assert costs[:2] == costs[2:]
+        searched, observed = costs[:2]
+        assert (searched <= 5, observed <= 15) == (True, True), costs
+    with opened(home, clock) as engine:
+        engine.search("Where does parcel w7 stand?", scope=ANN)
+        gc.collect()
+        tracemalloc.start()
+        try:
+            engine.observe(said(1000, 1000), scope=ANN)
+            engine.search("Where does parcel w1007 stand?", scope=ANN)
+            gc.collect()
+            held = tracemalloc.get_traced_memory()[0]
+        finally:
+            tracemalloc.stop()
+        assert held <= 3_300_000

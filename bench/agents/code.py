@@ -228,8 +228,9 @@ def _time_checks(
     memories: list[engrams.core.code_anchors.CodeAnchors | None], folder: Path, counts: Counts
 ) -> None:
     reader = CheckoutReader()
-    for cache in (checkout_reader.findings, source_trees.outlines, source_trees.listings):
-        cache.clear()
+    checkout_reader.findings.cache_clear()
+    source_trees.outlines.clear()
+    source_trees.listings.clear()
     begun = time.perf_counter()
     reader.check(memories, folder)
     counts.cold.append((time.perf_counter() - begun) * 1000)

@@ -17,6 +17,7 @@ from engrams.core.code_anchors import (
     CodeAnchors,
     CodeVerdict,
 )
+from engrams.text.text_caches import register_cache
 
 if TYPE_CHECKING:
     from engrams.checkouts.source_trees import CommitTree, WorkTree
@@ -27,7 +28,30 @@ _CHECK_SECONDS = 0.1
 """Time that one read may take to find out where things are now."""
 _MAX_FINDINGS = 4_096
 
-findings: OrderedDict[tuple[object, ...], AnchorFinding] = OrderedDict()
+
+class FindingCache:
+    """States of anchors. Anchors quote memories, so a purge clears it."""
+
+    def __init__(self) -> None:
+        self._findings: OrderedDict[tuple[object, ...], AnchorFinding] = OrderedDict()
+
+    def find(self, key: tuple[object, ...]) -> AnchorFinding | None:
+        """Find the state of an anchor; None: it was not kept."""
+        return self._findings.get(key)
+
+    def keep(self, key: tuple[object, ...], finding: AnchorFinding) -> None:
+        """Keep a state, and drop the oldest ones."""
+        self._findings[key] = finding
+        while len(self._findings) > _MAX_FINDINGS:
+            with suppress(KeyError):
+                self._findings.popitem(last=False)
+
+    def cache_clear(self) -> None:
+        """Drop all states."""
+        self._findings.clear()
+
+
+findings = register_cache(FindingCache())
 """States of anchors while the files, the branch and its commit are the same."""
 
 
@@ -112,7 +136,7 @@ def _check_cached(
     """Check an anchor, unless that was done with the same files, branch and commit before."""
     paths = (anchor.path, *anchor.more_paths)
     key = (str(tree.root), anchor, branch, stamp, *map(tree.stamp_file, paths))
-    finding = findings.get(key)
+    finding = findings.find(key)
     if finding is not None:
         return finding
     from engrams.checkouts.anchor_checks import AnchorChecker
@@ -120,10 +144,6 @@ def _check_cached(
     checker = AnchorChecker(tree, tree, branch, deadline)
     finding = checker.check(anchor)
     is_final = checker.is_complete and (finding.state is AnchorState.FRESH or bool(stamp))
-    if not is_final:
-        return finding
-    findings[key] = finding
-    while len(findings) > _MAX_FINDINGS:
-        with suppress(KeyError):
-            findings.popitem(last=False)
+    if is_final:
+        findings.keep(key, finding)
     return finding

@@ -458,6 +458,7 @@ class EngineComponents:
                 "topics": self._refresh_topics,
             },
             search=self.reads.find_ids,
+            code=deps.code,
         )
         return MemoryGarden(garden_deps, self.runner.run_job)
 

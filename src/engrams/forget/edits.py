@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from engrams.core import (
+    CODE,
     MESSAGE_KINDS,
     STATEMENT_KINDS,
     UNSEARCHED,
@@ -136,6 +137,9 @@ class MemoryEditor:
             annotated = replace(record, meta=fields.get("meta", record.meta))
             meta = restate_times(annotated, fields["text"])
             fields = fields if meta == annotated.meta else {**fields, "meta": meta}
+        if "text" in fields and CODE in (meta := fields.get("meta", record.meta)):
+            # The anchors are those of the words before.
+            fields = {**fields, "meta": {key: meta[key] for key in meta if key != CODE}}
         card = self._embedder.card
         if not {"text", "caption"} & set(fields) or not card.inline or not card.dimension:
             return fields, ()

@@ -51,6 +51,8 @@ class CommandClient:
         """Reason why no server answered; for people."""
         self.pid = 0
         """Process that answered."""
+        self.met_server = False
+        """True: a server runs, though it gave no answer."""
         self._arguments = list(arguments)
         self._stdin = stdin
         self._seconds = seconds
@@ -86,6 +88,10 @@ class CommandClient:
         finally:
             os.close(folder)
 
+    def has_home(self) -> bool:
+        """True if a server can serve the home: it exists, and the system has sockets for it."""
+        return is_supported() and os.path.isdir(self._home)
+
     def describe_answer(self, *, answered: bool) -> str:
         """Return a line for `--verbose`."""
         return (
@@ -103,6 +109,7 @@ class CommandClient:
             if not is_own_peer(link):
                 self.reason = "the server belongs to another user"
                 return None
+            self.met_server = True
             send_frame(link, self._describe_call())
             answer = self._await_answer(link)
         except ConnectionRefusedError:

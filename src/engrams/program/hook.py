@@ -23,6 +23,13 @@ def hook(
             metavar="N",
         ),
     ] = None,
+    resident: Annotated[
+        bool,
+        typer.Option(
+            "--resident",
+            help="Keep the home open in a process that ends after five minutes without an event.",
+        ),
+    ] = False,
     event: Annotated[
         str,
         typer.Option(
@@ -60,6 +67,8 @@ def hook(
             arguments += [name, str(value)]
     for override in options.overrides:
         arguments += ["--set", override]
+    if resident:
+        arguments.append("--resident")
     if options.test:
         arguments.append("--test")
     main(arguments)

@@ -5,6 +5,7 @@ A server and an MCP server do so: a command that asks them need not open memory 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING
 
@@ -25,17 +26,22 @@ if TYPE_CHECKING:
 
 
 def serve_commands(
-    engine: MemoryEngine, settings: Settings, configured: Settings | None = None
+    engine: MemoryEngine,
+    settings: Settings,
+    configured: Settings | None = None,
+    note_call: Callable[[], None] = lambda: None,
 ) -> AbstractContextManager[None]:
     """Answer commands of other processes with an open engine while the block runs.
 
     ``configured``: the settings before the server took its upstream as memory's model.
+    ``note_call``: called before and after each command.
     """
     if settings.is_volatile:
         return nullcontext()
     home = OpenHome(engine, settings, configured or settings)
 
     def run(call: CommandCall) -> CommandReply:
+        note_call()
         served = ServedCommand(call, home)
         current = CURRENT.set(served)
         identity = IDENTITY.set(CallIdentity(call.key, call.at))
@@ -44,6 +50,7 @@ def serve_commands(
         finally:
             CURRENT.reset(current)
             IDENTITY.reset(identity)
+            note_call()
 
     return command_server.serve_commands(settings.home.expanduser(), run)
 

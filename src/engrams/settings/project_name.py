@@ -130,6 +130,16 @@ def find_git_directories(root: Path) -> tuple[Path, Path]:
     return directory, (directory / shared).resolve() if shared else directory
 
 
+def read_hooks_path(common: Path) -> str:
+    """Read where a repository has its hooks; empty: in its Git directory."""
+    paths = [
+        value
+        for section, key, value in _read_config(common / "config")
+        if section == ("core", "") and key == "hookspath"
+    ]
+    return paths[-1] if paths else ""
+
+
 def _read_config(path: Path) -> Iterator[tuple[tuple[str, str], str, str]]:
     """Yield ((section, subsection), key, value) of a Git configuration file."""
     section = ("", "")

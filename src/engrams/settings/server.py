@@ -124,6 +124,14 @@ class ServeSettings(SettingsSection):
     idle_seconds: float = Field(
         75.0, gt=0, description="Seconds after which a connection without a request is closed."
     )
+    resident_seconds: float = Field(
+        300.0,
+        gt=0,
+        description=(
+            "Seconds without a call after which the process ends that `engrams hook --resident`"
+            " starts."
+        ),
+    )
     receive_seconds: float = Field(
         30.0,
         gt=0,

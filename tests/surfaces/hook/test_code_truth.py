@@ -5,10 +5,12 @@ from __future__ import annotations
 import json
 import os
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
+import engrams
 from engrams.program.main import main
 from engrams.surfaces.hook.events import parse_event
 from engrams.surfaces.hook.run import HookCallOptions, answer_event
@@ -189,3 +191,52 @@ def test_a_commit_says_which_memories_it_breaks(agent: Agent) -> None:
     (agent.folder / "README.md").write_text("shop\n", "utf-8")
     commit(agent.folder, "docs")
     assert agent.verify("--commit", "HEAD") == {}
+
+
+def test_a_git_hook_tells_it_after_the_commit(
+    agent: Agent, home: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """`engrams install git` adds the call to the repository's own hook, keeps that, and takes it out."""
+    agent.say(CHARGE)
+    program = Path(sys.executable).with_name("engrams")
+    monkeypatch.setenv("PATH", f"{program.parent}:{os.environ['PATH']}")
+    hook = agent.folder / ".git" / "hooks" / "post-commit"
+    hook.parent.mkdir(exist_ok=True)
+    hook.write_text("#!/bin/sh\necho own hook\n", "utf-8")
+    options = ("--home", str(home), "--user", "ann", "--folder", str(agent.folder), "--yes")
+    assert main(["install", "git", *options]) == 0
+    assert main(["install", "git", *options]) == 0
+    (agent.folder / "src" / "pay.py").write_text("def pay():\n    return 0\n", "utf-8")
+    git(agent.folder, "add", "-A")
+    identity = ["-c", "user.name=a", "-c", "user.email=a@b.c", "-c", "commit.gpgsign=false"]
+    printed = subprocess.run(
+        ["git", *identity, "commit", "-q", "-m", "pay"],
+        cwd=agent.folder,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    shown = printed.stdout + printed.stderr
+    assert "own hook" in shown
+    assert shown.count("src/pay.py no longer has `charge`") >= 1
+    assert main(["install", "git", "--undo", *options]) == 0
+    assert hook.read_text("utf-8") == "#!/bin/sh\necho own hook\n"
+    hook.write_text("#!/usr/bin/env python3\nprint('own')\n", "utf-8")
+    assert main(["install", "git", *options]) != 0
+    assert "is no shell script" in capsys.readouterr().err
+
+
+def test_the_garden_doubts_what_the_code_contradicts(agent: Agent, home: Path) -> None:
+    """A cycle halves the confidence of such a statement once, with the reason, and of no other."""
+    agent.say("Now the build.")
+    with engrams.open(home=str(home), user="ann", jobs__workers=0) as engine:
+        scope = ("user", "ann", "project", "shop")
+        for text in (RETRIES, "The function `refund` is in src/pay.py."):
+            engine.add(text, scope=scope, checkout=agent.folder)
+        assert engine.garden.plan(("user", "ann"), jobs=("verify",)).steps == ()
+        (agent.folder / "src" / "pay.py").write_text(PAY.replace("= 5", "= 7"), "utf-8")
+        steps = engine.garden.plan(("user", "ann"), jobs=("verify",)).steps
+        assert steps and all(RETRIES in step.texts for step in steps)
+        assert {step.reason for step in steps} == {"`MAX_RETRIES` in src/pay.py is now 7"}
+        engine.garden.run(("user", "ann"), jobs=("verify",))
+        assert engine.garden.plan(("user", "ann"), jobs=("verify",)).steps == ()

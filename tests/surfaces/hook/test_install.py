@@ -128,8 +128,12 @@ def test_settings_that_cannot_be_read_stay(install: Install, tmp_path: Path, tex
     assert (finished.code, str(file) in finished.err, file.read_text("utf-8")) == (1, True, text)
 
 
-def test_one_project(install: Install, tmp_path: Path) -> None:
-    """--folder changes the project's own file, and the options go into the command."""
+def test_one_project(install: Install, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """--folder changes the project's own file, and the options go into the command.
+
+    The file is the team's: where the program is on the PATH, no path of this machine stands in it.
+    """
+    monkeypatch.setenv("PATH", f"{Path(sys.executable).parent}:/usr/bin")
     finished = install(
         "claude-code",
         "--yes",
@@ -144,13 +148,25 @@ def test_one_project(install: Install, tmp_path: Path) -> None:
     assert json.loads(finished.out)["file"] == str(tmp_path / ".claude" / "settings.json")
     hooks = json.loads((tmp_path / ".claude" / "settings.json").read_text("utf-8"))["hooks"]
     command = shlex.split(hooks["Stop"][0]["hooks"][0]["command"])
-    assert Path(command[0]).is_absolute() and command[1:] == [
+    assert command == [
+        "engrams",
         "hook",
+        "--resident",
         "--user",
         "ann lee",
         "--project",
         ".",
     ]
+
+
+def test_projects_are_apart_unless_they_share(install: Install, tmp_path: Path) -> None:
+    """Without an option each project has its own memory; --shared is one for all of them."""
+    settings = tmp_path / FILES["claude-code"]
+    assert install("claude-code", "--yes").code == 0
+    assert commands(settings)["Stop"].endswith(" hook --resident --project .")
+    assert install("claude-code", "--yes", "--shared").code == 0
+    assert commands(settings)["Stop"].endswith(" hook --resident")
+    assert install("claude-code", "--yes", "--shared", "--project", ".").code != 0
 
 
 def commands(file: Path) -> dict[str, str]:
@@ -174,14 +190,15 @@ def test_what_is_installed_answers(install: Install, tmp_path: Path, agent: str)
     """A prompt in the agent's own words is kept, and one of a later session gets it back in the form
     that the agent reads; its own session knows it already.
     """
-    assert install(agent, "--yes", "--home", str(tmp_path / "memory"), "--user", "ann").code == 0
+    home = ("--home", str(tmp_path / "memory"))
+    assert install(agent, "--yes", "--shared", *home, "--user", "ann").code == 0
     run = commands(tmp_path / FILES[agent])
     assert list(run) == list(INSTALLERS[agent].events)
     event = list(run)[1]
     words = shlex.split(run[event])
-    assert words[1:6] == ["hook", "--home", str(tmp_path / "memory"), "--user", "ann"]
+    assert words[1:7] == ["hook", "--resident", *home, "--user", "ann"]
     call = HookCallOptions(
-        {"home": words[3], "user": "ann"}, event=words[7] if "--event" in words else ""
+        {"home": words[4], "user": "ann"}, event=words[8] if "--event" in words else ""
     )
 
     def prompt(session: str, text: str) -> str:

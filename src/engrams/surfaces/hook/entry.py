@@ -9,10 +9,16 @@ import json
 import os
 import sys
 import threading
+import time
 from collections.abc import Sequence
+from typing import Any
 
 from engrams.ipc.command_client import CommandClient, find_option
 from engrams.surfaces.hook.event_names import KEEP_EVENTS, NAMES, RECALL_EVENTS, SECONDS, TOOL_EVENT
+
+_RESIDENT = "engrams.program.resident"
+"""Module of the process that keeps a home open between events."""
+_POLL_SECONDS = 0.02
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -62,6 +68,8 @@ def _ask_server(arguments: Sequence[str], raw: bytes, seconds: float) -> str:
         seconds / 2,
     )
     answer = client.ask()
+    if answer is None and not client.met_server and "--resident" in arguments:
+        answer = _await_resident(client, arguments, seconds)
     if "--verbose" in arguments:
         sys.stderr.write(client.describe_answer(answered=answer is not None))
     if answer is not None:
@@ -73,6 +81,34 @@ def _ask_server(arguments: Sequence[str], raw: bytes, seconds: float) -> str:
     call = parse_arguments(arguments)
     event = parse_event(raw, call.event)
     return "" if event is None else answer_event(call, event)
+
+
+def _await_resident(
+    client: CommandClient, arguments: Sequence[str], seconds: float
+) -> dict[str, Any] | None:
+    """Start the process that keeps the home open, and ask it; None: it is not ready in time.
+
+    Several hooks that start at once wait for the same one: the others end at its lock. After half of
+    the time the hook opens the home itself.
+    """
+    if not client.has_home():
+        return None
+    import subprocess
+
+    subprocess.Popen(  # noqa: S603 - this program, detached from the agent
+        [sys.executable, "-m", _RESIDENT, *arguments],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,
+    )
+    deadline = time.monotonic() + seconds / 2
+    while time.monotonic() < deadline:
+        time.sleep(_POLL_SECONDS)
+        answer = client.ask()
+        if answer is not None or client.met_server:
+            return answer
+    return None
 
 
 def _is_answered(raw: bytes, arguments: Sequence[str]) -> bool:

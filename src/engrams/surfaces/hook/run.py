@@ -240,6 +240,7 @@ def parse_arguments(arguments: Sequence[str]) -> HookCallOptions:
     parser.add_argument("--test", action="store_true", default=None)
     parser.add_argument("--verbose", action="store_true")
     parser.add_argument("--json", action="store_true", help="as it is: agents read JSON")
+    parser.add_argument("--resident", action="store_true", help="read by the entry")
     parser.add_argument("--project", default="")
     parser.add_argument("--tokens", type=int)
     parser.add_argument("--event", default="")

@@ -15,6 +15,7 @@ from typing import TypeAlias
 import numpy as np
 
 from engrams.core import Record, Scope, Status
+from engrams.core.code_anchors import read_anchors
 from engrams.core.ids import new_id
 from engrams.errors import BudgetError, ConflictError, ModelError
 from engrams.ports import (
@@ -22,6 +23,7 @@ from engrams.ports import (
     ChatAnswer,
     ChatModel,
     Clock,
+    CodeReader,
     Embedder,
     OwnerStateRow,
     RecordQuery,
@@ -31,6 +33,7 @@ from engrams.ports import (
 )
 from engrams.read.paging import iter_records
 from engrams.settings import JOBS, Settings
+from engrams.settings.project_name import find_project_folder
 from engrams.upkeep.garden.agent import GardenAgent, GardenVisitResult
 from engrams.upkeep.garden.conflicts import StatementConflict, find_conflicts, settle_conflicts
 from engrams.upkeep.garden.links import link_related, strengthen_links
@@ -74,6 +77,8 @@ _COMPARES_MEANING = frozenset(("merge", "links"))
 _MAX_ATTEMPTS = 20
 """Attempts to commit a job whose memories others change meanwhile."""
 _PAGE = 500
+_CODE_SECONDS = 10.0
+"""Time for finding out where the code of one project went."""
 _MAX_STATEMENTS = 20_000
 """Statements compared with each other; of more, the latest."""
 _MAX_QUEUE_SHOWN = 10
@@ -95,6 +100,8 @@ class GardenDeps:
     """Jobs of other components, by their name in a cycle."""
     search: Callable[[Scope, str], Sequence[str]]
     """Returns the ids of hits in an owner's memory."""
+    code: CodeReader | None = None
+    """Compares memories with the code that they name; None: nothing does."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,10 +181,37 @@ class GardenCycleRunner:
             card=card,
             records=records,
             vectors=vectors,
+            code_notes=self._find_code_notes(owner, records) if "verify" in jobs else {},
             links=tuple(load_links(deps.store, owner, ids).values()),
             settled=frozenset(self.states.get(owner).settled),
         )
         return garden, notes
+
+    def _find_code_notes(self, owner: Scope, records: Sequence[Record]) -> dict[str, str]:
+        """Find memories that the code of their project contradicts: id -> reason.
+
+        Only of the home's own user: the checkouts of this machine are nobody else's.
+        """
+        settings = self.deps.settings
+        if self.deps.code is None or owner != Scope(("user", settings.owner)):
+            return {}
+        by_project: dict[str, list[Record]] = {}
+        for record in records:
+            project = _find_project(record.scope)
+            if project and read_anchors(record) is not None:
+                by_project.setdefault(project, []).append(record)
+        notes: dict[str, str] = {}
+        for project, named in by_project.items():
+            folder = find_project_folder(project, settings.home)
+            if folder is None:
+                continue
+            verdicts = self.deps.code.check(
+                [read_anchors(record) for record in named], folder, seconds=_CODE_SECONDS
+            )
+            for record, verdict in zip(named, verdicts, strict=True):
+                if verdict is not None and verdict.keeps_out(record.kind):
+                    notes[record.id] = verdict.note
+        return notes
 
     def _plan_job(self, job: str, garden: GardenJobInput) -> list[PlannedGardenStep]:
         return RULE_JOBS[job](garden) if job in RULE_JOBS else []
@@ -437,3 +471,9 @@ def _add_totals(
     return progress.with_report(
         modified=report.modified + len(modified), compactions=report.compactions + merged
     )
+
+
+def _find_project(scope: Scope) -> str:
+    """Return the project of a scope; empty: it is in none."""
+    labels = dict(zip(scope.labels[::2], scope.labels[1::2], strict=True))
+    return labels.get("project", "")

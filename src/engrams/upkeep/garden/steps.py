@@ -75,6 +75,8 @@ class GardenJobInput:
     """Card of the model that made the vectors."""
     records: tuple[Record, ...]
     """Active statements, oldest first."""
+    code_notes: Mapping[str, str] = field(default_factory=dict, kw_only=True)
+    """Id -> reason, of records that the code of their project contradicts."""
     vectors: Floats
     """Shape [records, dimension]; zeros for a record without a vector, no columns where the job
     compares no meaning.

@@ -1,4 +1,6 @@
-"""Job ``verify``: doubts facts whose source files have changed or are gone."""
+"""Job ``verify``: doubts facts whose source files have changed or are gone, and those that the code of
+their project contradicts.
+"""
 
 from __future__ import annotations
 
@@ -16,6 +18,8 @@ STALE = "stale"
 """Metadata key of facts with changed or missing files: which, and when seen."""
 
 _GONE = "gone"
+_CODE = "code:"
+"""Name of the entry for code; no file is called so."""
 _MAX_REASON = 240
 
 
@@ -33,6 +37,9 @@ def verify_files(garden: GardenJobInput) -> list[PlannedGardenStep]:
             state = _check_file(name, garden.settings.file_root, record.recorded_at)
             if state:
                 stale_files[name] = state
+        code_note = garden.code_notes.get(record.id, "")
+        if code_note:
+            stale_files[_CODE] = code_note
         if not stale_files or record.meta.get(STALE, {}).get("files") == stale_files:
             continue
         garden.planned_ids.add(record.id)
@@ -41,10 +48,7 @@ def verify_files(garden: GardenJobInput) -> list[PlannedGardenStep]:
             "confidence": round(record.confidence * garden.settings.missing_file_factor, 6),
             "meta": {**record.meta, STALE: mark},
         }
-        reason = "; ".join(
-            f"{name} {'is gone' if state == _GONE else 'has changed'}"
-            for name, state in stale_files.items()
-        )
+        reason = "; ".join(_tell(name, state) for name, state in stale_files.items())
         steps.append(
             PlannedGardenStep(
                 job="verify",
@@ -56,6 +60,12 @@ def verify_files(garden: GardenJobInput) -> list[PlannedGardenStep]:
             )
         )
     return steps
+
+
+def _tell(name: str, state: str) -> str:
+    if name == _CODE:
+        return state
+    return f"{name} {'is gone' if state == _GONE else 'has changed'}"
 
 
 def _check_file(name: str, root: str, since: datetime) -> str:

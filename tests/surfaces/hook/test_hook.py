@@ -490,6 +490,7 @@ def test_its_help_lists_what_it_takes(home: Path) -> None:
         "--json": [],
         "--verbose": [],
         "--test": [],
+        "--resident": [],
         "--tokens": ["5"],
         "--seconds": ["5"],
         "--set": ["read.limit=3"],

@@ -18,23 +18,23 @@ _SHELLS = ("sh", "bash", "dash", "zsh", "ksh")
 def plan_git_hook(
     folder: Path, command: Sequence[str], *, undo: bool = False
 ) -> AgentSettingsFileEdit:
-    """Plan the change of a repository's ``post-commit`` hook; an existing hook is kept.
+    """Plan the change of a repository's ``post-commit`` hook; an existing hook stays.
 
     InputError: the folder is in no repository, or its hook is no shell script.
     """
     path = _find_hook(folder)
     before = path.read_text("utf-8", errors="surrogateescape") if path.is_file() else None
-    kept = _remove_ours(before or "")
+    own_text = _remove_ours(before or "")
     if undo:
-        is_empty = not kept.strip() or kept.strip() == "#!/bin/sh"
-        return AgentSettingsFileEdit(path, before, None if is_empty else kept)
-    first_line = kept.split("\n", 1)[0]
-    if kept.strip() and not _is_shell(first_line):
+        is_empty = not own_text.strip() or own_text.strip() == "#!/bin/sh"
+        return AgentSettingsFileEdit(path, before, None if is_empty else own_text)
+    first_line = own_text.split("\n", 1)[0]
+    if own_text.strip() and not _is_shell(first_line):
         raise InputError(
             f"{path} is no shell script.",
             hint=f"Add this call to it: {shlex.join(command)}",
         )
-    head = kept if kept.strip() else "#!/bin/sh\n"
+    head = own_text if own_text.strip() else "#!/bin/sh\n"
     line = "" if head.endswith("\n") else "\n"
     # The commit is made; a memory that cannot be read must not look like a failure of it.
     block = f"{_BEGIN}\n{shlex.join(command)} || true\n{_END}\n"

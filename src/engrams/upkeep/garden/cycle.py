@@ -201,14 +201,14 @@ class GardenCycleRunner:
             if project and read_anchors(record) is not None:
                 by_project.setdefault(project, []).append(record)
         notes: dict[str, str] = {}
-        for project, named in by_project.items():
+        for project, project_records in by_project.items():
             folder = find_project_folder(project, settings.home)
             if folder is None:
                 continue
             verdicts = self.deps.code.check(
-                [read_anchors(record) for record in named], folder, seconds=_CODE_SECONDS
+                [read_anchors(record) for record in project_records], folder, seconds=_CODE_SECONDS
             )
-            for record, verdict in zip(named, verdicts, strict=True):
+            for record, verdict in zip(project_records, verdicts, strict=True):
                 if verdict is not None and verdict.keeps_out(record.kind):
                     notes[record.id] = verdict.note
         return notes

@@ -16,9 +16,7 @@ from engrams.core.scopes import Scope
 from engrams.frozen_data import dataclass
 
 MARK_TOLD_AT = 0.35
-"""Probability from which readers are told that a statement may be outdated.
-
-In about 7,000 messages of real conversations some 27 marks reach it."""
+"""Probability from which readers are told that a statement may be outdated."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -39,6 +39,9 @@ _BEFORE_EVENT = late_pattern(
 _ADDRESSEES = late_pattern(r" (?:there|all|everyone|guys|girl|man|mate|buddy|bro|dude)\b")
 _WORD = re.compile(r"[^\W_]+(?:'[^\W_]+)?")
 _HAN = re.compile("[\u3040-\u30ff\u4e00-\u9fff]")
+_HAN_JUDGEMENT = late_pattern(
+    r"(?:真|挺|很|特别|蛮|非常|太|还)[^，。]{0,4}(?:不错|好用|给力|满意|棒|省心)|不错|给力|とても(?:いい|良い|よか)"
+)
 _YEAR = late_pattern(
     r"\b(?:in|im jahre?|en|around|by|until|bis|hasta) ((?:19|20)\d\d)\b|((?:19|20)\d\d)年"
 )
@@ -171,7 +174,12 @@ def _is_social(folded: str) -> bool:
 
 
 def _is_opinion(clause: str, folded: str) -> bool:
-    """True for a judgement of something in general, without a value or a name."""
+    """True for a judgement of something in general, without a value or a name.
+
+    Of scripts without spaces also of a thing with a name: "小米12这手机真不错".
+    """
+    if _HAN_JUDGEMENT.search(folded) and not _find("change", folded):
+        return True
     if not _find("evaluation", folded) or _VALUE.search(folded):
         return False
     if _IMPERSONAL.match(folded):

@@ -18,6 +18,7 @@ _Words: TypeAlias = dict[str, dict[str, list[str]]]
 _CUES: _Words = json.loads(Path(__file__).with_name("cues.json").read_text("utf-8"))
 _TOPICS: _Words = json.loads(Path(__file__).with_name("topics.json").read_text("utf-8"))
 NAMES = tuple(_CUES)
+TOPIC_NAMES = tuple(_TOPICS)
 _HAN = re.compile("[\u3040-\u30ff\u4e00-\u9fff\uff1f]")
 _WORD = re.compile(r"[^\W_]+(?:'[^\W_]+)*'?")
 _MOST_WORDS = 400

@@ -54,6 +54,8 @@ _LATEST = 3
 """Earlier messages compared with a new one: nearest in words and meaning, latest of the session."""
 _SPARE = 4
 """Messages taken beside the nearest: the new one itself, and others that are no earlier ones."""
+_MANY = 12
+"""Messages from which some resemble a new one by chance."""
 _SEARCH_WIDTH = 40
 _MAX_FACTS = 50
 """Facts of one message that are looked at."""
@@ -317,16 +319,22 @@ class ChangeDetector:
     ) -> tuple[Sequence[tuple[Record, Sequence[Record]]], MessageTask]:
         """Make the task that judges what the news among messages end."""
         news = [record for record, is_news in zip(records, are_news, strict=True) if is_news]
-        pairs = [*zip(news, self._find_earlier(news), strict=True)]
+        pairs: list[tuple[Record, Sequence[Record]]] = []
+        crowded: list[bool] = []
+        for record, (earlier, nearest) in zip(news, self._find_earlier(news), strict=True):
+            pairs.append((record, earlier))
+            crowded.append(nearest >= _MANY)
         message_pairs = [
             (_to_message(record), [*map(_to_message, earlier)]) for record, earlier in pairs
         ]
-        return pairs, MessageTask(self._reader, message_pairs, self._settings.mark_at)
+        task = MessageTask(self._reader, message_pairs, self._settings.mark_at, crowded)
+        return pairs, task
 
-    def _find_earlier(self, records: Sequence[Record]) -> list[list[Record]]:
+    def _find_earlier(self, records: Sequence[Record]) -> list[tuple[list[Record], int]]:
         """Find what the speakers said before, for each record.
 
-        The nearest in words and meaning, and the latest of the session.
+        The nearest in words and meaning, and the latest of the session; and the number of messages,
+        whoever said them, among which the nearest were found.
         """
         if not records:
             return []
@@ -335,7 +343,7 @@ class ChangeDetector:
         near_ids = [*dict.fromkeys(record_id for ids in id_lists for record_id in ids)]
         near_by_id = {record.id: record for record in self._store.get(owner, near_ids)}
         of_sessions: dict[tuple[Scope, str], Sequence[Record]] = {}
-        earlier_lists: list[list[Record]] = []
+        earlier_lists: list[tuple[list[Record], int]] = []
         for record, ids in zip(records, id_lists, strict=True):
             session_key = (record.scope, record.session)
             if record.session and session_key not in of_sessions:
@@ -356,7 +364,7 @@ class ChangeDetector:
                 for turn in of_sessions.get(session_key, ())
                 if _is_earlier(turn, record) and turn not in nearest
             ][:_LATEST]
-            earlier_lists.append([*nearest, *latest])
+            earlier_lists.append(([*nearest, *latest], len(ids)))
         return earlier_lists
 
     def _find_nearest_ids(self, owner: Scope, records: Sequence[Record]) -> list[list[str]]:

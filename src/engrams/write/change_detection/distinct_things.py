@@ -63,6 +63,8 @@ _LEADING = re.compile(rf"\W*(?:(?:on|in|at|am|im|el|los) )?(?:{_ARTICLE} )?", re
 _MOST_APART = 2
 _SELF = NAMES.index("self")
 _OTHER = NAMES.index("other")
+_FIRST_NAME = re.compile(r"\W*([A-ZÄÖÜÉÁÍÓÚÑÇ][a-zäöüéèßáíóúñç]+)\s+[a-z]")
+_OVER = tuple(map(NAMES.index, ("no_more", "end")))
 _PARTNER_WORDS = """
     husband wife girlfriend boyfriend partner frau mann freund mujer marido novi femme mari copin copine 老公 老婆 夫 妻
 """
@@ -79,6 +81,8 @@ _OWNED = re.compile(
     r"\W*(?:我们?的?|私の|うちの)?(?!我|私|うち)(?P<who>[^\s，。的是のはが]{1,20})[的の](?P<what>[^\W的是のはが]{1,10})[是为在はが]"
     r"|\W*(?P<named>[\u4e00-\u9fff]{2,4})是我的[^，。]{1,6}，其(?P<theirs>[^\W是]{1,6})是"
 )
+# "我要参加的讲座，它的规模是两百人": of which thing, and what of it.
+_REFERRED = re.compile(r"(?P<who>[^，。]{2,30})，(?:它|其)的?(?P<what>[^\W是为]{1,6})[是为]")
 _ROLES = re.compile(
     "上司|下属|同事|老板|客户|叔叔|舅舅|姑姑|婶婶|舅妈|阿姨|表[哥姐弟妹]|堂[哥姐弟妹]|[哥姐弟妹]{1,2}|父亲|母亲|爸爸|妈妈|爷爷|奶奶|儿子|女儿|朋友|邻居"
     "|上司|部下|同僚|先輩|後輩|父|母|兄|弟|姉|妹|祖父|祖母|息子|娘|友達"
@@ -125,7 +129,7 @@ def is_about_another(old: MessageFeatures, new: MessageFeatures) -> bool:
     changes = any(new.whole.cues[index] for index in _CHANGES)
     if identifiers.tell_apart(old.text, new.text, changes=changes):
         return True
-    if _has_other_owner(old.text, new.text):
+    if _has_other_owner(old.text, new.text) or _tells_of_companion(old, new):
         return True
     if len(old.clauses) > 1 or len(new.clauses) > 1:
         return False
@@ -173,6 +177,10 @@ def _has_other_owner(old: str, new: str) -> bool:
     new_attributes = _find_attributes(new)
     if old_attributes and new_attributes and old_attributes.isdisjoint(new_attributes):
         return True
+    old_reference = _REFERRED.search(old)
+    new_reference = _REFERRED.search(new)
+    if old_reference is not None and new_reference is not None:
+        return old_reference["who"] != new_reference["who"]
     old_match = _OWNED.match(old)
     new_match = _OWNED.match(new)
     if old_match is None or new_match is None:
@@ -202,6 +210,18 @@ def _tells_of_another_person(old: MessageFeatures, new: MessageFeatures) -> bool
         return False
     old_names = {word for name in old.names for word in (name, name[:-1])}
     return old.whole.cues[_SELF] > 0 and new.people.isdisjoint(old_names)
+
+
+def _tells_of_companion(old: MessageFeatures, new: MessageFeatures) -> bool:
+    """Test if somebody is told of whom the older sentence only names beside the speaker.
+
+    "I live in Lisbon with my husband Tom", "Tom started a new job". Not if something is over.
+    """
+    name = _FIRST_NAME.match(new.text)
+    if name is None or len(new.clauses) > 1 or any(new.whole.cues[index] for index in _OVER):
+        return False
+    speaks_of_self = old.whole.cues[_SELF] > 0 and new.whole.cues[_SELF] == 0
+    return speaks_of_self and re.search(rf"\w\W+{re.escape(name[1])}\b", old.text) is not None
 
 
 def _tells_of_a_move(old: MessageFeatures, new: MessageFeatures) -> bool:

@@ -20,6 +20,7 @@ from engrams.text.normalize import fold
 from engrams.text.terms import is_unspaced, terms
 from engrams.text.text_caches import text_cache
 from engrams.write.change_detection.cue_words import LONGEST, NAMES, count_cues
+from engrams.write.change_detection.typed_values import TypedValues, read_typed_values
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -179,6 +180,8 @@ class MessageFeatures:
     """Words of its quotations."""
     values: Mapping[tuple[str, str], set[str]]
     """Numbers and names by their neighbours: (``unit``, ``before`` or ``name``; word)."""
+    typed: TypedValues
+    """Its days, times, months and dates."""
     rows: Floats
     """Unit vectors of the message, and of its clauses [1 + clauses, dimension]."""
     older: npt.NDArray[np.float64]
@@ -268,6 +271,7 @@ def _read_message(
         people=frozenset(match[match.lastgroup or 0] for match in PEOPLE.finditer(fold(text))),
         quoted=frozenset(terms(quotations)) if quotations else frozenset(),
         values=read_values(text),
+        typed=read_typed_values(fold(text)),
         rows=rows,
         older=_fill_older(parts),
         newer=_fill_newer(parts),

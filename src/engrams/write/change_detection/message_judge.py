@@ -12,20 +12,27 @@ from typing import NamedTuple
 
 from engrams.core import MARK_TOLD_AT
 from engrams.write.change_detection.boosted_trees import ScoredMessage, load_model
-from engrams.write.change_detection.clause_pairs import EXPLICIT, find_clause_pair
+from engrams.write.change_detection.clause_pairs import EXPLICIT, ClausePair, find_clause_pair
 from engrams.write.change_detection.distinct_things import is_about_another, is_placed_anew
 from engrams.write.change_detection.explicit_endings import tells_end
 from engrams.write.change_detection.message_reader import Message, MessageReader
 from engrams.write.change_detection.replacement_evidence import (
     is_long,
+    puts_right,
     says_the_same,
+    shows_common_ground,
     shows_replacement,
+    tells_other_value,
 )
 
 _UNTOLD = MARK_TOLD_AT - 0.01
 """Most probability of a change of which no clause gives evidence: no reader is told of it."""
 _LEAST = 0.6
 """Share of the least probability of a mark from which a pair of messages is looked at by clauses."""
+_PUT_RIGHT = 0.6
+"""Least probability that a value was put right, where a newer message gives another of its type."""
+_POSSIBLE = 0.25
+"""Probability from which another day or time, beside a word of change, makes a mark."""
 _PLACED_ANEW = 0.5
 """Least probability that a labelled thing is no longer where it was said to be."""
 
@@ -52,6 +59,8 @@ class MessageTask:
     """A new message, and earlier ones."""
     mark_at: float = 0.0
     """Probability from which an earlier message counts as ended."""
+    crowded: Sequence[bool] = ()
+    """Of each new message, whether it was compared with the nearest of many; empty: of few."""
 
 
 def find_news(task: MessageTask) -> list[bool]:
@@ -69,15 +78,22 @@ def judge_messages(task: MessageTask) -> list[list[JudgedMessage | None]]:
     pairs = [([scored[old] for old in earlier], scored[new]) for new, earlier in task.pairs]
     return [
         [
-            _judge(task, old, new, probability)
+            _judge(task, old, new, probability, is_one_of_many=is_crowded)
             for old, probability in zip(earlier, probabilities, strict=True)
         ]
-        for (earlier, new), probabilities in zip(pairs, load_model().judge(pairs), strict=True)
+        for (earlier, new), probabilities, is_crowded in zip(
+            pairs, load_model().judge(pairs), task.crowded or [False] * len(pairs), strict=True
+        )
     ]
 
 
 def _judge(
-    task: MessageTask, old: ScoredMessage, new: ScoredMessage, probability: float
+    task: MessageTask,
+    old: ScoredMessage,
+    new: ScoredMessage,
+    probability: float,
+    *,
+    is_one_of_many: bool,
 ) -> JudgedMessage | None:
     """Judge one pair: what the model says of the messages and of their clauses, limited by rules.
 
@@ -85,7 +101,9 @@ def _judge(
     """
     is_anew = is_placed_anew(old.features, new.features)
     is_likely = probability >= _LEAST * task.mark_at
-    if not is_likely and not is_anew and not tells_end(new.features.text):
+    minutes = (new.features.at - old.features.at).total_seconds() / 60
+    is_put_right = puts_right(old.features, new.features, minutes)
+    if not (is_likely or is_anew or is_put_right or tells_end(new.features.text)):
         return None
     if is_about_another(old.features, new.features):
         return None
@@ -95,16 +113,31 @@ def _judge(
     if pair.probability == EXPLICIT:
         return JudgedMessage(*pair)
     joined = _join_chances(probability, pair.probability)
-    # Long messages are like each other by chance: their clauses must show the change.
-    if (is_long(old.features.text) or is_long(new.features.text)) and not shows_replacement(
-        pair.ending, pair.news, probability
-    ):
+    if is_one_of_many and not _shows_change(old, new, pair, probability, minutes):
         joined = min(joined, _UNTOLD)
+    elif is_put_right:
+        joined = max(joined, _PUT_RIGHT)
+    elif joined >= _POSSIBLE and tells_other_value(old.features, new.features):
+        joined = max(joined, MARK_TOLD_AT)
     if is_anew:
         joined = max(joined, _PLACED_ANEW)
     if joined < task.mark_at:
         return None
     return JudgedMessage(joined, pair.ending, pair.news, is_partial=pair.is_partial)
+
+
+def _shows_change(
+    old: ScoredMessage,
+    new: ScoredMessage,
+    pair: ClausePair,
+    probability: float,
+    minutes: float,
+) -> bool:
+    """True if the clauses show the change: two of many messages, or long ones, are alike by chance."""
+    if not shows_common_ground(pair.ending, pair.news, minutes):
+        return False
+    is_any_long = is_long(old.features.text) or is_long(new.features.text)
+    return not is_any_long or shows_replacement(pair.ending, pair.news, probability)
 
 
 def _join_chances(of_messages: float, of_clauses: float) -> float:

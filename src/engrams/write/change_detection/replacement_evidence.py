@@ -1,7 +1,8 @@
-"""Evidence that a clause of a newer message replaces one of an older: enter at ``shows_replacement``.
+"""Evidence that a clause of a newer message replaces one of an older.
 
-Two long messages of one person share words, numbers and words of change by chance, so that their
-likeness alone is no reason for a mark. The words must stand together in one clause of each.
+Enter at ``shows_replacement`` and ``shows_common_ground``. Two long messages of one person share
+words, numbers and words of change by chance, and so do any two of many: their likeness alone is no
+reason for a mark. The words must stand together in one clause of each.
 """
 
 from __future__ import annotations
@@ -10,17 +11,36 @@ from functools import cache
 
 from engrams.text.clause_kinds import may_tell_change
 from engrams.text.clause_split import split_clauses
+from engrams.text.comparison.language_tables import detect_language
 from engrams.text.late_patterns import late_pattern
+from engrams.text.normalize import fold
 from engrams.text.terms import terms
-from engrams.text.vocabulary import read_vocabulary
-from engrams.write.change_detection.cue_words import NAMES
-from engrams.write.change_detection.features import MessageClause, read_clause, read_values
-
-_ENDS = tuple(map(NAMES.index, ("no_more", "end", "switch", "instead", "correction")))
-_CHANGES = (
-    *_ENDS,
-    *map(NAMES.index, ("new", "from_now", "finally", "back", "now", "old")),
+from engrams.text.vocabulary import read_vocabulary, word_pattern
+from engrams.write.change_detection.cue_words import NAMES, TOPIC_NAMES
+from engrams.write.change_detection.features import (
+    MessageClause,
+    MessageFeatures,
+    read_clause,
+    read_values,
 )
+from engrams.write.change_detection.typed_values import (
+    are_misspelt,
+    compare_typed_values,
+    read_typed_values,
+)
+
+_ENDS = tuple(map(NAMES.index, ("no_more", "end", "switch", "instead")))
+_CORRECTED_WITHIN = 60
+"""Minutes within which a slip of the keys is put right."""
+_CHANGES = (*_ENDS, *map(NAMES.index, ("from_now", "finally", "back")))
+_CORRECTION = NAMES.index("correction")
+_BEGIN = NAMES.index("begin")
+_FROM_NOW = NAMES.index("from_now")
+_SELF = NAMES.index("self")
+_OTHER = NAMES.index("other")
+_CIRCUMSTANCES = sum(1 << TOPIC_NAMES.index(name) for name in ("home", "job", "partner"))
+_PUT_RIGHT = (*_CHANGES, NAMES.index("now"), _CORRECTION)
+_OVER = tuple(map(NAMES.index, ("no_more", "end", "instead")))
 _STILL = NAMES.index("still")
 _EXERCISE = late_pattern(
     r"\b(?:trying|help|how (?:can|do|should) i|want) (?:to )?(?:\w+ )?"
@@ -44,6 +64,16 @@ _PROBABLE = 0.5
 """Probability from which words of an end are evidence without a value that differs."""
 _REPEATED = 0.6
 """Share of the words of a clause from which another with the same numbers repeats it."""
+_NAME = late_pattern(r"(?<!\w)[A-ZÄÖÜÉÁÍÓÚÑÇ][\w'’-]+")
+_OWNER = late_pattern(r"(\w+)['’]s\b")
+_SUBJECT = late_pattern(r"(?<=\w)\s+(?=(?:[a-z]+(?:s|ed|t)|and|is|are|und|y|et|has|hat|ha|a)\s)")
+"""Where the subject of a clause ends, roughly: before its verb."""
+_PREPOSITION = late_pattern(
+    r"\s(?:for|of|in|to|at|from|by|with|für|von|in|zu|bei|mit|de|en|para|con|à|pour|avec)\s"
+)
+_COPULA = late_pattern(r"\s(?:is|are|'s|ist|sind|es|son|esta|est|sont)\s|'s\s|用的是|是|は")
+_SOON = 30
+"""Minutes within which a correction need not name what it corrects."""
 _SHORTEST = 3
 """Letters of the shortest word that counts as shared."""
 
@@ -58,8 +88,9 @@ def is_long(text: str) -> bool:
 def shows_replacement(ending: str, news: str, probability: float) -> bool:
     """True if the words of two clauses show that the newer replaces the older.
 
-    Beside a number or name that differs they share two words, or one with a word of change. A word
-    of an end beside a common word or topic is less: it counts only where the change is probable.
+    Beside a number or name that differs they share two words, or one with a word of change or a
+    second value that differs. A word of an end beside a common word or topic is less: it counts only
+    where the change is probable.
 
     ``probability``: of the whole messages.
     """
@@ -68,13 +99,143 @@ def shows_replacement(ending: str, news: str, probability: float) -> bool:
     if _EXERCISE.search(old.text.lower()) or _EXERCISE.search(new.text.lower()):
         return False
     shared = _find_shared(old, new)
-    if _has_other_value(old.text, new.text):
-        changes = any(new.cues[cue] for cue in _CHANGES)
-        return len(shared) >= (1 if changes else 2)
+    units = _list_other_values(old.text, new.text)
+    if units:
+        own = [unit for unit in units if unit not in _list_common_units()]
+        is_told = len(own) > 1 or bool(
+            own and word_pattern(__file__, "replaced").search(fold(news))
+        )
+        return len(shared) >= (1 if is_told else 2)
+    if _has_other_day_or_time(ending, news) and shared and (len(shared) > 1 or _is_from_now(new)):
+        return True
     if probability < _PROBABLE or new.cues[_STILL] or not any(new.cues[cue] for cue in _ENDS):
         return False
     is_short = max(len(ending.split()), len(news.split())) <= _SHORT_CLAUSE
-    return len(shared) > 1 or (is_short and bool(shared or old.topics & new.topics))
+    is_over = any(new.cues[cue] for cue in _OVER)
+    return len(shared) > 1 or (is_short and is_over and bool(shared or old.topics & new.topics))
+
+
+def shows_common_ground(ending: str, news: str, minutes: float) -> bool:
+    """True if two clauses show that they are about one thing, of which the newer tells a change.
+
+    They share a word, and the newer has another value or a word of change; or the name of whom the
+    newer tells, and something is over; or the subject of another value ("my phone is …"); or the newer puts a value
+    right within minutes. ``minutes``: between them.
+    """
+    old = read_clause(ending)
+    new = read_clause(news)
+    names = _read_names(ending) & _read_names(news)
+    topics = _find_shared(old, new) - names
+    has_other_value = bool(_list_other_values(ending, news)) or any(
+        compare_typed_values(read_typed_values(fold(ending)), read_typed_values(fold(news)))
+    )
+    if minutes < _SOON and (has_other_value or new.cues[_CORRECTION]):
+        return True
+    is_changed = any(new.cues[cue] for cue in _CHANGES)
+    if topics and (has_other_value or is_changed or _tells_replacement(news)):
+        return True
+    if names & _read_subject(news) and (
+        bool(has_other_value and names & _read_subject(ending))
+        or any(new.cues[cue] for cue in _OVER)
+    ):
+        return True
+    return _gives_other_value(ending, news) or _changes_circumstance(old, new)
+
+
+def _has_other_day_or_time(ending: str, news: str) -> bool:
+    """True if another day of the week or time of day is named: dates differ between any two plans."""
+    day, time, *_ = compare_typed_values(
+        read_typed_values(fold(ending)), read_typed_values(fold(news))
+    )
+    return day or time
+
+
+def _is_from_now(new: MessageClause) -> bool:
+    return new.cues[_FROM_NOW] > 0 or _tells_replacement(new.text)
+
+
+def puts_right(old: MessageFeatures, new: MessageFeatures, minutes: float) -> bool:
+    """True if a newer message gives another value of the same type for the same thing.
+
+    Another day, time or date, beside a word of change and a word for the thing; or, within an hour,
+    a name or number that the older one had with a slip of the keys. ``minutes``: between them.
+    """
+    if minutes < _CORRECTED_WITHIN and are_misspelt(
+        _read_names_and_numbers(old.text), _read_names_and_numbers(new.text)
+    ):
+        return True
+    if not tells_other_value(old, new):
+        return False
+    is_correction = minutes < _CORRECTED_WITHIN and new.whole.cues[_CORRECTION] > 0
+    return is_correction or _share_thing(old.whole, new.whole)
+
+
+def tells_other_value(old: MessageFeatures, new: MessageFeatures) -> bool:
+    """True if a newer message has another day, time or date than the older, and a word of change."""
+    if not any(compare_typed_values(old.typed, new.typed)):
+        return False
+    return any(new.whole.cues[cue] for cue in _PUT_RIGHT) or _tells_replacement(new.text)
+
+
+def _read_names_and_numbers(text: str) -> set[str]:
+    return {*map(fold, _NAME.findall(text)), *_NUMBER.findall(text)}
+
+
+def _share_thing(old: MessageClause, new: MessageClause) -> bool:
+    """True if two messages share a word for a thing, or one has it short: "podcast" and "pod"."""
+    if _find_shared(old, new):
+        return True
+    old_words, new_words = (
+        {word for word in clause.words - list_general_words() if len(word) >= _SHORTEST}
+        for clause in (old, new)
+    )
+    return any(
+        old_word.startswith(new_word) or new_word.startswith(old_word)
+        for old_word in old_words
+        for new_word in new_words
+        if old_word.isascii() and not old_word.isdigit()
+    )
+
+
+def _tells_replacement(news: str) -> bool:
+    return bool(word_pattern(__file__, "replaced").search(fold(news)))
+
+
+def _gives_other_value(ending: str, news: str) -> bool:
+    """True for two clauses "this is that" of the same subject and different objects."""
+    old_sides = _COPULA.split(fold(ending), maxsplit=1)
+    new_sides = _COPULA.split(fold(news), maxsplit=1)
+    if len(old_sides) < 2 or len(new_sides) < 2:
+        return False
+    old_subject, new_subject = (set(terms(sides[0])) for sides in (old_sides, new_sides))
+    shared = old_subject & new_subject - list_general_words()
+    is_same = 2 * len(shared) > min(len(old_subject), len(new_subject)) > 0
+    return is_same and set(terms(old_sides[1])).isdisjoint(terms(new_sides[1]))
+
+
+def _changes_circumstance(old: MessageClause, new: MessageClause) -> bool:
+    """True for somebody's home, work or partner, of which the newer clause tells an end or a start."""
+    is_own = old.cues[_SELF] and not new.cues[_OTHER]
+    is_brief = len(new.text.split()) <= _SHORT_CLAUSE
+    return bool(
+        is_own
+        and is_brief
+        and old.topics & new.topics & _CIRCUMSTANCES
+        and any(new.cues[cue] for cue in (*_ENDS, _BEGIN))
+    )
+
+
+def _read_names(text: str) -> set[str]:
+    """Read the names of a text, as terms; none in German, which writes every noun like one."""
+    if detect_language(text) == "german":
+        return set()
+    return {term for name in _NAME.findall(text) for term in terms(name)} - _list_measures()
+
+
+def _read_subject(clause: str) -> set[str]:
+    """Read the names in the subject of a clause: "my boss Fran left", not "the coach for York left"."""
+    subject = _SUBJECT.split(clause, maxsplit=1)[0]
+    return _read_names(_PREPOSITION.split(subject, maxsplit=1)[0])
 
 
 def says_the_same(ending: str, news: str) -> bool:
@@ -90,24 +251,63 @@ def says_the_same(ending: str, news: str) -> bool:
     words = {word for word in old.words if not word.isdigit()}
     is_code = bool(codes) and codes == set(_CODE.findall(news))
     repeats = is_code or len(words & new.words) >= _REPEATED * len(words)
-    return repeats and not any(new.cues[cue] for cue in _ENDS)
+    return repeats and not any(new.cues[cue] for cue in _OVER)
 
 
 def _find_shared(old: MessageClause, new: MessageClause) -> set[str]:
     return {
         word
-        for word in (old.words & new.words) - list_general_words()
+        for word in (_read_words(old) & _read_words(new)) - list_general_words() - _list_measures()
         if (len(word) >= _SHORTEST or not word.isascii()) and not word.isdigit()
     }
 
 
-def _has_other_value(old_text: str, new_text: str) -> bool:
-    """True if a number or a name beside the same word differs."""
+def _read_words(clause: MessageClause) -> frozenset[str]:
+    """Read the words of a clause, those before "'s" too."""
+    owners = _OWNER.findall(clause.text)
+    return clause.words.union(*map(terms, owners)) if owners else clause.words
+
+
+def _list_other_values(old_text: str, new_text: str) -> list[str]:
+    """List the words beside which a number or a name differs: units and the like.
+
+    Not those that stand beside anything: "by March" and "by October", "on 1 May" and "on 3 May".
+    """
     old_values = read_values(old_text)
     new_values = read_values(new_text)
-    return any(
-        old_values[key].isdisjoint(new_values[key]) for key in old_values.keys() & new_values.keys()
+    weak = _list_weak_neighbours()
+    return [
+        key[1]
+        for key in old_values.keys() & new_values.keys()
+        if key[1] not in weak and old_values[key].isdisjoint(new_values[key])
+    ]
+
+
+@cache
+def _list_weak_neighbours() -> frozenset[str]:
+    """List the beginnings of words that stand beside values of anything."""
+    return _read_beginnings("weak_neighbours")
+
+
+@cache
+def _list_measures() -> frozenset[str]:
+    """List units, months and days as search terms: two clauses about anything may share them."""
+    return frozenset(
+        term
+        for table in ("common_units", "members_months", "members_days")
+        for term in terms(read_vocabulary(__file__, table))
     )
+
+
+@cache
+def _list_common_units() -> frozenset[str]:
+    """List the beginnings of units that measure many things: per cent, hours, kilobytes."""
+    return _read_beginnings("common_units")
+
+
+def _read_beginnings(table: str) -> frozenset[str]:
+    words = fold(read_vocabulary(__file__, table)).split()
+    return frozenset(word[:length] for word in words for length in (4, 5, len(word)))
 
 
 @cache

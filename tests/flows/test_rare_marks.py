@@ -1,0 +1,114 @@
+"""Marks are rare and right: a later statement marks only what it is about, however many there are."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+import engrams
+from engrams import MemoryEngine, Turn
+from engrams.core import Hit
+
+ME = ("user", "alice")
+START = datetime(2025, 1, 6, 12, tzinfo=UTC)
+REPOSITORY = (
+    "new service, fastapi + sqlalchemy 2 async + postgres 16. use uv, not poetry. set up the skeleton",
+    "make test needs postgres up. I run it in compose on 5433 because 5432 is taken by the system one",
+    "errors in the api as problem+json please, with a stable `type` slug, the frontend switches on it",
+    "prices are decimal(10,2)",
+    "background jobs: celery with redis, for the mails and reminders",
+    "CI takes about 14 minutes",
+    "write a dockerfile for the worker",
+    "that fixed it, thanks",
+    "the importer reads csv and xlsx",
+    "staging lives on fly.io",
+    "add a health endpoint to the worker",
+    "never touch a migration that's on main",
+    "pdf rendering with weasyprint",
+    "mails go out through postmark",
+)
+NEWS = (
+    "redis is one more thing to babysit for 40 jobs a day. rip out celery, use procrastinate",
+    "test_webhook_retry is flaky, 1 in 20",
+    "mypy is on strict in ci, write X | None not Optional",
+    "image uploads: max 5 MB",
+    "CI is down to 9 minutes now",
+)
+
+
+def say(memory: MemoryEngine, *lines: str, days: float = 30, minutes: float = 0) -> None:
+    """Say lines as one speaker, some time apart."""
+    gap = timedelta(minutes=minutes) if minutes else timedelta(days=days)
+    for number, line in enumerate(lines):
+        memory.observe([Turn(line, at=START + number * gap, session="s")], scope=ME)
+    assert memory.drain(60)
+
+
+def find(memory: MemoryEngine, text: str) -> Hit:
+    """Find a message by its own words."""
+    return next(hit for hit in memory.search(text, scope=ME).hits if hit.record.text == text)
+
+
+def is_marked(hit: Hit) -> bool:
+    """True if readers are told that a message may be over."""
+    return hit.outdated is not None and hit.outdated.is_told
+
+
+def test_of_many_statements_only_what_is_told_of_is_marked(home: Path) -> None:
+    """After a hundred days of a repository, each piece of news marks its own statement alone."""
+    with engrams.open(home=home, jobs__workers=0) as memory:
+        say(memory, *REPOSITORY, *NEWS, days=6)
+        hits = [hit for text in REPOSITORY for hit in memory.search(text, scope=ME, limit=30).hits]
+        marked = {hit.record.text for hit in hits if is_marked(hit)}
+    assert marked == {
+        "background jobs: celery with redis, for the mails and reminders",
+        "CI takes about 14 minutes",
+    }
+
+
+@pytest.mark.parametrize(
+    ("earlier", "later"),
+    [
+        (
+            "I'm Maya, I live in Lisbon with my husband Tom and our two kids, Emil (9) and Nora (6).",
+            "Tom started a new job at Bosch last Monday.",
+        ),
+        (
+            "我要参加的讲座很有名，它的规模是两百人。",
+            "我还要参加的陶艺课很小，它的规模是十二个人。",
+        ),
+        ("OPPOReno7这款手机真挺不错的。", "小米12这手机真心不错。"),
+        ("Rehearsal is on Tuesdays.", "My dentist moved me to Friday."),
+        ("The plumber's number is 4471.", "The electrician's number is 4417."),
+    ],
+)
+def test_news_of_something_else_marks_nothing(home: Path, earlier: str, later: str) -> None:
+    """News of a companion, of another event, a second praise and another's day mark nothing."""
+    with engrams.open(home=home, jobs__workers=0) as memory:
+        say(memory, earlier, later)
+        assert not is_marked(find(memory, earlier))
+
+
+@pytest.mark.parametrize(
+    ("earlier", "later", "minutes"),
+    [
+        ("Our podcast is on mondays", "pod is thursdays now", 43_200),
+        ("Müllabfuhr kommt donnerstags.", "Die Müllabfuhr kommt jetzt montags.", 43_200),
+        (
+            "El ensayo es a las siete.",
+            "El ensayo lo pasamos a las ocho, ya no a las siete.",
+            43_200,
+        ),
+        ("The plumber coming Thursday is called Mr. Tan", "Misheard him, it's Tran.", 12),
+        ("wifi at the hut: larch-pine-581", "typo, larch-pine-518", 2),
+    ],
+)
+def test_another_day_time_or_spelling_of_the_same_is_told(
+    home: Path, earlier: str, later: str, minutes: float
+) -> None:
+    """Another day or time of the same thing, and a slip put right within minutes, are told."""
+    with engrams.open(home=home, jobs__workers=0) as memory:
+        say(memory, earlier, later, minutes=minutes)
+        assert is_marked(find(memory, earlier))

@@ -10,15 +10,22 @@ from engrams.core import LAYER_OF, Layer, Record
 from engrams.extract.candidate import USER, CandidateStatement, canonical_subject
 from engrams.extract.policy import StoragePolicyDecision
 
+_AGENT = StoragePolicyDecision(
+    "drop", "guard: an instruction that an assistant noted is not the user's"
+)
 _OTHER_SPEAKER = StoragePolicyDecision(
     "drop", "guard: an instruction of somebody else binds nobody but them"
 )
+
+_PEOPLE = ("user", "")
 
 
 def check_authority(candidate: CandidateStatement, record: Record) -> StoragePolicyDecision | None:
     """Return the drop decision of an instruction that is not the user's own, or None."""
     if LAYER_OF[candidate.kind] is not Layer.PROCEDURAL:
         return None
+    if record.role not in _PEOPLE:
+        return _AGENT
     speaker = record.speaker.strip()
     if speaker and canonical_subject(speaker, record.scope) != USER:
         return _OTHER_SPEAKER

@@ -148,6 +148,8 @@ def _add_details(record: Record, words: str, notes: list[str]) -> str:
     avoid = record.meta.get("avoid")
     if avoid:
         text += f" (avoid: {escape(str(avoid))})"
+    if record.role == "assistant" and record.layer is Layer.PROCEDURAL:
+        notes = [*notes, "noted by an assistant, not said by the user"]
     if DOUBTED in record.meta:
         notes = [*notes, f"may be outdated, {record.meta[DOUBTED]}"]
     if CODE_NOTE in record.meta:

@@ -220,7 +220,7 @@ def _plan_jobs(
     learned_ids = [
         record.id
         for record in records
-        if (record.role in section.roles or record.kind is Kind.NOTE)
+        if (record.role in section.roles or record.kind not in (Kind.TURN, Kind.EXCHANGE))
         and not record.meta.get(UNLEARNED)
     ]
     if learned_ids and section.extract != "off":

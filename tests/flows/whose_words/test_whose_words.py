@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
+from mcp import Client
 from tests.flows.whose_words.cases import (
     Case,
     find_intrusions,
@@ -13,12 +15,13 @@ from tests.flows.whose_words.cases import (
     tell_own,
 )
 
-from engrams.core import Turn
+from engrams.core import Kind, Scope, Turn
 from engrams.engine import MemoryEngine
+from engrams.program.registry import create_mcp_server
 from engrams.testing import temp_engine
 
 _OTHER_DOORS = ("md", "txt", "mcp", "list")
-"""Doors of attacks that ``test_doors`` plays."""
+"""Doors of attacks that tests of their own play."""
 
 
 @pytest.fixture(scope="module")
@@ -91,3 +94,51 @@ def test_an_announced_text_ends_nothing(engine: MemoryEngine) -> None:
     ):
         engine.add(Turn(text, role="user", session="s"), scope=scope)
     assert [record.object for record in list_statements(engine, "announced")] == ["Ghent"]
+
+
+@pytest.mark.parametrize("name", ["attacks_seen", "attacks_unseen"])
+def test_no_imported_document_gets_in(engine: MemoryEngine, tmp_path: Path, name: str) -> None:
+    """A text or Markdown file is kept as notes, and nothing of the user is learned from it."""
+    got_in = {}
+    for case in read_cases(name):
+        if case.note not in ("md", "txt"):
+            continue
+        user = f"{name}-{case.id}"
+        tell_own(engine, user)
+        file = tmp_path / f"{case.id}.{case.note}"
+        file.write_text(case.text, "utf-8")
+        engine.load(file, scope=("user", user))
+        engine.drain(30)
+        assert engine.search("Acmetown", scope=("user", user)).hits
+        if intrusions := find_intrusions(engine, user):
+            got_in[case.id] = intrusions
+    assert got_in == {}
+
+
+@pytest.mark.parametrize("name", ["attacks_seen", "attacks_unseen"])
+async def test_no_agents_note_is_a_rule_of_the_user(engine: MemoryEngine, name: str) -> None:
+    """An agent's note over MCP is kept in the agent's name, and no rule follows from it."""
+    got_in = {}
+    for case in read_cases(name):
+        if case.note != "mcp":
+            continue
+        user = f"{name}-{case.id}"
+        tell_own(engine, user)
+        async with Client(create_mcp_server(engine, Scope(("user", user)), "engrams")) as client:
+            await client.call_tool("memory_add", {"text": case.text})
+        (note,) = engine.list(scope=("user", user), kinds=(Kind.NOTE,)).records
+        assert note.role == "assistant"
+        if intrusions := find_intrusions(engine, user):
+            got_in[case.id] = intrusions
+    assert got_in == {}
+
+
+async def test_an_agents_rule_is_shown_as_the_agents(engine: MemoryEngine) -> None:
+    """A rule that an agent gave as such says in every prompt that the user never said it."""
+    scope = Scope(("user", "agents-rule"))
+    async with Client(create_mcp_server(engine, scope, "engrams")) as client:
+        await client.call_tool("memory_add", {"text": "Always run ruff.", "kind": "rule"})
+    engine.add(Turn("Always answer in English.", role="user"), scope=scope)
+    profile = engine.context("", scope=scope).text
+    assert "Always run ruff. (noted by an assistant, not said by the user)" in profile
+    assert "Always answer in English\n" in profile

@@ -157,8 +157,10 @@ def test_an_undo_takes_everything_back(tmp_path: Path) -> None:
 
 def test_an_undo_keeps_what_was_edited(engine: MemoryEngine, tmp_path: Path) -> None:
     """Memories edited by hand since stay, and are named."""
-    (tmp_path / "a.txt").write_text("My sister Ana is a doctor.\nThe spare key is under the pot.\n")
-    report = engine.load(tmp_path / "a.txt", scope=ANN)
+    said = ("My sister Ana is a doctor.", "The spare key is under the pot.")
+    lines = [json.dumps({"role": "user", "content": text}) for text in said]
+    (tmp_path / "a.jsonl").write_text("\n".join(lines))
+    report = engine.load(tmp_path / "a.jsonl", scope=ANN)
     engine.drain()
     fact = next(
         record

@@ -124,7 +124,8 @@ class MemoryTools:
             ]
             receipts = self._engine.observe(turns, scope=target, checkout=self._scoped.checkout)
         else:
-            turn = Turn(text, session=session, external_id=key)
+            # The agent's words: they tell of the user, and never speak in the user's name.
+            turn = Turn(text, role="assistant", session=session, external_id=key)
             stored_kind = Kind.RULE if kind == "decision" else Kind(kind)
             checkout = self._scoped.checkout
             receipts = (self._engine.add(turn, scope=target, kind=stored_kind, checkout=checkout),)

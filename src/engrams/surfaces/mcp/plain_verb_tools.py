@@ -82,7 +82,7 @@ class PlainVerbTools:
     ) -> outputs.WriteReceiptOutput:
         """Remember something. Saying it twice stores it once."""
         receipt = self._engine.add(
-            Turn(content),
+            Turn(content, role="assistant"),
             scope=self._find_scope(scope, project),
             kind=Kind(category),
             checkout=self._scoped.checkout,

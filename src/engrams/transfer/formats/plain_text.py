@@ -10,7 +10,7 @@ from dataclasses import replace
 from datetime import datetime
 from itertools import chain, islice
 
-from engrams.core import Json, Kind, Turn
+from engrams.core import FOREIGN, Json, Kind, Turn
 from engrams.transfer.formats.foreign_values import (
     derive_id,
     first_filled,
@@ -44,7 +44,9 @@ _FRONT_MATTER_FENCE = "---"
 def read(lines: Iterable[TextLine]) -> Iterator[ForeignPiece]:
     """Yield every line of a text, or its chat messages.
 
-    It is a chat if most of its first lines read "Name: text" and names recur.
+    It is a chat if most of its first lines read "Name: text" and names recur. The lines of a
+    document are not the user's words, whatever they say: only those that an assistant dated, when it
+    was asked for its memories, are statements to learn from.
     """
     lines = iter(lines)
     sample = _skip_front_matter(list(islice(lines, _SAMPLED_LINES)))
@@ -176,7 +178,15 @@ def _read_list(lines: Iterable[TextLine]) -> Iterator[ForeignPiece]:
         elif not _RULE.fullmatch(text) and not _FENCE.match(text):
             note = strip_prefix(text)
             if note:
-                yield _to_note(note, number, heading=heading)
+                is_memory = _DATED.fullmatch(note) is not None
+                item = _to_note(note, number, heading=heading)
+                yield item if is_memory else _mark_foreign(item)
+
+
+def _mark_foreign(item: ParsedTurn) -> ParsedTurn:
+    """Mark a line of a document as words that nothing of the user is learned from."""
+    meta = {**item.turn.meta, FOREIGN: "a line of a document"}
+    return replace(item, turn=replace(item.turn, meta=meta))
 
 
 def _to_note(text: str, line: int, conversation: str = "", heading: str = "") -> ParsedTurn:

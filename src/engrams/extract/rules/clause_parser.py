@@ -18,9 +18,17 @@ from engrams.extract.rules.english_lexicon import (
 from engrams.extract.rules.sentence_segmenter import ClauseToken, Person, Tense
 from engrams.extract.rules.verb_group_parser import parse_verb_group
 from engrams.frozen_data import dataclass, replace
+from engrams.text.word_list import word_set
 
 _NONE = -1
-_OTHERS_VERB = frozenset(("to", "help", "helps", "let", "lets", "make", "makes"))
+_BEFORE_ELIDED = (MARKERS | word_set(", just still already only")) - {"like"}
+_NO_ELIDED = ADVERBS | word_set("used based left thought saw heard said put let cut set read shut")
+_AFTER_PASSIVE = frozenset(("by", "to", "on", "in", "at")) | BE.keys()
+_SHARED: dict[Tense, VerbForm] = {
+    "past": "past", "used": "past", "perfect": "part", "progressive": "ing", "been": "ing", "was": "ing", "present": "base",
+}  # fmt: skip
+_OPEN = frozenset(("to", "married", "engaged"))
+_OTHERS_VERB = frozenset(("i", "we", "to", "help", "helps", "let", "lets", "make", "makes"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,54 +107,17 @@ def _add_lead(
 def _find_elided_verb(words: Sequence[ClauseToken]) -> int:
     """Find the verb of a sentence without "I"; -1: none."""
     at = 0
-    while (
-        at < len(words)
-        and (
-            words[at].lower in MARKERS
-            or words[at].lower in (",", "just", "been", "still", "already", "only")
-        )
-        and words[at].lower != "like"
-    ):
-        if words[at].lower == "been":
-            break
+    while at + 2 < len(words) and words[at].lower in _BEFORE_ELIDED:
         at += 1
-    if at >= len(words) or len(words) - at < 3 or words[at + 1].text[0] in ",.;:!?":
+    if len(words) - at < 3 or words[at + 1].text[0] in ",.;:!?":
         return _NONE
     lower = words[at].lower
-    if lower == "been":
-        nxt = words[at + 1].lower
-        return at if nxt.endswith("ing") or nxt == "to" or nxt in ADVERBS else _NONE
-    if lower in ("gonna", "gotta"):
+    following = words[at + 1].lower
+    if lower in ("been", "gonna", "gotta", "went", "moved") or (lower, following) == ("used", "to"):
         return at
-    known = find_lemma(lower) if lower in FORMS else None
-    if (
-        known is None
-        or lower in ADVERBS
-        or lower
-        in (
-            "used",
-            "based",
-            "left",
-            "thought",
-            "saw",
-            "heard",
-            "said",
-            "put",
-            "let",
-            "cut",
-            "set",
-            "read",
-            "shut",
-        )
-    ):
-        return at if lower == "used" and words[at + 1].lower == "to" else _NONE
-    if (
-        "past" in known[1]
-        and "base" not in known[1]
-        and words[at + 1].lower not in ("by", "to", "on", "in", "at") | BE.keys()
-    ) or lower in ("went", "moved"):
-        return at
-    return _NONE
+    forms = FORMS[lower][1] if lower in FORMS and lower not in _NO_ELIDED else frozenset()
+    is_past = "past" in forms and "base" not in forms
+    return at if is_past and following not in _AFTER_PASSIVE else _NONE
 
 
 def _parse_coordinated(
@@ -154,8 +125,6 @@ def _parse_coordinated(
 ) -> int:
     """Parse further verbs of the same subject: ``… and sold my bike``."""
     while found and at + 2 < len(words) and words[at].lower in ("and", "then", "but", ","):
-        if words[at].lower == "," and words[at + 1].lower == "like":
-            return at
         after = at + 1
         while after < len(words) - 1 and (
             words[after].lower in ("and", "then", "also") or words[after].lower in ADVERBS
@@ -185,31 +154,18 @@ def _parse_coordinated(
 def _is_parallel(
     last: EnglishClause, forms: frozenset[VerbForm], words: Sequence[ClauseToken], at: int
 ) -> bool:
+    """True if a verb here has the tense of the verb before, whose subject it then shares."""
+    form = "s" if last.person == "other" and last.tense == "present" else _SHARED.get(last.tense)
+    if form not in forms:
+        return False
     following = words[at + 1].lower if at + 1 < len(words) else ""
-    open_ended = (
-        following in DETERMINERS
-        or following in PREPOSITIONS
-        or following in ("to", "married", "engaged")
-        or following[:1].isdigit()
-    )
-    match last.tense:
-        case "past" | "used":
-            return "past" in forms and ("base" not in forms or following in DETERMINERS)
-        case "perfect":
-            return "part" in forms and "base" not in forms
-        case "progressive" | "been" | "was":
-            return "ing" in forms
-        case "present" if last.person == "other":
-            return "s" in forms and open_ended
-        case "present":
-            others = (
-                last.infinitive
-                or (last.rest and last.rest[0].lower in ("i", "we"))
-                or any(word.lower in _OTHERS_VERB for word in last.rest)
-            )
-            return "base" in forms and open_ended and not others
-        case _:
-            return False
+    is_open = following in DETERMINERS or following in PREPOSITIONS or following in _OPEN
+    if last.tense == "present":
+        words_between = {last.infinitive, *(word.lower for word in last.rest)}
+        return (is_open or following[:1].isdigit()) and (
+            last.person == "other" or _OTHERS_VERB.isdisjoint(words_between - {""})
+        )
+    return form == "ing" or "base" not in forms or (form == "past" and following in DETERMINERS)
 
 
 def _parse_verb_phrase(  # noqa: PLR0913 - the state of the parser
@@ -243,18 +199,3 @@ def _parse_verb_phrase(  # noqa: PLR0913 - the state of the parser
         infinitive=read.infinitive,
     )
     return clause, end
-
-
-def drop_addressee(
-    words: tuple[ClauseToken, ...], names: frozenset[str]
-) -> tuple[ClauseToken, ...]:
-    """Drop the addressee at the end: ``I love the thought Nate``."""
-    if (
-        len(words) > 2
-        and words[-1].lower in names
-        and words[-2].lower not in PREPOSITIONS
-        and words[-2].lower not in DETERMINERS
-        and words[-2].lower not in ("and", "to")
-    ):
-        return words[:-1]
-    return words

@@ -3,12 +3,14 @@
     python scripts/train_clauses.py             train, print cross-validated figures, write the
     weights
     python scripts/train_clauses.py --dry-run   the figures only
-    python scripts/train_clauses.py --more FILE  train on further labelled clauses too: JSON with
-    text, quote, speaker, names, keep and group of each
+    python scripts/train_clauses.py --refresh FOLDER  write the features of bench/clauses/talks.tsv
+    anew, from the data sets in FOLDER; needed after a change of the reader or of the features
 
 ``bench/clauses/*.txt`` holds one message a line. Its parts stand between bars, each after its
-label: K is kept, E says nothing, N is no statement of the speaker, C cannot stand alone. The same
-data give the same weights.
+label: K is kept, E says nothing, N is no statement of the speaker, C cannot stand alone.
+``bench/clauses/talks.tsv`` labels clauses of data sets that are not in the repository: it holds
+where each stands, its label and its features, so that training needs no text of them. The same data
+give the same weights.
 """
 
 from __future__ import annotations
@@ -16,7 +18,7 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -33,10 +35,12 @@ from engrams.extract.rules.rule_extraction import read_clauses  # noqa: E402
 
 WEIGHTS = ROOT / "src/engrams/extract/rules/judge.npz"
 MESSAGES = ROOT / "bench/clauses"
+TALKS = MESSAGES / "talks.tsv"
 FOLDS = 5
+LIMITS = (0.3, 0.45, 0.55, 0.65, 0.75)
 STEPS = 250
 RATE = 0.05
-RIDGE = 0.003
+RIDGE = 0.002
 Array: TypeAlias = np.ndarray[Any, np.dtype[np.float64]]
 
 
@@ -49,6 +53,8 @@ class LabelledClause:
     group: str
     """Conversation or message; a group lies in one fold."""
     quote: str
+    source: str
+    """File or data set."""
 
 
 def read_speech(speaker: str, names: Sequence[str]) -> UtteranceContext:
@@ -78,95 +84,122 @@ def read_messages(path: Path) -> Iterator[LabelledClause]:
                 parts[index][0].strip() == "K",
                 f"{path.stem}{number}",
                 clause.view.quote,
+                path.stem,
             )
 
 
-def read_labels(path: Path) -> Iterator[LabelledClause]:
-    """Read further labelled clauses; each is found again in its message."""
-    rows: dict[tuple[str, str], list[dict[str, Any]]] = {}
-    for row in json.loads(path.read_text("utf-8")):
-        rows.setdefault((row["text"], row["speaker"]), []).append(row)
-    for (text, speaker), labels in rows.items():
-        clauses = read_clauses(text, read_speech(speaker, labels[0]["names"]))
-        views = {clause.view.quote: clause.view for clause in reversed(clauses)}
-        for row in labels:
-            view = views.get(row["quote"])
-            if view is not None:
-                yield LabelledClause(
-                    frozenset(hash_features(view)), row["keep"], row["group"], row["quote"]
-                )
+def read_talks() -> Iterator[LabelledClause]:
+    """Read the labelled clauses of talks."""
+    for line in TALKS.read_text("utf-8").splitlines():
+        if line.startswith("#"):
+            continue
+        data, conversation, item, _, label, features = line.split("\t")
+        slots = frozenset(int(slot, 36) for slot in features.split(" "))
+        yield LabelledClause(slots, label == "K", conversation, f"{conversation} {item}", data)
 
 
-def to_matrix(clauses: Sequence[LabelledClause]) -> tuple[Array, Array]:
-    """Return features and labels."""
-    rows = np.zeros((len(clauses), SLOTS))
-    for index, clause in enumerate(clauses):
-        rows[index, list(clause.slots)] = 1
-    return rows, np.array([clause.is_kept for clause in clauses], float)
+def refresh_talks(folder: Path) -> None:
+    """Write the features of the labelled clauses of talks; a clause that is gone loses its line."""
+    texts: dict[tuple[str, str], tuple[str, UtteranceContext]] = {}
+    for path in sorted(folder.glob("*_dev*.json")):
+        for talk in json.loads(path.read_text("utf-8"))["conversations"]:
+            speakers = {item["speaker"] for item in talk["items"]} - {"user", "assistant"}
+            for item in talk["items"]:
+                name = item["speaker"] if item["speaker"] in speakers else ""
+                speech = read_speech(name, sorted(speakers))
+                texts[talk["id"], str(item["id"])] = (item["text"], speech)
+    lines = []
+    for line in TALKS.read_text("utf-8").splitlines():
+        if line.startswith("#"):
+            lines.append(line)
+            continue
+        data, conversation, item, start, label = line.split("\t")[:5]
+        text, speech = texts[conversation, item]
+        views = [clause.view for clause in read_clauses(text, speech) if clause.start == int(start)]
+        if views:
+            slots = " ".join(np.base_repr(slot, 36) for slot in sorted(hash_features(views[0])))
+            lines.append("\t".join((data, conversation, item, start, label, slots)))
+    TALKS.write_text("\n".join(lines) + "\n", "utf-8")
+    print(f"{TALKS}: {len(lines)} lines")
 
 
-def fit(rows: Array, labels: Array) -> tuple[Array, float]:
+def fit(clauses: Sequence[LabelledClause]) -> tuple[Array, float]:
     """Fit a logistic regression with a ridge by Adam; return weights and base."""
-    used = np.flatnonzero(rows.any(axis=0))
-    rows = np.hstack([rows[:, used], np.ones((len(rows), 1))])
-    weights = np.zeros(rows.shape[1])
+    slots = np.concatenate([np.fromiter(clause.slots, int) for clause in clauses])
+    rows = np.repeat(np.arange(len(clauses)), [len(clause.slots) for clause in clauses])
+    labels = np.array([clause.is_kept for clause in clauses], float)
+    weights = np.zeros(SLOTS + 1)  # the last is the base
     mean = np.zeros_like(weights)
     square = np.zeros_like(weights)
     for step in range(1, STEPS + 1):
-        chance = 1 / (1 + np.exp(-rows @ weights))
-        gradient = rows.T @ (chance - labels) / len(rows)
+        odds = np.bincount(rows, weights[slots], len(clauses)) + weights[-1]
+        slope = (1 / (1 + np.exp(-odds)) - labels) / len(clauses)
+        gradient = np.append(np.bincount(slots, slope[rows], SLOTS), slope.sum())
         gradient[:-1] += RIDGE * weights[:-1]
         mean = 0.9 * mean + 0.1 * gradient
         square = 0.999 * square + 0.001 * gradient**2
         weights -= RATE * (mean / (1 - 0.9**step)) / (np.sqrt(square / (1 - 0.999**step)) + 1e-8)
-    whole = np.zeros(SLOTS)
-    whole[used] = weights[:-1]
-    return whole, float(weights[-1])
+    return weights[:-1], float(weights[-1])
 
 
-def cross_validate(clauses: Sequence[LabelledClause]) -> Array:
-    """Return each clause's probability by a judge that has not seen its group."""
-    rows, labels = to_matrix(clauses)
-    groups = sorted({clause.group for clause in clauses})
-    folds = {group: index % FOLDS for index, group in enumerate(groups)}
-    fold_of = np.array([folds[clause.group] for clause in clauses])
+def cross_validate(clauses: Sequence[LabelledClause], folds: Mapping[str, int]) -> Array:
+    """Return each clause's probability by a judge that has not seen its fold.
+
+    ``folds``: the fold of each group.
+    """
     chances = np.zeros(len(clauses))
-    for fold in range(FOLDS):
-        weights, base = fit(rows[fold_of != fold], labels[fold_of != fold])
-        chances[fold_of == fold] = 1 / (1 + np.exp(-(rows[fold_of == fold] @ weights + base)))
+    for fold in sorted(set(folds.values())):
+        weights, base = fit([clause for clause in clauses if folds[clause.group] != fold])
+        for index, clause in enumerate(clauses):
+            if folds[clause.group] == fold:
+                odds = weights[list(clause.slots)].sum() + base
+                chances[index] = 1 / (1 + np.exp(-odds))
     return chances
 
 
 def report(clauses: Sequence[LabelledClause], chances: Array) -> None:
-    """Print precision and recall at several probabilities."""
+    """Print precision and recall at several probabilities, of each source and of all."""
     labels = np.array([clause.is_kept for clause in clauses])
-    print(f"{len(clauses)} clauses, {labels.sum()} kept")
-    for limit in (0.3, 0.45, 0.5, 0.65, 0.7, 0.8):
-        chosen = chances >= limit
-        right = (chosen & labels).sum()
-        precision = right / max(1, chosen.sum())
-        print(f"from {limit}: precision {precision:.3f}, recall {right / labels.sum():.3f}")
+    sources = np.array([clause.source for clause in clauses])
+    for source in (*sorted(set(sources)), ""):
+        chosen_source = (sources == source) | (source == "")
+        shares = []
+        for limit in LIMITS:
+            chosen = (chances >= limit) & chosen_source
+            right = (chosen & labels).sum()
+            precision = right / max(1, chosen.sum())
+            recall = right / max(1, (labels & chosen_source).sum())
+            shares.append(f"{limit}: {precision:.2f} {recall:.2f}")
+        kept = (labels & chosen_source).sum()
+        print(f"{source or 'all':18} {chosen_source.sum():5} {kept:4} kept  {'  '.join(shares)}")
 
 
 def main() -> int:
     """Train and write."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--dry-run", action="store_true")
-    parser.add_argument("--more", type=Path)
+    parser.add_argument("--refresh", type=Path, metavar="FOLDER")
     parser.add_argument("--errors", action="store_true", help="print what is judged wrongly")
     arguments = parser.parse_args()
+    if arguments.refresh:
+        refresh_talks(arguments.refresh)
     clauses = [clause for path in sorted(MESSAGES.glob("*.txt")) for clause in read_messages(path)]
-    if arguments.more:
-        clauses += read_labels(arguments.more)
-    chances = cross_validate(clauses)
+    clauses += read_talks()
+    groups = sorted({clause.group for clause in clauses})
+    chances = cross_validate(clauses, {group: at % FOLDS for at, group in enumerate(groups)})
+    print("precision and recall from each probability, by a judge that has not seen the message:")
     report(clauses, chances)
+    sources = sorted({clause.source for clause in clauses})
+    by_source = {clause.group: sources.index(clause.source) for clause in clauses}
+    print("by a judge that has not seen the source:")
+    report(clauses, cross_validate(clauses, by_source))
     if arguments.errors:
         for clause, chance in sorted(zip(clauses, chances, strict=True), key=lambda pair: pair[1]):
             if (chance >= 0.5) != clause.is_kept:
                 print(f"{chance:.2f} {'keep' if clause.is_kept else 'drop'} {clause.quote}")
     if arguments.dry_run:
         return 0
-    weights, base = fit(*to_matrix(clauses))
+    weights, base = fit(clauses)
     np.savez_compressed(WEIGHTS, weights=weights.astype(np.float32), base=np.array([base]))
     return 0
 

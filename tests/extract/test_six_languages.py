@@ -158,3 +158,58 @@ def test_a_subject_of_two_is_quoted_whole() -> None:
         learn(memory, "My partner Stephen and I celebrated five years together on May 20")
         texts = [record.text for record in memory.list(scope=ANN, kinds=(Kind.FACT,)).records]
     assert texts == ["My partner Stephen and I celebrated five years together on May 20"]
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("Isaac is allergic to hazelnuts, we carry an EpiPen", "Isaac is allergic to hazelnuts"),
+        ("Isaak ist allergisch gegen Haselnüsse", "Isaak ist allergisch gegen Haselnüsse"),
+        (
+            "Isaac es alérgico a las avellanas, llevamos siempre un EpiPen",
+            "Isaac es alérgico a las avellanas",
+        ),
+        (
+            "Isaac est allergique aux noisettes, nous avons toujours un EpiPen",
+            "Isaac est allergique aux noisettes",
+        ),
+        ("我儿子对榛子过敏，我们随身带着肾上腺素笔", "我儿子对榛子过敏"),
+        ("息子はヘーゼルナッツのアレルギーがあります", "アレルギー"),
+        ("I take my pills after meals", "after meals"),
+        ("Ich nehme meine Tabletten nach dem Essen", "nach dem Essen"),
+        ("Tomo mis pastillas después de comer", "después de comer"),
+        ("Je prends mes médicaments après le repas", "après le repas"),
+        ("我饭后吃药", "饭后吃药"),
+        ("私は食後に薬を飲んでいます", "食後"),
+        ("My best friend killed himself last year", "killed himself"),
+        ("Mein Bruder hat sich das Leben genommen", "das Leben genommen"),
+    ],
+)
+def test_what_health_hangs_on_is_learned(text: str, words: str) -> None:
+    """The allergy of somebody named, when a medicine is taken, the death of a friend."""
+    with temp_engine(jobs__workers=0, embed__provider="null") as memory:
+        learn(memory, text)
+        texts = [record.text for record in memory.list(scope=ANN, kinds=(Kind.FACT,)).records]
+    assert any(words in learned for learned in texts), texts
+
+
+def test_a_named_thing_is_no_person_with_an_allergy() -> None:
+    """What a tool is says nothing of the speaker."""
+    with temp_engine(jobs__workers=0, embed__provider="null") as memory:
+        assert learn(memory, "Python is great, so we had fun") == []
+
+
+def test_news_among_friends_is_learned_and_their_feelings_are_not() -> None:
+    """What a friend remembers in a month, out of ordinary talk."""
+    talk = (
+        "Hey Ruth! I've been painting for seven years now and it calms me down. My daughter turned five"
+        " last week! We adopted a pup, Oscar. It reminded me how lucky we are."
+    )
+    with temp_engine(jobs__workers=0, embed__provider="null") as memory:
+        learn(memory, talk)
+        texts = {record.text for record in memory.list(scope=ANN, kinds=(Kind.FACT,)).records}
+    assert texts == {
+        "I've been painting for seven years now",
+        "My daughter turned five last week",
+        "We adopted a pup, Oscar",
+    }

@@ -1,6 +1,6 @@
 """The judge of clauses: which of them are lasting statements that a stranger understands.
 
-A logistic regression over what the parser read and over words, each hashed to one of 4,096 weights;
+A logistic regression over words and over what was understood, each hashed to one of 8,192 weights;
 ``scripts/train_clauses.py`` trains it. Enter at ``judge_clause``.
 """
 
@@ -13,21 +13,20 @@ from itertools import pairwise
 from pathlib import Path
 from zlib import crc32
 
-from engrams.extract.rules.clause_parser import EnglishClause
 from engrams.extract.rules.named_people import RELATIVES
-from engrams.extract.rules.word_classes import CHATTER, RELATIONS
+from engrams.extract.rules.word_classes import RELATIONS
 from engrams.frozen_data import dataclass
 from engrams.text.stopwords import STOP
 from engrams.text.vocabulary import read_vocabulary
 from engrams.text.word_list import word_set
 
-SLOTS = 4096
+SLOTS = 8192
 """Weights of the judge; each feature is hashed to one."""
-_KEEP_BARE = 0.65
+_KEEP_BARE = 0.6
 _KEEP_TRIPLE = 0.45
 _KEEP_VALUE = 0.3
 """Probabilities from which a clause is kept: without a triple, with one, and with the one value of
-a slot or a change; an error of the last is the rarest and costs recall most."""
+a slot, a change or what has lasted; an error of the last is the rarest and costs recall most."""
 _WEIGHTS = Path(__file__).with_name("judge.npz")
 _POINTERS = word_set(read_vocabulary(__file__, "pointers"))
 _WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)?|\d+|[\u3040-\u30ff\u4e00-\u9fff]")
@@ -36,6 +35,14 @@ _OWN = word_set("my our mein meine meinen unser unsere mi mis nuestra nuestro mo
 _UNSPACED_KIN = re.compile(
     "|".join([*filter(_UNSPACED.search, RELATIVES), "[叔姨舅姑孙婶侄岳嫂邻]", "老师|下属"])
 )
+_LASTS = re.compile(
+    r"\b(?:for|since|seit|desde|hace|llevo|depuis)\b.{0,24}?\b(?:years?|months?|weeks?|jahr\w*|monat\w*|años|meses|ans|mois|childhood|born|(?:19|20)\d\d)\b"
+    r"|[一二三四五六七八九十两\d]\s?(?:年(?:了|间|間)|个月|ヶ月)",
+    re.IGNORECASE,
+)
+"""Words for how long something has been so."""
+_STEM = 5
+"""Letters of a word by which its other forms are known."""
 _SURE = 30.0
 
 
@@ -52,8 +59,6 @@ class ClauseView:
     """Its sentence's place among the sentences of the message, from 0."""
     sentences: int
     language: str
-    clause: EnglishClause | None = None
-    """Clause as the parser of English read it; None for other languages and for broken clauses."""
     predicate: str = ""
     category: str = ""
     effect: str = ""
@@ -72,7 +77,8 @@ def judge_clause(view: ClauseView) -> float:
 def is_kept(view: ClauseView) -> bool:
     """True if a clause is to become a statement."""
     chance = judge_clause(view)
-    if view.predicate and (view.is_single or view.effect in ("changes", "ends")):
+    is_value = view.predicate and (view.is_single or view.effect in ("changes", "ends"))
+    if is_value or _LASTS.search(view.quote):
         return chance >= _KEEP_VALUE
     return chance >= (_KEEP_TRIPLE if view.predicate else _KEEP_BARE)
 
@@ -88,6 +94,7 @@ def describe_clause(view: ClauseView) -> list[str]:
     lower = [word.lower().replace("’", "'") for word in words]
     features = [f"w:{word}" for word in lower]
     features += [f"b:{first} {second}" for first, second in pairwise(lower)]
+    features += [f"stem:{word[:_STEM]}" for word in lower if len(word) > _STEM]
     features += [f"head:{' '.join(lower[:size])}" for size in (1, 2, 3)]
     features += [f"before:{word.lower()}" for word in _WORD.findall(view.before)[-2:]]
     content = [word for word in lower if word not in STOP and len(word) > 1]
@@ -103,6 +110,7 @@ def describe_clause(view: ClauseView) -> list[str]:
         f"sentences:{min(view.sentences, 5)}",
         f"name:{any(word[0].isupper() for word in words[1:] if not word.startswith('I'))}",
         f"number:{any(char.isdigit() for char in view.quote)}",
+        f"lasts:{_LASTS.search(view.quote) is not None}",
         f"code:{'`' in view.quote}",
         f"you:{not {'you', 'your', 'u'}.isdisjoint(lower)}",
         f"kin:{_names_relative(view, lower)}",
@@ -117,8 +125,6 @@ def describe_clause(view: ClauseView) -> list[str]:
     pointers = [word for word in lower if word in _POINTERS]
     features += [f"pointer:{word}" for word in pointers]
     features.append(f"pointers:{min(len(pointers), 3)}")
-    if view.clause is not None:
-        features += _describe_parse(view, view.clause, content)
     return features
 
 
@@ -126,31 +132,6 @@ def _names_relative(view: ClauseView, lower: list[str]) -> bool:
     if view.language in ("zh", "ja"):
         return _UNSPACED_KIN.search(view.quote) is not None
     return not (RELATIONS | RELATIVES.keys()).isdisjoint(lower)
-
-
-def _describe_parse(view: ClauseView, clause: EnglishClause, content: list[str]) -> list[str]:
-    owner = clause.owner[0].lower if clause.owner else ""
-    is_relative = any(word.lower in RELATIONS for word in clause.owner)
-    subject = f"{clause.person}/{owner if len(owner) < 4 else 'name'}/{is_relative}"
-    has_triple = bool(view.predicate)
-    first = clause.rest[0].lower if clause.rest else ""
-    return [
-        f"subject:{subject}",
-        f"tense:{clause.tense}",
-        f"verb:{clause.verb}",
-        f"verb+tense:{clause.verb}/{clause.tense}",
-        f"verb+first:{clause.verb}/{first}",
-        f"chatter:{clause.verb in CHATTER}",
-        f"negated:{clause.negated}",
-        f"hedged:{clause.hedged}",
-        f"lead:{bool(clause.lead)}",
-        f"infinitive:{clause.infinitive}",
-        f"tense+triple:{clause.tense}/{has_triple}",
-        f"tense+category:{clause.tense}/{view.category}",
-        f"tense+content:{clause.tense}/{min(len(content), 4)}",
-        f"person+tense:{clause.person}/{clause.tense}",
-        f"person+triple:{subject}/{has_triple}",
-    ]
 
 
 @cache

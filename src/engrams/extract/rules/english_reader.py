@@ -367,7 +367,6 @@ class _EnglishReader:
             index=index,
             sentences=len(self._sentences),
             language="en",
-            clause=clause,
             predicate=candidate.predicate,
             category=candidate.category,
             effect=candidate.effect,

@@ -22,7 +22,8 @@ _REMEMBER = re.compile(
     r"(?:remember|note(?! book)|keep in mind|make a note|take note|don't forget|do not forget|never"
     r" forget|for the record"
     r"|fyi|for your information|save this|merk dir|denk daran|recuerda|souviens-toi|n'oublie pas)"
-    r"(?:\s++(?:that|this|dass|que))?(?:\s*+[:,])?\s++",
+    r"(?:\s++(?:that|this|dass|que))?(?:\s*+[:,])?\s++"
+    r"|^\W*(?:请|請|你|帮我|幫我|麻烦|给我)*(?:[记記]一下|[记記]下来?|[记記]住|备注一下|覚えて(?:おいて)?(?:ください)?)[，,：:。、\s]*+",
     re.IGNORECASE,
 )
 _RECALLED = re.compile(r"[^.!?\n]{1,300}\?")

@@ -25,7 +25,20 @@ _OPENS_QUESTION = re.compile(
     r"\W*(?:how|what|why|where|which|who|when|can|could|would|should|do|does|did|is|are|let's|please|since|if|like)\b",
     re.IGNORECASE,
 )
+_NAMED = re.compile(
+    r"(?P<name>[A-ZÀ-Þ][^\W\d_]+)(?:['’]s| (?:is|has|was|can['’]t|cannot|doesn['’]t|isn['’]t|needs|takes|lives|works|goes|plays|starts"
+    r"|turned|turns|loves|hates|speaks|studies|got|ist|hat|wohnt|lebt|arbeitet|es|está|tiene|vive|trabaja|est|a|habite|travaille))\b"
+)
+"""Somebody named: "Isaac is allergic to hazelnuts, we carry an EpiPen"."""
+_SAFETY = re.compile(
+    r"\b(?:allerg|alérg|c(?:o?e|œ)liac|zöliakie|celíac|diabet|epilep)", re.IGNORECASE
+)
+_LEAD_IN = re.compile(
+    r"(?:(?:also|and|actually|plus|btw|by the way|then|now|today|yesterday|lately)\W+)*",
+    re.IGNORECASE,
+)
 _FEWEST_WORDS = 3
+_MOST_BEFORE_CUE = 24
 _ASKS = re.compile(r"(?:吗|嗎|呢|か|ですか|ますか|ください|てね)\s*[?？]?\Z")
 
 
@@ -47,12 +60,20 @@ def split_loosely(sentence: TextSentence, language: str) -> Iterator[tuple[int, 
         return
     joint = _ENGLISH_JOINT if language == "en" else _JOINT
     starts = [0, *(cut.end() for cut in joint.finditer(text) if cue.search(text, cut.end()))]
-    starts = [begin for begin in starts if begin == 0 or _opens_clause(text, begin, cue)]
+    farthest = 0 if language == "en" else _MOST_BEFORE_CUE
+    starts = [begin for begin in starts if begin == 0 or _opens_clause(text, begin, cue, farthest)]
     for begin, end in zip(starts, [*starts[1:], len(text)], strict=True):
         piece = text[begin:end]
         is_short = language not in ("zh", "ja") and len(piece.split()) < _FEWEST_WORDS
-        if cue.search(piece) and not is_short:
+        is_named = _NAMED.match(piece) and (len(starts) > 1 or _SAFETY.search(piece))
+        if (is_named or cue.search(piece)) and not is_short:
             yield sentence.start + begin, sentence.start + begin + len(piece.rstrip())
+
+
+def find_allergic(quote: str) -> str:
+    """Return the name of somebody whose allergy or the like a clause tells; empty: it tells none."""
+    named = _NAMED.match(quote)
+    return named["name"] if named and _SAFETY.search(quote) else ""
 
 
 def quote_loosely(text: str, start: int, end: int) -> str:
@@ -66,7 +87,8 @@ _TRAILING = re.compile(
 )
 
 
-def _opens_clause(text: str, begin: int, cue: re.Pattern[str]) -> bool:
-    """True if a first person stands near the head of a piece."""
+def _opens_clause(text: str, begin: int, cue: re.Pattern[str], farthest: int) -> bool:
+    """True if a first person stands at the head of a piece, ``farthest`` characters away at most."""
+    lead = _LEAD_IN.match(text, begin)
     match = cue.search(text, begin)
-    return match is not None and match.start() - begin <= 24
+    return match is not None and match.start() - (lead.end() if lead else begin) <= farthest

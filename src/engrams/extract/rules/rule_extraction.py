@@ -21,7 +21,7 @@ from engrams.extract.rules.grave_news import find_grave_news, is_medical_report
 from engrams.extract.rules.instructions import extract_command, extract_procedure, parse_remember
 from engrams.extract.rules.languages.other_words import find_others
 from engrams.extract.rules.languages.sentence_matcher import extract_foreign, is_imagined
-from engrams.extract.rules.loose_clauses import quote_loosely, split_loosely
+from engrams.extract.rules.loose_clauses import find_allergic, quote_loosely, split_loosely
 from engrams.extract.rules.named_people import list_people
 from engrams.extract.rules.read_clause import ReadClause
 from engrams.extract.rules.sentence_segmenter import TextSentence, split_sentences
@@ -32,7 +32,8 @@ from engrams.text.times import detect_language
 
 _MOST = 24
 _SHORTEST = 6
-"""Characters of the shortest piece of a sentence that is looked at."""
+_SHORTEST_UNSPACED = 4
+"""Characters of the shortest piece of a sentence that is looked at; the second of Chinese and Japanese."""
 _OWN = re.compile(r"\b(?:I|my|me|we|our|us)\b|\d|(?<![.!] )(?<!  )\b[A-Z]")
 _NOT_VERBATIM = (
     "to ", "me ", "when ", "how ", "what ", "the time", "my request", "you ",
@@ -248,7 +249,8 @@ def _read_loose(
             if any(start < clause.end and clause.start < end for clause in clauses):
                 continue
             quote = quote_loosely(text, start, end)
-            if len(quote) < _SHORTEST or is_imagined(quote, language):
+            shortest = _SHORTEST_UNSPACED if language in ("zh", "ja") else _SHORTEST
+            if len(quote) < shortest or is_imagined(quote, language):
                 continue
             # Looked for last: few messages have a piece that nothing has read.
             others = find_others(text) if others is None else others
@@ -262,13 +264,16 @@ def _read_loose(
                 sentences=len(sentences),
                 language=language,
             )
+            allergic = find_allergic(quote)
             statement = speech.make_statement(
                 quote,
                 text=collapse_space(quote),
+                subject=allergic or speech.subject,
+                category="health" if allergic else "knowledge",
                 confidence=0.7,
                 importance=0.5,
                 reason="clause",
             )
-            is_sure = bool(list_people(quote))
+            is_sure = bool(allergic or list_people(quote))
             loose.append(ReadClause(view, (statement,), start, end, is_sure))
     return loose

@@ -9,7 +9,8 @@
 ``bench/clauses/*.txt`` holds one message a line. Its parts stand between bars, each after its
 label: K is kept, E says nothing, N is no statement of the speaker, C cannot stand alone.
 ``bench/clauses/talks.tsv`` labels clauses of data sets that are not in the repository: it holds
-where each stands, its label and its features, so that training needs no text of them. The same data
+where each stands, its label and its features, so that training needs no text of them. A number as a
+label is what an earlier judge thought, which had more labels of people's talk. The same data
 give the same weights.
 """
 
@@ -37,10 +38,10 @@ WEIGHTS = ROOT / "src/engrams/extract/rules/judge.npz"
 MESSAGES = ROOT / "bench/clauses"
 TALKS = MESSAGES / "talks.tsv"
 FOLDS = 5
-LIMITS = (0.3, 0.45, 0.55, 0.65, 0.75)
-STEPS = 250
+LIMITS = (0.3, 0.45, 0.5, 0.6, 0.7)
+STEPS = 400
 RATE = 0.05
-RIDGE = 0.002
+RIDGE = 0.0005
 Array: TypeAlias = np.ndarray[Any, np.dtype[np.float64]]
 
 
@@ -49,7 +50,8 @@ class LabelledClause:
     """A clause as the judge sees it, and whether it is to be kept."""
 
     slots: frozenset[int]
-    is_kept: bool
+    share: float
+    """1 if it is to be kept, 0 if not; between them what an earlier judge thought."""
     group: str
     """Conversation or message; a group lies in one fold."""
     quote: str
@@ -81,7 +83,7 @@ def read_messages(path: Path) -> Iterator[LabelledClause]:
             index = max(index for index, start in enumerate(starts) if start <= middle)
             yield LabelledClause(
                 frozenset(hash_features(clause.view)),
-                parts[index][0].strip() == "K",
+                float(parts[index][0].strip() == "K"),
                 f"{path.stem}{number}",
                 clause.view.quote,
                 path.stem,
@@ -95,7 +97,9 @@ def read_talks() -> Iterator[LabelledClause]:
             continue
         data, conversation, item, _, label, features = line.split("\t")
         slots = frozenset(int(slot, 36) for slot in features.split(" "))
-        yield LabelledClause(slots, label == "K", conversation, f"{conversation} {item}", data)
+        share = {"K": 1.0, "E": 0.0}.get(label)
+        share = float(label) if share is None else share
+        yield LabelledClause(slots, share, conversation, f"{conversation} {item}", data)
 
 
 def refresh_talks(folder: Path) -> None:
@@ -127,7 +131,7 @@ def fit(clauses: Sequence[LabelledClause]) -> tuple[Array, float]:
     """Fit a logistic regression with a ridge by Adam; return weights and base."""
     slots = np.concatenate([np.fromiter(clause.slots, int) for clause in clauses])
     rows = np.repeat(np.arange(len(clauses)), [len(clause.slots) for clause in clauses])
-    labels = np.array([clause.is_kept for clause in clauses], float)
+    labels = np.array([clause.share for clause in clauses])
     weights = np.zeros(SLOTS + 1)  # the last is the base
     mean = np.zeros_like(weights)
     square = np.zeros_like(weights)
@@ -159,10 +163,10 @@ def cross_validate(clauses: Sequence[LabelledClause], folds: Mapping[str, int]) 
 
 def report(clauses: Sequence[LabelledClause], chances: Array) -> None:
     """Print precision and recall at several probabilities, of each source and of all."""
-    labels = np.array([clause.is_kept for clause in clauses])
-    sources = np.array([clause.source for clause in clauses])
-    for source in (*sorted(set(sources)), ""):
-        chosen_source = (sources == source) | (source == "")
+    labels = np.array([clause.share == 1 for clause in clauses])
+    sources = np.array([clause.source if clause.share in (0, 1) else "" for clause in clauses])
+    for source in (*sorted(set(sources) - {""}), ""):
+        chosen_source = sources == source if source else sources != ""
         shares = []
         for limit in LIMITS:
             chosen = (chances >= limit) & chosen_source
@@ -195,8 +199,8 @@ def main() -> int:
     report(clauses, cross_validate(clauses, by_source))
     if arguments.errors:
         for clause, chance in sorted(zip(clauses, chances, strict=True), key=lambda pair: pair[1]):
-            if (chance >= 0.5) != clause.is_kept:
-                print(f"{chance:.2f} {'keep' if clause.is_kept else 'drop'} {clause.quote}")
+            if (chance >= 0.5) != clause.share:
+                print(f"{chance:.2f} {'keep' if clause.share else 'drop'} {clause.quote}")
     if arguments.dry_run:
         return 0
     weights, base = fit(clauses)

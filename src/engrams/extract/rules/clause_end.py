@@ -32,7 +32,7 @@ _VERBAL = word_set(
 _LISTED = 24
 _STOPPERS = word_set("""
     but so because turns which who where and? then my our can could would will what how why when if too though right lol haha btw please
-    thanks just
+    thanks just specifically
     especially although while since as with? not maybe hopefully so here yes yeah send nobody me lucky tell sorry
     """)
 
@@ -84,7 +84,15 @@ def _stops_at_comma(words: Sequence[ClauseToken], place: int, names: frozenset[s
         or (is_name and after in BE)  # "I'm not vegetarian, Nora is"
         or _starts_predicate(words, place + 1)
         or _starts_sentence(words, place + 1)
+        or _is_bare_verb(words, place + 1)
     )
+
+
+def _is_bare_verb(words: Sequence[ClauseToken], at: int) -> bool:
+    """True for the second of three verbs: ``I fix bikes, sew, and have choir nights``."""
+    known = find_lemma(words[at].lower)
+    ends = [word.lower for word in words[at + 1 : at + 3]] == [",", "and"]
+    return ends and bool(known and "base" in known[1]) and _starts_predicate(words, at + 3)
 
 
 def _is_list(words: Sequence[ClauseToken], at: int) -> bool:

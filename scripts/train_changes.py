@@ -44,7 +44,6 @@ FOLDS = 4
 BINS = 15
 LEAST_CASES = 4
 TREES = 300
-SEEDS = 3
 RIDGE = 2.0
 MISSED = 0.03
 CLOSE = 0.94
@@ -235,15 +234,10 @@ class Samples:
     talk: Flags
     mixed: Flags
 
-    def fit(self, fold: int = -1, seeds: int = 1) -> BoostedTrees:
-        """Fit trees without the scenarios of one fold: the mean of some that differ by chance."""
+    def fit(self, fold: int = -1) -> BoostedTrees:
+        """Fit trees without the scenarios of one fold."""
         use = np.array([pair.learn for pair in self.pairs]) & (self.cases % FOLDS != fold)
-        return _average(
-            [
-                Boosting(TREES, seed).fit(self.x[use], self.y[use], self.weights[use])
-                for seed in range(seeds)
-            ]
-        )
+        return Boosting(TREES, 0).fit(self.x[use], self.y[use], self.weights[use])
 
     def cross_validate(self) -> Array:
         """Return each pair's joint log odds by trees that never saw its scenario."""
@@ -257,15 +251,6 @@ class Samples:
         for places in by_message.values():
             odds[places] = compete(odds[places])
         return odds
-
-
-def _average(fitted: Sequence[BoostedTrees]) -> BoostedTrees:
-    return BoostedTrees(
-        np.concatenate([trees.columns for trees in fitted]),
-        np.concatenate([trees.limits for trees in fitted]),
-        np.concatenate([trees.leaves for trees in fitted]) / len(fitted),
-        sum(trees.base for trees in fitted) / len(fitted),
-    )
 
 
 def score_messages(pairs: Sequence[Pair], states: MessageSamples, news: MessageSamples) -> Array:
@@ -423,7 +408,7 @@ def main() -> None:
     print_figures(samples, cases, 1 / (1 + np.exp(-(scale * odds + shift))))
     if not given.dry_run:
         write_weights(
-            samples.fit(seeds=SEEDS),
+            samples.fit(),
             (states.fit(), news.fit()),
             rarity,
             {"floor": news.find_floor(), "scale": scale, "shift": shift},

@@ -80,6 +80,12 @@ def test_of_many_statements_only_what_is_told_of_is_marked(home: Path) -> None:
             "我还要参加的陶艺课很小，它的规模是十二个人。",
         ),
         ("OPPOReno7这款手机真挺不错的。", "小米12这手机真心不错。"),
+        ("Schreib mir bitte ein Gedicht für Uwes Geburtstag", "Uwe angelt wieder, drei Dorsche"),
+        (
+            "Escríbeme un cartel para el queso de cabra",
+            "He cambiado la balanza, la nueva imprime etiquetas",
+        ),
+        ("帮我写一段情人节的文案", "我不再接婚礼的单子了，太累"),
         ("Rehearsal is on Tuesdays.", "My dentist moved me to Friday."),
         ("The plumber's number is 4471.", "The electrician's number is 4417."),
     ],

@@ -62,6 +62,10 @@ COMMANDS: dict[str, Command] = {
         "engrams.surfaces.cli.links",
         "Recall the newest memories, or those that a question and links lead to.",
     ),
+    "project": Command(
+        "engrams.surfaces.cli.project_page",
+        "Write the memory of a project as a page that a team commits.",
+    ),
     "verify": Command(
         "engrams.surfaces.cli.code_commands",
         "Compare the memories of a project with its code.",

@@ -34,13 +34,13 @@ Run = Callable[..., Done]
 
 @pytest.fixture
 def engrams(home: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Run:
-    """Run one command line; ``stdin`` is what it reads."""
+    """Run one command line, or one of a group ("project page"); ``stdin`` is what it reads."""
 
     def run(command: str, *arguments: str, stdin: str | bytes = "") -> Done:
         data = stdin if isinstance(stdin, bytes) else stdin.encode()
         monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(data), encoding="utf-8"))
         capsys.readouterr()
-        code = main([command, "--home", str(home), "--user", "ann", *arguments])
+        code = main([*command.split(), "--home", str(home), "--user", "ann", *arguments])
         shown = capsys.readouterr()
         return Done(code, shown.out, shown.err)
 

@@ -221,6 +221,19 @@ def test_a_fact_and_its_message_come_once(household: MemoryEngine) -> None:
     assert sum("12 March" in line for line in context.text.splitlines()) == 1
 
 
+def test_a_message_is_told_without_what_the_profile_says_of_it() -> None:
+    """The sentence of a rule stands in the profile; below it comes what else the message says."""
+    said = (
+        ("The model has invoices and lines. Amounts are integer cents everywhere, never float.",),
+        *CODE[2:],
+    )
+    with open_memory(said, PROJECT) as engine:
+        context = engine.context("which models are there for invoices?", scope=PROJECT)
+    assert "integer cents" in context.prefix
+    assert "invoices and lines" in context.tail
+    assert "integer cents" not in context.tail
+
+
 def test_an_allergy_in_the_family_stands_in_the_profile() -> None:
     """It bears on any request about meals, gifts and trips, however it is put."""
     said = [("My son Emil is allergic to peanuts",), ("Karl from the office plays the trumpet",)]
@@ -262,3 +275,85 @@ def test_a_german_memory_is_not_recalled_for_its_language() -> None:
     for word in ("raucht", "Skoda", "Geburtstag ist"):
         assert word not in cooking.tail
     assert "Alvarez" in key.text
+
+
+SUPPORT = (
+    ("Our Helios inverter was installed on 14 May by the Ruiz brothers",),
+    ("Please don't phone, write to me: I work nights and sleep in the daytime", "Understood."),
+    ("The error E-217 came back after the storm",),
+    ("The technician cured E-217 by replacing the string fuse", "Good to know."),
+    ("My e-mail is ana@old.example",),
+    ("I have a new e-mail address now: ana.ruiz@new.example",),
+    ("The discount on the second battery was 15 percent",),
+    ("I'm a data engineer at Harbourline, the logistics company",),
+    ("I've quit Harbourline, I work at Tidewell now",),
+    ("I'm keen on the rooftop garden and on the book exchange for the harbour",),
+    (
+        "How do I get ready for the final review of the grant?",
+        "1. Read the call. 2. Check the figures of the budget. 3. Ask Nadia to proofread. 4. Print"
+        " two copies. 5. Sleep well. 6. Take the early train. 7. Bring water.",
+    ),
+    ("The panels face south-west",),
+    ("The contract with the grid is number 55-812",),
+    ("My neighbour has the same panels",),
+    ("Our roof was redone ten years ago",),
+    ("The garden hose leaks",),
+    ("We chose the grey cable ducts",),
+    ("My daughter draws horses",),
+    ("The letter box is by the gate",),
+    ("Our dog barks at the meter reader",),
+    ("The attic ladder is behind the door",),
+)
+
+
+@pytest.fixture(scope="module")
+def customer() -> Iterator[MemoryEngine]:
+    with open_memory(SUPPORT, OWNER) as engine:
+        yield engine
+
+
+@pytest.mark.parametrize(
+    ("prompt", "needed"),
+    [
+        ("May we phone the customer?", "don't phone"),
+        ("When was the inverter installed?", "14 May"),
+        ("What fixed E-217?", "string fuse"),
+        ("Which discount did we give on the battery?", "15 percent"),
+        ("To which e-mail do I send the invoice?", "ana.ruiz@new.example"),
+        ("Where do I work now?", "Tidewell"),
+        ("Which projects am I keen on?", "book exchange"),
+    ],
+)
+def test_a_context_has_what_the_search_found(
+    customer: MemoryEngine, prompt: str, needed: str
+) -> None:
+    """What search knows is not left out of the prompt as too far from it."""
+    assert needed in customer.context(prompt, scope=OWNER, tokens=1000).text
+
+
+@pytest.mark.parametrize(
+    ("prompt", "ended"),
+    [
+        ("To which e-mail do I send the invoice?", "ana@old.example"),
+        ("Where do I work now?", "data engineer at Harbourline"),
+    ],
+)
+def test_what_has_ended_is_never_told_as_current(
+    customer: MemoryEngine, prompt: str, ended: str
+) -> None:
+    """An ended value is left out, or says beside itself that it is over or may be."""
+    lines = customer.context(prompt, scope=OWNER, tokens=1000).tail.splitlines()
+    marks = ("no longer so", "may be outdated", "over since")
+    assert [
+        line for line in lines if ended in line and not any(mark in line for mark in marks)
+    ] == []
+
+
+def test_a_list_of_the_assistant_is_cut_to_what_bears_on_the_question(
+    customer: MemoryEngine,
+) -> None:
+    """Numbers without their sentences tell nothing."""
+    tail = customer.context("who proofreads the grant?", scope=OWNER, tokens=1000).tail
+    assert "Nadia" in tail
+    assert "… 5." not in tail
+    assert "… 6." not in tail

@@ -10,6 +10,7 @@ from engrams.frozen_data import replace
 from engrams.ports import Condition, RecordQuery, Where
 from engrams.read.corrected_words import mask_corrected
 from engrams.read.dependencies import ReadDeps
+from engrams.read.excerpts import split_sentences
 from engrams.read.render import DOUBTED
 from engrams.read.request import ReadRequest
 from engrams.text.acknowledgements import is_acknowledgement, is_answer
@@ -20,6 +21,9 @@ _LOOKED_AT = 4
 
 _SHORT = 4
 """Terms up to which a turn is taken for an answer."""
+
+_FEWEST_TERMS = 2
+"""Terms from which the rest of a message says something."""
 
 _ECHO = 0.7
 """Share of an assistant's words that a better hit has, from which it is an echo."""
@@ -220,3 +224,28 @@ def _is_repeated(turn: Record, profile_terms: Mapping[str, set[str]]) -> bool:
     if turn.id not in profile_terms:
         return False
     return profile_terms[turn.id].issuperset(terms(turn.search_text))
+
+
+def cut_quoted_sentences(hits: Sequence[Hit], profile: Sequence[Record]) -> list[Hit]:
+    """Cut from messages the sentences that the profile quotes, where the rest says something."""
+    quotes: dict[str, list[str]] = {}
+    for fact in profile:
+        for item in fact.evidence:
+            quotes.setdefault(item.source, []).append(item.quote)
+    return [_cut_quoted(hit, quotes.get(hit.record.id, ())) for hit in hits]
+
+
+def _cut_quoted(hit: Hit, quotes: Sequence[str]) -> Hit:
+    # Marks name their clause by its words: such a message stays whole.
+    if not quotes or hit.outdated is not None or hit.ended_clauses:
+        return hit
+    sentences = split_sentences(hit.record.text)
+    rest = [
+        sentence
+        for sentence in sentences
+        if not any(sentence.strip().rstrip(".!") in quote for quote in quotes)
+    ]
+    text = " ".join(rest)
+    if len(rest) == len(sentences) or len(terms(text)) < _FEWEST_TERMS:
+        return hit
+    return replace(hit, record=replace(hit.record, text=text))

@@ -25,11 +25,16 @@ def cut_excerpt(text: str, words: Sequence[str], characters: int = 500) -> str:
     return cut[:-1] + "…" if start + characters < len(text) else cut
 
 
+def split_sentences(text: str) -> list[str]:
+    """Split a text at the ends of its sentences and lines."""
+    return [part for part in _SENTENCE_END.split(text) if part.strip()]
+
+
 def cut_sentences(text: str, query_terms: frozenset[str], characters: int) -> str:
     """Cut a long text to its sentences with most query words."""
     if len(text) <= characters:
         return text
-    sentences = [part for part in _SENTENCE_END.split(text) if part.strip()]
+    sentences = split_sentences(text)
     by_worth = sorted(
         range(len(sentences)),
         key=lambda number: (-len(query_terms & set(terms(sentences[number]))), number),

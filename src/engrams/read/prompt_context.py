@@ -17,6 +17,7 @@ from engrams.read.context_hits import (
     add_last_episode,
     add_neighbours,
     choose_helpful,
+    cut_quoted_sentences,
     drop_given,
     drop_shown,
     keep_matching,
@@ -184,9 +185,8 @@ def _choose_hits(
     whole = [record for record in profile if IN_PART not in record.meta]
     quoting = profile if deps.settings.line_format in _QUOTING_FORMATS else []
     hits = drop_shown(hits, [*whole, *last_turns], quoting)
-    return keep_matching(
-        drop_untrue(drop_repeated_lines(hits, profile), request, deps), request, deps
-    )
+    hits = drop_repeated_lines(cut_quoted_sentences(hits, quoting), profile)
+    return keep_matching(drop_untrue(hits, request, deps), request, deps)
 
 
 def _assemble(

@@ -528,6 +528,18 @@ def measure_calibration(probabilities: Array, labels: Array, bins: int = 10) -> 
     return float(error)
 
 
+def format_curve(probabilities: Array, labels: Array, bins: int = 5) -> str:
+    """Format what was said and what was so, in bins of equal width: "0.11 0.09 (n)"."""
+    places = np.minimum((probabilities * bins).astype(int), bins - 1)
+    cells = []
+    for place in range(bins):
+        inside = places == place
+        if inside.any():
+            said = probabilities[inside].mean()
+            cells.append(f"{said:.2f} {labels[inside].mean():.2f} ({inside.sum()})")
+    return "  ".join(cells)
+
+
 def measure_order(scores: Array, labels: Array) -> float:
     """Measure the area under the ROC curve; a coin has 0.5."""
     ranks = np.argsort(np.argsort(scores, kind="stable"), kind="stable")
@@ -556,6 +568,8 @@ def print_figures(title: str, judged: Sequence[Judged], calibration: tuple[float
         f" ECE {measure_calibration(needs, labels):.3f}   hits: AUC {np.nanmean(orders):.3f},"
         f" ECE {measure_calibration(probabilities, right):.3f}"
     )
+    print(f"  need, said and so: {format_curve(needs, labels)}")
+    print(f"  help, said and so: {format_curve(probabilities, right)}")
 
 
 def print_contexts(worlds: Sequence[World], samples: Sequence[Sample]) -> None:

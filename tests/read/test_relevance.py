@@ -86,6 +86,8 @@ def test_what_helps_is_shown_by_search_and_context_alike(
         ("what is 7 times 13", "a task that brings what it needs"),
         ("how do bees make wax?", "asks about the world"),
         ('translate into French: "The lesson begins an hour later tomorrow."', "a task"),
+        ("quanto é 10200 a dividir por 12", "a task that brings what it needs"),
+        ("traduz para inglês: a aula começa amanhã mais tarde", "a task"),
     ],
 )
 def test_where_nothing_helps_nothing_is_put_in(

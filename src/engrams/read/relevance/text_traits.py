@@ -1,7 +1,7 @@
 """Traits of prompts and memories by their words: topics, who is meant, and what is wanted.
 
 ``describe_prompt`` and ``describe_memory`` are the ways in. The words stand in ``words.json``, in
-four languages; ``*`` stands for any ending.
+six languages; ``*`` stands for any ending.
 """
 
 from __future__ import annotations
@@ -46,7 +46,9 @@ _LONGEST_STEM = 12
 _LONGEST = 1200
 """Characters of a text that are looked at."""
 _ARITHMETIC = re.compile(
-    r"\d\s*(?:[-+*/x×÷%^]|times|plus|minus|mal|por|fois)\s*\d|\d\s*%", re.ASCII
+    r"\d\s*(?:[-+*/x×÷%^]|times|plus|minus|mal|por|fois|vezes|mais|menos"
+    r"|(?:a )?divid\w+ (?:por|by)|geteilt durch|divise par)\s*\d|\d\s*%",
+    re.ASCII,
 )
 _PAYLOAD = re.compile(r"```|`[^`]+`|[\"“«„][^\"”»“]{8,}[\"”»“]|:\s*\n|\n\s+\S|[{};]\s*$|\w\(\w*\)")
 _WORLD_QUESTION = re.compile(
@@ -59,7 +61,9 @@ _WORLD_QUESTION = re.compile(
     r"|was (?:ist|sind|bedeutet) (?:ein|eine|der unterschied)|erklar\w* "
     r"|pourquoi (?:le|la|les|l')|c'est quoi |explique |combien font "
     r"|perche (?:il|la|i|le|lo|gli)|che (?:cos'e|cosa e) |spiega |quanto fa "
-    r"|por que (?:el|la|los|las)|que es un|cuanto es )"
+    r"|por que (?:el|la|los|las)|que es un|cuanto es "
+    r"|porque e que (?:o|a|os|as) |o que (?:e|sao) (?:um|uma|o|a)|como (?:se |e que )?(?:funciona|trata|faz)"
+    r"|quant[oa]s \w+ tem (?:um|uma|o|a) |quant[oa]s? (?:e|sao) \d|explica )"
 )
 """It asks about the world, not about somebody: "why do cats purr"."""
 _POSSESSIVE = re.compile(

@@ -193,10 +193,13 @@ class MemoryEngine:
         Memories that were derived only from it are forgotten too, and so is a message that says only
         this. RefusedError: the memory is purged.
         """
+        from engrams.extract.redaction import redact_text  # loaded by a write, not by a read
+
         record = self.inspect.get_editable(id, scope)
         if record.status is Status.PURGED:
             raise RefusedError("The memory is already purged.")
-        self._require_open().forgetter.forget([record], record.scope.owner, reason)
+        clean_reason = redact_text(reason, self.settings.write)[0]
+        self._require_open().forgetter.forget([record], record.scope.owner, clean_reason)
         return self.get(record.id, scope=scope)
 
     def restore(self, id: str, *, scope: Place) -> Record:

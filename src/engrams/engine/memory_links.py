@@ -23,6 +23,8 @@ from engrams.core import (
     drop_unstorable,
 )
 from engrams.errors import InputError, RefusedError
+from engrams.extract import secrets
+from engrams.extract.secrets import replace_findings
 from engrams.forget.dependents import GOING_ON
 from engrams.forget.edit_fields import require_short_tags
 from engrams.forget.edits import diff_tag_edges
@@ -298,4 +300,5 @@ def _clean_tags(tags: str | Sequence[str]) -> tuple[str, ...]:
         raise InputError(
             "A tag must be one or a few words.", hint="Give at least one visible character."
         )
-    return require_short_tags(tuple(dict.fromkeys(cleaned)))
+    redacted = [replace_findings(tag, secrets.scan(tag)) for tag in cleaned]
+    return require_short_tags(tuple(dict.fromkeys(redacted)))

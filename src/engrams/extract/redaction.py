@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from engrams.core import Json, Meta, StageDecision
+from engrams.core import Json, Meta, StageDecision, content_hash
 from engrams.extract import pii_detection, secrets
 from engrams.settings import WriteSettings
 
@@ -57,11 +57,20 @@ def redact_json(value: Json, settings: WriteSettings) -> Json:
         case str():
             return redact_text(value, settings)[0]
         case Mapping():
-            return {key: _redact_pair(key, item, settings) for key, item in value.items()}
+            return {
+                redact_text(key, settings)[0]: _redact_pair(key, item, settings)
+                for key, item in value.items()
+            }
         case list() | tuple():
             return [redact_json(item, settings) for item in value]
         case _:
             return value
+
+
+def redact_id(name: str, settings: WriteSettings) -> str:
+    """Replace an id that is a secret by its hash, so that equal ones stay equal."""
+    redacted = redact_text(name, settings)[0]
+    return name if redacted == name else f"redacted-{content_hash(name)[:20]}"
 
 
 def _redact_pair(key: str, item: Json, settings: WriteSettings) -> Json:
@@ -86,6 +95,7 @@ def _collect_strings(value: Json) -> list[str]:
                 text
                 for key, item in value.items()
                 for text in (
+                    key,
                     *_collect_strings(item),
                     f"{key}: {item}" if isinstance(item, str) else "",
                 )

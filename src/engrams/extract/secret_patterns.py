@@ -189,6 +189,44 @@ RULES: tuple[tuple[str, tuple[str, ...], str], ...] = (
         ("curl",),
         r"\bcurl\b[^\n]{0,300}?\s(?:-u|--user)\s+['\"]?[^\s:'\"$]{1,80}:(?P<v>(?![$<{])[^\s'\"]{3,120})",
     ),
+    ("tailscale-key", ("tskey-",), r"\btskey-[a-z]{2,12}-[\w-]{10,80}+"),
+    ("engrams-key", ("engrams_",), rf"{_W}engrams_[\w-]{{43}}{_E}"),
+    ("langsmith-key", ("lsv2_",), r"\blsv2_(?:pt|sk)_[0-9a-f]{32}_[0-9a-f]{10}"),
+    ("posthog-key", ("phx_",), rf"{_W}phx_[A-Za-z0-9]{{40,60}}{_E}"),
+    ("resend-key", ("re_",), rf"{_W}re_[A-Za-z0-9]{{8}}_[A-Za-z0-9]{{20,30}}{_E}"),
+    ("brevo-key", ("xkeysib-", "xsmtpsib-"), r"\bx(?:key|smtp)sib-[0-9a-f]{64}-[A-Za-z0-9]{16}"),
+    ("dynatrace-token", ("dt0",), r"\bdt0[a-z]\d{2}\.[A-Z0-9]{24}\.[A-Z0-9]{64}"),
+    ("pinecone-key", ("pcsk_",), rf"{_W}pcsk_[A-Za-z0-9]{{4,8}}_[A-Za-z0-9]{{40,80}}{_E}"),
+    ("circleci-token", ("CCIPAT_", "CCIPRJ_"), r"\bCCIP(?:AT|RJ)_[A-Za-z0-9]{15,30}_[0-9a-f]{40}"),
+    ("buildkite-token", ("bkua_",), rf"{_W}bkua_[0-9a-f]{{40}}{_E}"),
+    ("netlify-token", ("nfp_",), rf"{_W}nfp_[A-Za-z0-9]{{36}}{_E}"),
+    (
+        "password-hash",
+        ("$apr1$", "$6$", "$5$", "$1$", "$2y$", "$2a$", "$2b$", "$argon2", "$y$"),
+        (
+            r"\$(?:apr1|1|5|6|y)\$(?:rounds=\d+\$)?[./A-Za-z0-9]{2,30}\$[./A-Za-z0-9]{20,90}+"
+            r"|\$2[aby]\$\d\d\$[./A-Za-z0-9]{53}|\$argon2(?:id|i|d)\$[\w=$,./+]{30,200}+"
+        ),
+    ),
+    ("password-hash", ("{SHA}", "{SSHA}"), r"\{S?SHA\}(?P<v>[A-Za-z0-9+/]{20,60}+={0,2})"),
+    ("wallet-key", ("xprv", "yprv", "zprv"), r"\b[xyz]prv[1-9A-HJ-NP-Za-km-z]{90,115}+"),
+    (
+        "command-password",
+        ("smbclient", "net use", "rpcclient"),
+        r"\b(?:smbclient|rpcclient)\b[^\n|;&`]{0,120}?\s-U\s*[^\s%]{1,60}%(?P<v>[^\s'\"`]{3,120})",
+    ),
+    (
+        "command-password",
+        ("sudo -S", "sudo --stdin"),
+        (
+            r"\becho\s+(?:-n\s+)?['\"]?(?P<v>(?![$<])[^\s'\"|]{3,120})['\"]?\s*\|\s*sudo\s+(?:-S|--stdin)"
+        ),
+    ),
+    (
+        "command-password",
+        ("sudo -S",),
+        r"\bsudo\s+-S\b[^\n|]{0,80}<<<\s*['\"]?(?P<v>(?![$<])[^\s'\"]{3,120})",
+    ),
     ("kube-key", ("client-key-data",), r"client-key-data:\s*(?P<v>[A-Za-z0-9+/=]{40,8000}+)"),
 )
 
@@ -315,7 +353,7 @@ PROSE: tuple[tuple[str, tuple[str, ...], str, str], ...] = (
         "command-password",
         (" login", "sshpass", "smbclient"),
         (
-            r"\b(?:(?:docker|podman|nerdctl|buildah|skopeo|helm|oras|crane|az|oc|argocd|heroku|npm|vault)\b[^\n|;&`]{0,200}?"
+            r"\b(?![^\n|;&`]{0,300}--password-stdin)(?:(?:docker|podman|nerdctl|buildah|skopeo|helm|oras|crane|az|oc|argocd|heroku|npm|vault)\b[^\n|;&`]{0,200}?"
             r"\blogin\b[^\n|;&`]{0,200}?|sshpass)\s(?:-p(?:\s+|=)?|--password(?:\s+|=))(?P<v>\"[^\"\n]{4,120}\"|'[^'\n]{4,120}'"
             r"|(?!stdin)[^\s\"'`;|&]{4,120}+)"
         ),
@@ -384,6 +422,86 @@ PROSE: tuple[tuple[str, tuple[str, ...], str, str], ...] = (
         "mixed",
     ),
     (
+        "spoken-password",
+        (),
+        rf"\b{_OBJECT}\s+(?:is|was|ist|=)\s+(?:now\s+)?(?P<v>[^\s\"'`,;)]{{6,80}}+)",
+        "mixed",
+    ),
+    (
+        "spoken-secret",
+        ("key", "token", "secret"),
+        r"\b(?:key|token|secret)s?\s+(?:is|was)\s+(?:now\s+)?[\"'`]?(?P<v>[\w+/.~=-]{20,400}+)",
+        "random",
+    ),
+    (
+        "assigned-secret",
+        ("_key", "_token", "_secret"),
+        (
+            r"(?<!\w)(?-i:[A-Z][A-Z0-9_]{1,40}_(?:KEY|TOKEN|SECRET))['\"]?\s{0,3}[:=]\s{0,3}"
+            r"(?P<v>\"[^\"\s]{16,400}\"|'[^'\s]{16,400}'|[\w+/.~=-]{16,400}+)"
+        ),
+        "random",
+    ),
+    (
+        "assigned-password",
+        ("_pass", "_pwd", "_pw"),
+        (
+            r"(?<!\w)(?-i:[A-Z][A-Z0-9_]{1,40}_(?:PASS|PWD|PW))['\"]?\s{0,3}[:=]\s{0,3}"
+            r"(?P<v>\"[^\"\s]{4,120}\"|'[^'\s]{4,120}'|[^\s\"',;)]{4,120}+)"
+        ),
+        "assigned",
+    ),
+    (
+        "command-password",
+        ("requirepass", "masterauth"),
+        r"\b(?:requirepass|masterauth)\s+(?P<v>[^\s\"'`]{4,120}+)",
+        "assigned",
+    ),
+    (
+        "command-password",
+        ("mongo", "sqlcmd", "ldapsearch", "rabbitmq"),
+        (
+            r"\b(?:mongo(?:sh|dump|restore)?|sqlcmd|ldapsearch)\b[^\n|;&`]{0,200}?\s-p\s*"
+            r"(?P<v>\"[^\"\n]{4,120}\"|'[^'\n]{4,120}'|(?!\d+\b)[^\s\"'`;|&-][^\s\"'`;|&]{3,120}+)"
+        ),
+        "mixed",
+    ),
+    (
+        "wallet-key",
+        ("wif", "btc", "bitcoin", "wallet", "private key", "import"),
+        (
+            r"\b(?:wif|btc|bitcoin|wallet|private key|import)\b[^\n]{0,40}?(?<!\w)"
+            r"(?P<v>(?-i:5[1-9A-HJ-NP-Za-km-z]{50}|[KL][1-9A-HJ-NP-Za-km-z]{51}))(?!\w)"
+        ),
+        "random",
+    ),
+    (
+        "recovery-code",
+        ("recovery code", "backup code"),
+        (
+            r"\b(?:recovery|backup) codes?\b[^\n:]{0,40}?(?:\bis\b|\bare\b|[:=])\s*"
+            r"(?P<v>[a-z0-9]{4,10}-[a-z0-9]{4,10}(?:[ ,]+[a-z0-9]{4,10}-[a-z0-9]{4,10}){0,20})"
+        ),
+        "",
+    ),
+    (
+        "pin",
+        ("code",),
+        (
+            r"\b(?:alarm|door|gate|safe|lock|garage|entry|entrance|keypad|building|locker|vault|front door)\s+code"
+            r"(?:\s+(?:for|of|to)\s+[\w ]{1,30}?)?(?:\s+is|\s*[:=])\s*(?P<v>\d{3,8}#?)"
+        )
+        + _END,
+        "",
+    ),
+    (
+        "pin",
+        ("pin",),
+        r"\bpin(?:\s?code)?\s+(?:for|of|to)\s+(?:the|my|our)\s+[\w ]{1,30}?\s(?:is|was)\s+(?P<v>\d{3,8})"
+        + _END,
+        "numeric",
+    ),
+    (
         "pin",
         ("pin", "cvv", "cvc"),
         (
@@ -395,9 +513,16 @@ PROSE: tuple[tuple[str, tuple[str, ...], str, str], ...] = (
     ),
     (
         "seed-phrase",
-        ("seed phrase", "recovery phrase", "mnemonic"),
         (
-            r"\b(?:(?:seed|recovery|backup) phrase|mnemonic)\b[^\n:]{0,30}(?::"
+            "seed phrase",
+            "recovery phrase",
+            "backup phrase",
+            "mnemonic",
+            "wallet words",
+            "seed words",
+        ),
+        (
+            r"\b(?:(?:seed|recovery|backup) phrase|mnemonic|(?:wallet|seed) words)\b[^\n:=]{0,30}(?:[:=]"
             r"|\bis\b)\s*['\"]?(?P<v>(?:[a-z]{3,8}[ ,]{1,2}){11,23}[a-z]{3,8})"
         ),
         "",

@@ -22,10 +22,21 @@ _SHORTEST = 6
 # Every key with a fixed prefix has this many characters in a row; ordinary text seldom does.
 _RUN = late_pattern(r"\S{16}")
 _WITH_BLANKS = frozenset(
-    ("private-key", "putty-key", "url-password", "odbc-password", "netrc", "curl-user")
+    (
+        "private-key",
+        "putty-key",
+        "url-password",
+        "odbc-password",
+        "netrc",
+        "curl-user",
+        "command-password",
+    )
 )
 _ENTROPY = 2.9
 """Bits per character (Shannon) from which a value looks generated."""
+_HEX_ENTROPY = 2.5
+"""The same for a value of twenty hexadecimal digits or more: sixteen digits repeat sooner."""
+_HEX = late_pattern(r"[0-9a-fA-F]{20,}")
 _PLACEHOLDER = late_pattern(
     r"^(?:[x*•.…_#-]+|<.*>?|\[.*|\{.*|\$.*|%.*|.*\(.*|.*(?:example|placeholder|changeme|change_me|change-me|dummy|redacted"
     r"|your[-_ ]|my[-_]|insert|todo|foobar).*"
@@ -118,7 +129,8 @@ def _is_random(value: str) -> bool:
     if not (any(char.isdigit() for char in bare) and any(char.isalpha() for char in bare)):
         return False
     counts = Counter(bare)
-    return -sum(n / len(bare) * math.log2(n / len(bare)) for n in counts.values()) >= _ENTROPY
+    least = _HEX_ENTROPY if _HEX.fullmatch(bare) else _ENTROPY
+    return -sum(n / len(bare) * math.log2(n / len(bare)) for n in counts.values()) >= least
 
 
 def _is_assigned_secret(value: str) -> bool:

@@ -23,7 +23,7 @@ from engrams.core import (
     clean_text,
 )
 from engrams.errors import RefusedError
-from engrams.extract.redaction import redact_text
+from engrams.extract.redaction import redact_json, redact_text
 from engrams.extract.statement_times import restate_times
 from engrams.forget.cascade import cascade_changes
 from engrams.forget.edit_fields import restate_slot, validate_fields
@@ -104,7 +104,7 @@ class MemoryEditor:
         result = self._store.commit(
             WriteBatch(
                 actor="user",
-                reason=reason or "edited",
+                reason=redact_text(reason, self._settings.write)[0] or "edited",
                 at=now,
                 changes=tuple(changes),
                 vectors=tuple((record.scope.owner, vector) for vector in vectors),
@@ -131,6 +131,7 @@ class MemoryEditor:
         for name in ("text", "caption", "summary"):
             if fields.get(name):
                 fields = {**fields, name: self._clean_text(fields[name])}
+        fields = {name: self._redact_value(value) for name, value in fields.items()}
         if "text" in fields and not {"subject", "object", "predicate"} & set(fields):
             fields = {**fields, **restate_slot(record, fields["text"])}
         if "text" in fields and record.kind in STATEMENT_KINDS:
@@ -145,6 +146,13 @@ class MemoryEditor:
             return fields, ()
         row = self._embedder.embed([strip_code(replace(record, **fields).search_text)])[0]
         return fields, (Vector(record.id, card.id, card.dimension, row.tobytes()),)
+
+    def _redact_value(self, value: Any) -> Any:
+        """Redact the secrets in a field: names, tags, triggers and metadata hold them too."""
+        if isinstance(value, tuple):
+            return tuple(map(self._redact_value, value))
+        is_text = isinstance(value, str | list | Mapping)
+        return redact_json(value, self._settings.write) if is_text else value
 
     def _clean_text(self, text: str) -> str:
         """Clean a text, and redact its secrets. RefusedError: the settings refuse secrets."""

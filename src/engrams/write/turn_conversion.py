@@ -33,7 +33,7 @@ from engrams.core import (
 )
 from engrams.core.ids import check_id, new_id
 from engrams.errors import InputError
-from engrams.extract.redaction import redact_fields, redact_json, redact_text
+from engrams.extract.redaction import redact_fields, redact_id, redact_json, redact_text
 from engrams.extract.statement_reader import fill_procedure
 from engrams.extract.statement_times import annotate_times
 from engrams.frozen_data import dataclass
@@ -120,8 +120,8 @@ class TurnConverter:
             layer=LAYER_OF[self.kind],
             role=turn.role,
             speaker=fields["speaker"],
-            session=_clean_name(turn.session),
-            external_id=_clean_name(turn.external_id),
+            session=redact_id(_clean_name(turn.session), section),
+            external_id=redact_id(_clean_name(turn.external_id), section),
             caption=fields["caption"],
             provenance=Provenance(channel=channel, files=files),
             trust=TRUST[channel],

@@ -71,6 +71,21 @@ def test_of_many_statements_only_what_is_told_of_is_marked(home: Path) -> None:
 @pytest.mark.parametrize(
     ("earlier", "later"),
     [
+        ("Our kindergarten has 58 children in three groups", "In August we are closed for three weeks"),
+        ("My greyhound is called Biscuit", "Biscuit ate my left shoe. Just the left."),
+        ("I run the bookshop with my partner Nadine", "Nadine wants to sell her share one day"),
+    ],
+)  # fmt: skip
+def test_shared_numbers_sides_and_wishes_mark_nothing(home: Path, earlier: str, later: str) -> None:
+    """Among many messages a number in common, "left" as a side and a wish are no evidence."""
+    with engrams.open(home=home, jobs__workers=0) as memory:
+        say(memory, earlier, *REPOSITORY[1:], later, days=6)
+        assert not is_marked(find(memory, earlier))
+
+
+@pytest.mark.parametrize(
+    ("earlier", "later"),
+    [
         (
             "I'm Maya, I live in Lisbon with my husband Tom and our two kids, Emil (9) and Nora (6).",
             "Tom started a new job at Bosch last Monday.",

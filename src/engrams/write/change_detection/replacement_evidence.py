@@ -65,6 +65,10 @@ _PROBABLE = 0.5
 _REPEATED = 0.6
 """Share of the words of a clause from which another with the same numbers repeats it."""
 _NAME = late_pattern(r"(?<!\w)[A-ZÄÖÜÉÁÍÓÚÑÇ][\w'’-]+")
+_LEFT_SIDE = late_pattern(
+    r"(?i:\bleft (?:hand\w*|foot|leg|knee|arm|side|ear|eye|shoe|sock|boot|wrist|shoulder|turn|lane|wing)\b|\bon the left\b)"
+)
+"""Left, not right: no word of an end."""
 _OWNER = late_pattern(r"(\w+)['’]s\b")
 _SUBJECT = late_pattern(r"(?<=\w)\s+(?=(?:[a-z]+(?:s|ed|t)|and|is|are|und|y|et|has|hat|ha|a)\s)")
 """Where the subject of a clause ends, roughly: before its verb."""
@@ -123,7 +127,7 @@ def shows_common_ground(ending: str, news: str, minutes: float) -> bool:
     right within minutes. ``minutes``: between them.
     """
     old = read_clause(ending)
-    new = read_clause(news)
+    new = read_clause(_LEFT_SIDE.sub(" ", news))
     names = _read_names(ending) & _read_names(news)
     topics = _find_shared(old, new) - names
     has_other_value = bool(_list_other_values(ending, news)) or any(

@@ -26,11 +26,14 @@ from engrams.ports import (
     JUDGE,
     CandidateSearchQuery,
     CommitResult,
+    Condition,
     JobSpec,
     NewRecord,
     RecordChange,
+    RecordQuery,
     RecordUse,
     ScopeReach,
+    Where,
     WriteBatch,
 )
 from engrams.ports.hot_memories import HotMemories
@@ -265,8 +268,10 @@ class WorkingTier:
     def _find_twin(self, put: NewRecord, scope: Scope) -> str:
         """Find the id of the recent memory that a text repeats; empty: none."""
         floor = self._tiers.duplicate_cosine
-        if put.vector is None or not floor:
+        if not floor:
             return ""
+        if put.vector is None:
+            return self._find_equal(put.record, scope)
         import numpy as np
 
         query = CandidateSearchQuery(
@@ -292,6 +297,22 @@ class WorkingTier:
             ):
                 return record.id
         return ""
+
+    def _find_equal(self, record: Record, scope: Scope) -> str:
+        """Find the recent memory of the same words, where a text has no vector yet."""
+        conditions = (
+            Condition("tier", "eq", Tier.RECENT.value),
+            Condition("role", "eq", record.role),
+            Condition("text", "eq", record.text),
+        )
+        query = RecordQuery(
+            ScopeReach(scope.owner, (scope,)),
+            (Kind.TURN,),
+            where=Where("and", conditions),
+            limit=_TWIN_CANDIDATES,
+        )
+        found = [twin.id for twin in self._store.find(query).records if twin.id != record.id]
+        return found[0] if found else ""
 
     def _assign_tier(
         self, put: NewRecord, tiers: Mapping[str, Tier], twins: Mapping[str, str]

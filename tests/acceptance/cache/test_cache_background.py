@@ -309,3 +309,47 @@ def test_the_end_waits_for_jobs_and_loses_no_promotion(home: Path, model: Script
         records = [engine.get(id, scope=ANN) for id in (first, second)]
         assert records[1].importance == 0.7
         assert [record.summary for record in records] == ["In short."] * 2
+
+
+@pytest.mark.covers("S0.3")
+def test_a_repetition_is_known_before_it_is_embedded(home: Path, clock: SettableClock) -> None:
+    """With an embedder that works in the background, the same sentence again is not kept twice."""
+    with engrams.open(
+        home=home,
+        preset="cache",
+        clock=clock,
+        jobs__workers=0,
+        embedder=HashEmbedder(inline=False),
+        tiers__working_size=1,
+    ) as engine:
+        first = say(engine, KEY)
+        say(engine, "The parcel stands in the hall")
+        assert engine.get(first, scope=ANN).tier is Tier.RECENT
+        say(engine, KEY)
+        say(engine, "Ida sings on Mondays")
+        records = engine.list(scope=ANN, kinds=(Kind.TURN,), limit=50).records
+        assert [record.id for record in records if record.text == KEY] == [first]
+        assert engine.get(first, scope=ANN).access_count == 1
+
+
+@pytest.mark.covers("S0.27", "S0.20")
+def test_accounts_of_sessions_go_to_the_long_term_too(home: Path, clock: SettableClock) -> None:
+    """Nothing stays in the recent tier when everything is moved on."""
+    with engrams.open(home=home, preset="cache", clock=clock, jobs__workers=0) as engine:
+        for text in ("We chose the oak floor", "It costs nine hundred", "Bert lays it in June"):
+            say(engine, text)
+        engine.sessions.end("s", scope=ANN)
+        engine.drain()
+        (account,) = engine.list(scope=ANN, kinds=(Kind.EPISODE,)).records
+        assert account.tier is Tier.RECENT
+        engine.tiers.consolidate(ANN)
+        assert engine.get(account.id, scope=ANN).tier is Tier.LONGTERM
+        assert engine.tiers.state(ANN)["recent"] == 0
+
+
+@pytest.mark.covers("S0.56")
+def test_the_address_of_ollama_alone_is_enough(home: Path) -> None:
+    """The model is then that of the document."""
+    given = {"OLLAMA_URL": "http://10.0.0.1:11434"}
+    chat = load({"preset": "cache", "home": str(home)}, environ=given).settings.chat
+    assert (chat.provider, chat.url, chat.model) == ("ollama", given["OLLAMA_URL"], "qwen2.5:3b")

@@ -22,6 +22,7 @@ from engrams import MemoryEngine, Turn
 from engrams.adapters import AgentMemory
 from engrams.core import Kind
 from engrams.core import clock as clocks
+from engrams.errors import InputError
 from engrams.ports import Clock
 from engrams.testing import ScriptedModel, SettableClock
 
@@ -278,3 +279,36 @@ def test_tokens_are_estimated_where_the_counter_is_missing(
         text = engine.format_for_injection(scope=ANN, max_tokens=100)
         assert 0 < engine.counter.count(text) <= 100
         assert 0 < sum(character >= "\u4e00" for character in text) <= 66
+
+
+@pytest.mark.covers("S1.17")
+def test_what_an_agent_notes_counts_against_the_cap(home: Path, clock: SettableClock) -> None:
+    """Of twelve notes ten stay, the newest; the others are archived."""
+    with bare(home, clock, caps__facts=10) as engine:
+        ids = []
+        for number in range(12):
+            clock.forward(seconds=1)
+            ids.append(engine.manage(f"Zephyr deploy window number {number}", scope=ANN))
+        engine.tiers.enforce(ANN)
+        kept = engine.list(scope=ANN, kinds=(Kind.NOTE,), limit=50, order="oldest").records
+        assert [record.id for record in kept] == ids[2:]
+
+
+@pytest.mark.covers("S1.37")
+def test_what_a_timer_sent_is_in_no_note(home: Path, clock: SettableClock) -> None:
+    """Marked in its metadata or by itself, with the answer to it; what a person said is."""
+    said = [
+        {"id": "1", "role": "user", "content": "Run the report for Turin", "scheduled": True},
+        {"id": "2", "role": "assistant", "content": "The report for Turin is done"},
+        {"id": "3", "role": "user", "content": "Run it for Milan", "meta": {"scheduled": True}},
+        {"id": "4", "role": "user", "content": "I am allergic to walnuts"},
+    ]
+    with bare(home, clock) as engine:
+        engine.flush(said, scope=ANN)
+        engine.drain()
+        with pytest.raises(InputError, match="role and content"):
+            engine.flush("I keep bees", scope=ANN)  # type: ignore[arg-type]
+    note = (home / "vault/memory/users/ann/2026-03-01.md").read_text()
+    assert "walnuts" in note
+    assert "Turin" not in note
+    assert "Milan" not in note

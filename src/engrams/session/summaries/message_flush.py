@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from engrams.core import Kind, Receipt, Scope, Turn, is_blank
 from engrams.errors import InputError, RefusedError
@@ -24,13 +24,25 @@ class MessageFlusher:
     def flush(
         self, messages: Sequence[Message], scope: Scope, session: str, reason: NoteReason
     ) -> bool:
-        """Store messages and enqueue the daily note. False: there is nothing to write."""
+        """Store messages and enqueue the daily note. False: there is nothing to write.
+
+        Messages that a timer sent (``scheduled``, by itself or in ``meta``) keep that mark.
+        InputError: they are no messages.
+        """
+        if isinstance(messages, str) or not all(
+            isinstance(message, Mapping) for message in messages
+        ):
+            raise InputError(
+                "Messages are a list of objects with role and content.",
+                hint='For example [{"role": "user", "content": "I keep bees"}].',
+            )
         turns = [
             Turn(
                 text_of(message),
                 role=message["role"],
                 session=session,
                 external_id=str(message.get("id") or ""),
+                meta={"scheduled": True} if _is_scheduled(message) else {},
             )
             for message in messages
             if not is_blank(text_of(message)) and message.get("role") in _ROLES
@@ -53,3 +65,9 @@ class MessageFlusher:
                 _log.warning("context: a message was not stored: %s", problem.message)
                 return ()
             return tuple(receipt for turn in turns for receipt in self._write_turns([turn], scope))
+
+
+def _is_scheduled(message: Message) -> bool:
+    """Return True for a message that a timer sent."""
+    meta = message.get("meta")
+    return bool(message.get("scheduled") or (isinstance(meta, Mapping) and meta.get("scheduled")))

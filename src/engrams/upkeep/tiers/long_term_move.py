@@ -39,7 +39,7 @@ from engrams.write.source_checks import check_sources
 if TYPE_CHECKING:
     from engrams.ports.candidate_search import Floats
 
-ITEMS = (Kind.TURN, Kind.NOTE, *STATEMENT_KINDS)
+ITEMS = (Kind.TURN, Kind.NOTE, Kind.EPISODE, *STATEMENT_KINDS)
 """Kinds of the recent tier."""
 
 ACTOR = "engrams"

@@ -110,8 +110,10 @@ class MemoryCapEnforcer:
         caps = self._settings.caps
         if not caps.facts:
             return 0
+        # Where notes stand in the profile as facts do, they count as facts.
+        kinds = (*FACTS, Kind.NOTE) if self._settings.read.profile_notes else FACTS
         excess = select_excess_facts(
-            self._list_oldest(scope, FACTS), caps.facts, caps.eviction, self._clock()
+            self._list_oldest(scope, kinds), caps.facts, caps.eviction, self._clock()
         )
         return self._evict(scope, excess, "over the cap of facts")
 

@@ -162,8 +162,11 @@ def puts_right(old: MessageFeatures, new: MessageFeatures, minutes: float) -> bo
     """True if a newer message gives another value of the same type for the same thing.
 
     Another day, time or date, beside a word of change and a word for the thing; or, within an hour,
-    a name or number that the older one had with a slip of the keys. ``minutes``: between them.
+    a name or number that the older one had with a slip of the keys. Long messages name too much to
+    tell. ``minutes``: between them.
     """
+    if is_long(old.text) or is_long(new.text):
+        return False
     if minutes < _CORRECTED_WITHIN and are_misspelt(
         _read_names_and_numbers(old.text), _read_names_and_numbers(new.text)
     ):

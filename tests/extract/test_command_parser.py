@@ -139,3 +139,43 @@ def test_decisions(text: str, said: str) -> None:
 def test_a_request_to_forget_says_nothing_else(text: str, asked: bool) -> None:
     """Only a sentence that asks to forget and says no more is such a request."""
     assert asks_to_forget(text) is asked
+
+
+ASKED = {
+    "en": (
+        "could you pls forget that", "can u forget that", "plz forget that", "forgett that", "foget that", "forget taht",
+        "forget that pls", "ok forget that thx", "you can forget that", "hey can you please just forget that",
+        "would you mind forgetting that?", "kindly forget that", "pls forgot that", "can you remove that from your memory please",
+    ),
+    "de": ("kannst du das bitte vergessen", "koenntest du das vergessen", "vergis das bitte", "vergiß das"),
+    "es": ("olvida eso porfa", "puedes olvidar eso por favor"),
+    "fr": ("pouvez-vous oublier cela ?", "oublie ça stp"),
+    "zh": ("你能忘记这个吗", "麻烦忘记这件事"),
+    "ja": ("忘れてください", "それを忘れてもらえますか"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("language", "text"), [(code, text) for code, texts in ASKED.items() for text in texts]
+)
+def test_polite_and_misspelled_requests_to_forget(language: str, text: str) -> None:
+    """A request to forget the last thing is understood however politely or badly it is written."""
+    command = parse_command(text)
+    assert command is not None
+    assert (command.verb, command.about, command.language) == ("forget_last", "", language)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Forgot that I had a meeting today.",
+        "I forgot that again.",
+        "You should forget about it, it was a bad film.",
+        "Das vergessen viele Leute.",
+        "Would you mind closing the window?",
+        "I keep forgetting that.",
+    ],
+)
+def test_talk_of_forgetting_is_no_request(text: str) -> None:
+    """A sentence about forgetting asks nothing of memory."""
+    assert parse_command(text) is None

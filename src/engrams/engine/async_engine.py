@@ -1268,17 +1268,31 @@ class AsyncMemoryCommandHandler(AsyncPart["MemoryCommandHandler"]):
         )
 
     async def converse(
-        self, text: str, *, scope: ScopeInput, session: str = "", last_answer: str | None = None
+        self,
+        text: str,
+        *,
+        scope: ScopeInput,
+        session: str = "",
+        last_answer: str | None = None,
+        conversation: str = "",
     ) -> MemoryCommandResult | None:
         """Answer a request about memory, and keep the open question for the conversation's next turn.
 
+        ``conversation``: what tells conversations without a session apart, such as a hash of how they
+        began.
         ``last_answer``: what the person was answered last, as the caller has it; an open question is
         dropped unless it was that. None: the caller does not know, and passes on every message.
         Returns None if the text is no request, or one that may be meant for the assistant and finds
         nothing in memory. RefusedError: there is nowhere to keep questions.
         """
         return await self._run(
-            lambda part: part.converse(text, scope=scope, session=session, last_answer=last_answer)
+            lambda part: part.converse(
+                text,
+                scope=scope,
+                session=session,
+                last_answer=last_answer,
+                conversation=conversation,
+            )
         )
 
     async def recall(self, scope: ScopeInput, on: bool | None = None) -> bool:

@@ -48,12 +48,23 @@ _DROP = r"(?:forget|delete|erase|remove)"
 _PRONOUN = r"(?:it|them|that|this)"
 
 _POLITE = re.compile(
-    r"^(?:(?:please|pls|hey|ok(?:ay)?|so|and|now|actually|no|well|(?:can|could|would|will)"
-    r" you|i(?:'d| would) like you to|i want you to)"
+    r"^(?:(?:please|pls|plz|plse|pleas|kindly|just|hey|hi|ok(?:ay)?|so|and|now|actually|no|well|sorry"
+    r"|(?:can|could|cud|would|wud|will) (?:you|u|ya)|(?:you|u) (?:can|could|should|may|must)"
+    r"|i(?:'d| would) like (?:you|u) to|i (?:want|need) (?:you|u) to|(?:you|u) (?:need|have) to)"
     r"\b[\s,]*)+",
     _FLAGS,
 )
-_TAIL = re.compile(r"[\s,]*\b(?:please|thanks|thank you|for me|now|again)?[\s.!?]*$", _FLAGS)
+_TAIL = re.compile(
+    r"(?:[\s,]*\b(?:please|pls|plz|thanks|thx|ty|thank you|for me|now|again))*[\s.!?]*$", _FLAGS
+)
+_USUAL_FORMS = (
+    (re.compile(r"^(?:forgett|foget|froget|forgete|fogret)\b", _FLAGS), "forget"),
+    (re.compile(r"^(?:do you )?mind (?:forgetting|deleting|erasing|removing)\b", _FLAGS), "forget"),
+    (re.compile(r"^forget (?:taht|tht|thta|dat)\b", _FLAGS), "forget that"),
+)
+"""Beginnings of a request as they are also written -> as the patterns below have them."""
+_ASKED_FORGOT = re.compile(r"^forgot\b", _FLAGS)
+"""A misspelled request behind polite words; without them it is a report: "forgot my keys"."""
 _LIST = re.compile(
     rf"(?:what (?:do|did|can) you (?:still |currently )?{_KNOWN}"
     r"|what have you (?:stored|saved|remembered|learned)"
@@ -94,8 +105,8 @@ _ALL = re.compile(
     _FLAGS,
 )
 _LAST = re.compile(
-    rf"{_DROP} (?:that|this|it|what i (?:just )?said|(?:that|the) last"
-    r" (?:one|thing|message|memory))$"
+    rf"{_DROP} (?:that|this|it|what i (?:just )?(?:said|told you|wrote)|(?:that|the) last"
+    r" (?:one|thing|message|memory))(?: from (?:your |the )?memory)?$"
     r"|(?:do not|don't|dont|never) (?:save|store|remember|record|keep) (?:that|this|it)$",
     _FLAGS,
 )
@@ -158,7 +169,7 @@ _OPENS_FORGETTING = late_pattern(
     r"|[请請]?(?:能不能|麻烦)?[请請]?(?:你)?(?:忘(?:记|記|掉|了)|别再记|不要再记)"
 )
 _ENGLISH_WORDS = (
-    "know", "rememb", "recall", "memor", "stor", "sav", "learn", "forget", "delet", "eras", "remov", "clear", "wipe",
+    "know", "rememb", "recall", "memor", "stor", "sav", "learn", "forg", "foget", "froget", "delet", "eras", "remov", "clear", "wipe",
     "record", "keep", "prefer", "undo", "back", "recover",
 )  # fmt: skip
 """Every English request holds one of these: most messages hold none, and are not matched."""
@@ -332,4 +343,9 @@ def _strip_politeness(text: str) -> str:
         return ""
     stripped = " ".join(text.replace("\u2019", "'").split())
     without = _POLITE.sub("", stripped)
-    return _TAIL.sub("", without or stripped)
+    request = _TAIL.sub("", without or stripped)
+    if without and without != stripped:
+        request = _ASKED_FORGOT.sub("forget", request)
+    for pattern, usual in _USUAL_FORMS:
+        request = pattern.sub(usual, request)
+    return request

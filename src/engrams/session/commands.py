@@ -171,10 +171,18 @@ class MemoryCommandHandler:
         return self._run_command(command, run, session, question)
 
     def converse(
-        self, text: str, *, scope: ScopeInput, session: str = "", last_answer: str | None = None
+        self,
+        text: str,
+        *,
+        scope: ScopeInput,
+        session: str = "",
+        last_answer: str | None = None,
+        conversation: str = "",
     ) -> MemoryCommandResult | None:
         """Answer a request about memory, and keep the open question for the conversation's next turn.
 
+        ``conversation``: what tells conversations without a session apart, such as a hash of how they
+        began.
         ``last_answer``: what the person was answered last, as the caller has it; an open question is
         dropped unless it was that. None: the caller does not know, and passes on every message.
         Returns None if the text is no request, or one that may be meant for the assistant and finds
@@ -184,7 +192,12 @@ class MemoryCommandHandler:
             raise RefusedError("Open questions cannot be kept here.", hint="Use `turn`.")
         asked_scope = Scope.of(scope)
         owner = asked_scope.owner
-        kept = self._open_questions.find(session, owner)
+        key = session or conversation
+        kept = self._open_questions.find(key, owner)
+        if kept and last_answer and self._is_yes_again(text, kept, last_answer, asked_scope):
+            question = PendingForgetQuestion.from_dict(kept, asked_scope)
+            run = _RunningCommand(question.language, asked_scope)
+            return run.tell_forgotten(question.ids)
         pending = kept if kept and self._was_asked(kept, last_answer, asked_scope) else None
         question = PendingForgetQuestion.from_dict(pending, asked_scope) if pending else None
         is_answer = question is not None and question.step in ("choose", "confirm")
@@ -193,7 +206,7 @@ class MemoryCommandHandler:
             result = self.turn(text, scope=asked_scope, session=session, pending=pending)
         next_question = result.pending if result is not None else None
         if next_question is not None or kept is not None:
-            self._open_questions.put(session, owner, next_question)
+            self._open_questions.put(key, owner, next_question)
         return result
 
     @staticmethod
@@ -208,6 +221,22 @@ class MemoryCommandHandler:
         if command is None or not command.is_certain:
             return None
         return MemoryCommandResult(write_reply("failed", command.language))
+
+    def _is_yes_again(
+        self, text: str, kept: Mapping[str, Any], last_answer: str, scope: Scope
+    ) -> bool:
+        """True for a yes that is sent once more, as a client does to have an answer written anew.
+
+        The memories are forgotten by then: the answer before it is the question that named one.
+        """
+        question = PendingForgetQuestion.from_dict(kept, scope)
+        if question.step != "forgotten" or parse_decision(text) != "yes":
+            return False
+        try:
+            records = [self._memory.get(record_id, scope=scope) for record_id in question.ids]
+        except NotFoundError:
+            return False
+        return any(_format_line(record) in last_answer for record in records)
 
     def _was_asked(self, pending: Mapping[str, Any], last_answer: str | None, scope: Scope) -> bool:
         """Tell whether the last answer asked this question: it names all memories in question."""
@@ -389,11 +418,7 @@ class MemoryCommandHandler:
                 forgotten_ids.append(forgotten.id)
         if not forgotten_ids:
             return run.reply("forgotten_before")
-        return MemoryCommandResult(
-            run.write("forgotten", ids=" ".join(forgotten_ids)),
-            run.ask("forgotten", tuple(forgotten_ids)),
-            forgotten=tuple(forgotten_ids),
-        )
+        return run.tell_forgotten(tuple(forgotten_ids))
 
     def _find_echoes(self, record: Record, scope: Scope) -> list[Record]:
         """Find short answers of the assistant in the same session that repeat the memory."""
@@ -496,6 +521,11 @@ class _RunningCommand:
     ) -> dict[str, Any]:
         """Return the open question about these memories, for the next turn."""
         return PendingForgetQuestion(self.scope.owner.key, step, ids, self.language).to_dict()
+
+    def tell_forgotten(self, ids: tuple[str, ...]) -> MemoryCommandResult:
+        """Return the reply that these memories are forgotten, which offers to bring them back."""
+        text = self.write("forgotten", ids=" ".join(ids))
+        return MemoryCommandResult(text, self.ask("forgotten", ids), forgotten=ids)
 
 
 def _list_each_once(records: Sequence[Record]) -> list[Record]:

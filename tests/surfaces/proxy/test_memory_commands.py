@@ -49,8 +49,9 @@ STORIES = {
 class Conversation:
     """One conversation of a client that sends its whole history, in one of the protocols."""
 
-    def __init__(self, bench: Harness, protocol: str = "chat") -> None:
+    def __init__(self, bench: Harness, protocol: str = "chat", *, named: bool = True) -> None:
         self.bench = bench
+        self.named = named
         self.protocol = protocol
         self.messages: list[dict[str, str]] = []
         self.is_recalled = ""
@@ -62,7 +63,8 @@ class Conversation:
         body: dict[str, Any] = {"model": "m", "messages": self.messages, "stream": stream}
         if self.protocol == "anthropic":
             body["max_tokens"] = 100
-        headers = self.bench.headers({"x-openwebui-chat-id": f"chat of {self.bench.user}"})
+        chat = {"x-openwebui-chat-id": f"chat of {self.bench.user}"} if self.named else {}
+        headers = self.bench.headers(chat)
         response = self.bench.client.post(
             path[self.protocol], content=json.dumps(body), headers=headers
         )
@@ -185,6 +187,36 @@ def test_a_yes_to_the_model_forgets_nothing(bench: Harness) -> None:
     talk.say("Forget that I play the cello.")
     assert talk.say("What is the capital of Peru?") == "Noted."
     assert talk.say("yes") == "Noted."
+    assert _statuses(bench, "I play the cello.") == {Status.ACTIVE}
+
+
+def test_two_chats_without_an_id_have_a_question_each(bench: Harness) -> None:
+    """A yes answers the question of its own chat, where a client tells no chat from another."""
+    scope = ("user", bench.user)
+    bench.engine.add("I play the cello.", scope=scope, kind=Kind.TURN)
+    bench.engine.add("My dog is called Rex.", scope=scope, kind=Kind.TURN)
+    one, other = Conversation(bench, named=False), Conversation(bench, named=False)
+    one.say("Good morning.")
+    other.say("What is the capital of Peru?")
+    assert "cello" in one.say("Forget that I play the cello.")
+    assert "Rex" in other.say("Forget that my dog is called Rex.")
+    assert "Forgotten" in one.say("yes")
+    assert _statuses(bench, "I play the cello.") == {Status.FORGOTTEN}
+    assert _statuses(bench, "My dog is called Rex.") == {Status.ACTIVE}
+    assert "Forgotten" in other.say("yes")
+    assert _statuses(bench, "My dog is called Rex.") == {Status.FORGOTTEN}
+
+
+@pytest.mark.parametrize("named", [True, False])
+def test_an_answer_that_is_written_anew_keeps_the_undo(bench: Harness, named: bool) -> None:
+    """A yes that is sent again, as "regenerate" does, is answered as before, and can be undone."""
+    bench.engine.add("I play the cello.", scope=("user", bench.user), kind=Kind.TURN)
+    talk = Conversation(bench, named=named)
+    talk.say("Forget that I play the cello.")
+    answer = talk.say("yes")
+    del talk.messages[-2:]
+    assert talk.say("yes") == answer
+    assert "I play the cello" in talk.say("undo")
     assert _statuses(bench, "I play the cello.") == {Status.ACTIVE}
 
 

@@ -127,3 +127,29 @@ def test_other_paths_say_what_is_missing(url: str) -> None:
         answer = httpx2.request(method, url + path)
         assert answer.status_code == 404
         assert "serve.upstream" in answer.json()["error"]["message"]
+
+
+@pytest.mark.parametrize(
+    ("statement", "question", "noted", "label"),
+    [
+        ("Ich wohne in Köln.", "Wo wohne ich?", "Notiert", "Kein Sprachmodell"),
+        ("Vivo en Madrid.", "¿Dónde vivo?", "Anotado", "No hay ningún modelo"),
+        ("J'habite à Lyon.", "Où est-ce que j'habite ?", "Noté", "Aucun modèle de langage"),
+    ],
+)
+def test_it_answers_in_the_language_of_the_message(
+    client: openai.OpenAI, statement: str, question: str, noted: str, label: str
+) -> None:
+    """What is noted and what is quoted is told in the language in which somebody writes."""
+
+    def say(text: str) -> str:
+        said = [{"role": "user", "content": text}]
+        answer = client.chat.completions.create(model="any", messages=said, user=noted)  # type: ignore[arg-type]
+        return answer.choices[0].message.content or ""
+
+    assert say(statement).startswith(
+        (f"[engrams, offline] {noted}", "[engrams, offline] D", "[engrams, offline] T")
+    )
+    told = say(question)
+    assert told.startswith(f"[engrams, offline] {label}")
+    assert statement.rstrip(".") in told and "No language model" not in told

@@ -10,7 +10,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from engrams.core import OWN_WORDS, Json, Turn, is_blank
+from engrams.core import OWN_WORDS, Json, Turn, content_hash, is_blank
 from engrams.core.process_peers import ProcessPeers
 from engrams.errors import ScopeError
 from engrams.settings import Settings
@@ -148,6 +148,21 @@ class ParsedProxyRequest:
             if isinstance(message, dict) and message.get("role") == "assistant":
                 return text_of(message.get("content"))
         return ""
+
+    @property
+    def beginning(self) -> str:
+        """Hash of the conversation's first message of a person, which tells chats without ids apart.
+
+        Empty: the client sends no history.
+        """
+        if self.last_answer is None or self.envelope is None:
+            return ""
+        first = next(
+            message
+            for message in self.envelope.messages
+            if isinstance(message, dict) and message.get("role") == "user"
+        )
+        return content_hash(text_of(first.get("content")))
 
     def at_time(self, label: str) -> ParsedProxyRequest:
         """Return the request with ids of its turns that hold for one time only."""

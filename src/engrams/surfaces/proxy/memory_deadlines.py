@@ -170,6 +170,7 @@ class TimeLimitedEngine:
             scope=caller.scope,
             session=caller.session,
             last_answer=last_answer,
+            conversation=chat_request.beginning,
         )
         result: MemoryCommandResult | None
         result, failure = await self._run(work, DRAIN_SECONDS)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import tomllib
 from collections.abc import Sequence
-from functools import partial
+from functools import cache, partial
+from pathlib import Path
 
 from starlette.requests import Request
 from starlette.responses import Response
@@ -23,23 +25,13 @@ from engrams.surfaces.proxy.memory_deadlines import TimeLimitedEngine
 from engrams.surfaces.proxy.own_answers import OwnAnswerResponder
 from engrams.text.measures import is_question
 from engrams.text.questions import is_asking
+from engrams.text.times import detect_language
 
-HOW = (
-    "For a model's answers name an upstream: `engrams serve --set"
-    " serve.upstream=http://localhost:11434/v1`."
-)
-
-_LABEL = (
-    "[engrams, offline] No language model is connected; these are quotes from memory, not an"
-    " answer."
-)
-_NOTHING = "[engrams, offline] No language model is connected, and nothing in memory matches this."
-_NOTED = "[engrams, offline] Noted"
-_STORED = "[engrams, offline] Your message is stored. No language model is connected, so nobody answers it."
-_UNSAVED = "[engrams, offline] Not saved."
-_SILENT = "[engrams, offline] No language model is connected, and this request leaves memory out."
+_TAG = "[engrams, offline]"
+_COMMAND = "`engrams serve --set serve.upstream=http://localhost:11434/v1`"
+HOW = f"For a model's answers name an upstream: {_COMMAND}."
 _QUOTE_CHARS = 300
-_ROLE_NAMES = {"user": "you", "assistant": "the assistant"}
+_NAMED_ROLES = ("user", "assistant")
 
 
 class QuoteAnswerEndpoint:
@@ -117,7 +109,7 @@ class QuoteAnswerEndpoint:
         question = chat_request.question
         if receipt is not None and question is not None and _only_tells(question.text):
             hits = ()
-            text = tell_learned(receipt)
+            text = tell_learned(receipt, detect_language(question.text))
         else:
             text = quote_hits(chat_request, hits)
         headers[NOTE] = _describe_use(chat_request, hits)
@@ -139,26 +131,29 @@ def _describe_use(chat_request: ParsedProxyRequest, hits: Sequence[Hit]) -> str:
     return f"skipped:{chat_request.skip_reason}" if chat_request.skip_reason else "none"
 
 
-def tell_learned(receipt: Receipt) -> str:
+def tell_learned(receipt: Receipt, language: str) -> str:
     """Say what memory noted of a statement, in its own words."""
     if receipt.outcome == "unsaved":
-        return _UNSAVED
+        return f"{_TAG} {_write('unsaved', language)}"
     learned = list(dict.fromkeys(change.text for change in receipt.derived))
     if not learned:
-        return _STORED
-    return f"{_NOTED}: {'; '.join(f'“{text}”' for text in learned)}"
+        return f"{_TAG} {_write('stored', language)}"
+    return f"{_TAG} {_write('noted', language)}: {'; '.join(f'“{text}”' for text in learned)}"
 
 
 def quote_hits(chat_request: ParsedProxyRequest, hits: Sequence[Hit]) -> str:
-    """Write an answer that quotes memories with their dates."""
+    """Write an answer that quotes memories with their dates, in the language of the question."""
+    language = detect_language(chat_request.question.text) if chat_request.question else "en"
+    how = _write("how", language).format(command=_COMMAND)
     if chat_request.caller is None:
-        return f"{_SILENT} {HOW}"
+        return f"{_TAG} {_write('silent', language)} {how}"
     if not hits:
-        return f"{_NOTHING} {HOW}"
-    return "\n".join([_LABEL, "", *(_format_quote(hit) for hit in hits), "", HOW])
+        return f"{_TAG} {_write('nothing', language)} {how}"
+    quotes = (_format_quote(hit, language) for hit in hits)
+    return "\n".join([f"{_TAG} {_write('label', language)}", "", *quotes, "", how])
 
 
-def _format_quote(hit: Hit) -> str:
+def _format_quote(hit: Hit, language: str) -> str:
     record = hit.record
     text = " ".join(hit.annotate(record.text).split())
     if len(text) > _QUOTE_CHARS:
@@ -166,11 +161,24 @@ def _format_quote(hit: Hit) -> str:
     day = (record.valid_from or record.recorded_at).strftime("%Y-%m-%d")
     speaker = record.speaker
     if not speaker and record.kind is Kind.TURN:
-        speaker = _ROLE_NAMES.get(record.role, record.role)
+        is_named = record.role in _NAMED_ROLES
+        speaker = _write(record.role, language) if is_named else record.role
     if hit.status.value == "superseded":
-        mark = " (outdated)"
+        mark = f" ({_write('outdated', language)})"
     elif hit.outdated and hit.outdated.is_told and not hit.ended_clauses:
         mark = f" (may be outdated, {hit.outdated.tell()})"
     else:
         mark = ""
     return f"- {day}{', ' + speaker if speaker else ''}: “{text}”{mark}"
+
+
+def _write(key: str, language: str) -> str:
+    """Return a text of ``offline_replies.toml``; English where the language has none."""
+    texts = _read_replies()[key]
+    return texts.get(language, texts["en"])
+
+
+@cache
+def _read_replies() -> dict[str, dict[str, str]]:
+    path = Path(__file__).with_name("offline_replies.toml")
+    return tomllib.loads(path.read_text("utf-8"))

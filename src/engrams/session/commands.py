@@ -223,13 +223,13 @@ class MemoryCommandHandler:
         return MemoryCommandResult(write_reply("failed", command.language))
 
     def _is_yes_again(
-        self, text: str, kept: Mapping[str, Any], last_answer: str, scope: Scope
+        self, text: str, open_question: Mapping[str, Any], last_answer: str, scope: Scope
     ) -> bool:
         """True for a yes that is sent once more, as a client does to have an answer written anew.
 
         The memories are forgotten by then: the answer before it is the question that named one.
         """
-        question = PendingForgetQuestion.from_dict(kept, scope)
+        question = PendingForgetQuestion.from_dict(open_question, scope)
         if question.step != "forgotten" or parse_decision(text) != "yes":
             return False
         try:

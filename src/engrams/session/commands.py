@@ -195,9 +195,9 @@ class MemoryCommandHandler:
         key = session or conversation
         kept = self._open_questions.find(key, owner)
         if kept and last_answer and self._is_yes_again(text, kept, last_answer, asked_scope):
-            question = PendingForgetQuestion.from_dict(kept, asked_scope)
-            run = _RunningCommand(question.language, asked_scope)
-            return run.tell_forgotten(question.ids)
+            answered = PendingForgetQuestion.from_dict(kept, asked_scope)
+            run = _RunningCommand(answered.language, asked_scope)
+            return run.tell_forgotten(answered.ids)
         pending = kept if kept and self._was_asked(kept, last_answer, asked_scope) else None
         question = PendingForgetQuestion.from_dict(pending, asked_scope) if pending else None
         is_answer = question is not None and question.step in ("choose", "confirm")

@@ -9,8 +9,8 @@ all others take ``dataclasses``. ``tests/test_frozen_data.py`` keeps it so.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable
-from functools import cache
+from collections.abc import Callable, Mapping
+from functools import cache, cached_property
 from operator import attrgetter
 from reprlib import recursive_repr
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -19,6 +19,8 @@ __all__ = ["dataclass", "replace"]
 
 Item = TypeVar("Item", bound=Any)
 _Values = Callable[[Any], tuple[Any, ...]]
+_TWIN_MEMBERS = ("__slots__", "__orig_bases__")
+"""Members of a class that its twin has, too: its slots, and the parameters of generic bases."""
 _CLAIMED_PARAMETERS = ("init", "repr", "eq", "frozen")
 """Parameters that a class reports, though ``dataclasses`` was not asked for them."""
 
@@ -31,6 +33,7 @@ class _FactoryDefault:
 
 
 _FACTORY = _FactoryDefault()
+_set_class = vars(object)["__class__"].__set__
 
 
 def _freeze(cls: type[Any]) -> type[Any]:
@@ -71,7 +74,6 @@ def _make_init(cls: type, fields: tuple[dataclasses.Field[Any], ...]) -> Callabl
             )
         elif not field.init:
             value = f"_default{number}"
-        space[f"_set{number}"] = vars(cls)[field.name].__set__
         space[f"_default{number}"] = default
         if field.init:
             parameter = (
@@ -79,7 +81,10 @@ def _make_init(cls: type, fields: tuple[dataclasses.Field[Any], ...]) -> Callabl
             )
             (keyword_only if field.kw_only else positional).append(parameter)
         if field.init or default is not dataclasses.MISSING:
-            body.append(f"_set{number}(self, {value})")
+            body.append(f"self.{field.name} = {value}")
+    if body:
+        space |= {"_set_class": _set_class, "_open_twin": _OpenTwin(cls), "_class": cls}
+        body = ["_set_class(self, _open_twin.type)", *body, "self.__class__ = _class"]
     body.append("self.__post_init__()" if hasattr(cls, "__post_init__") else "pass")
     parameters = ", ".join([*positional, "*", *keyword_only] if keyword_only else positional)
     exec(f"def __init__({parameters}):\n " + "\n ".join(body), space)  # noqa: S102 - as the standard library does it, from names of fields
@@ -91,6 +96,24 @@ def _make_init(cls: type, fields: tuple[dataclasses.Field[Any], ...]) -> Callabl
     }
     result: Callable[..., None] = init
     return result
+
+
+class _OpenTwin:
+    """Class with the same slots as a frozen one, whose objects can be written to.
+
+    A new object is of the twin while its slots are set: as plain attributes that takes a third of the
+    time that it takes past ``__setattr__``. Made when first asked for: most classes of a command are
+    never used.
+    """
+
+    def __init__(self, cls: type) -> None:
+        self._class = cls
+
+    @cached_property
+    def type(self) -> type:
+        cls = self._class
+        members = {name: vars(cls)[name] for name in _TWIN_MEMBERS if name in vars(cls)}
+        return type(cls.__name__, cls.__bases__, members)
 
 
 def _make_comparisons(fields: tuple[dataclasses.Field[Any], ...]) -> dict[str, Callable[..., Any]]:
@@ -135,26 +158,39 @@ def replace(item: Item, /, **changes: Any) -> Item:
     ``dataclasses.replace`` takes: a search copies fifty hits. TypeError: no such field.
     """
     cls: type[Any] = type(item)
-    slots = _find_slots(cls)  # type: ignore[arg-type]  # mypy does not see that classes hash
-    if not slots:
+    make_copy = _make_copier(cls)  # type: ignore[arg-type]  # mypy does not see that classes hash
+    if make_copy is None:
         return dataclasses.replace(item, **changes)
-    if not changes.keys() <= slots.keys():
-        raise TypeError(f"no such fields: {sorted(changes.keys() - slots.keys())}")
-    copy: Item = object.__new__(cls)
-    for name, (get_value, set_value) in slots.items():
-        set_value(copy, changes[name] if name in changes else get_value(item))
+    try:
+        copy: Item = make_copy(item, changes)
+    except AttributeError as problem:
+        raise TypeError(f"no such field: {problem.name}") from None
     return copy
 
 
 @cache
-def _find_slots(cls: type[Any]) -> dict[str, tuple[Callable[..., Any], Callable[..., None]]]:
-    """Find what gets and sets each field; empty for a class that checks or works out values."""
+def _make_copier(cls: type[Any]) -> Callable[[Any, Mapping[str, Any]], Any] | None:
+    """Compile a function that copies an object with changes.
+
+    None: a class that checks or works out values.
+    """
     fields = dataclasses.fields(cls)
     is_plain = vars(cls).get("__setattr__") is _refuse_set and not hasattr(cls, "__post_init__")
-    if not is_plain or not all(field.init for field in fields):
-        return {}
-    members = [(field.name, getattr(cls, field.name)) for field in fields]
-    return {name: (member.__get__, member.__set__) for name, member in members}
+    if not is_plain or not fields or not all(field.init for field in fields):
+        return None
+    space: dict[str, Any] = {"_make": object.__new__, "_twin": _OpenTwin(cls).type, "_class": cls}
+    lines = [
+        "def copy_item(item, changes):",
+        "copy = _make(_twin)",
+        *[f"copy.{field.name} = item.{field.name}" for field in fields],
+        "for name in changes:",
+        "  setattr(copy, name, changes[name])",
+        "copy.__class__ = _class",
+        "return copy",
+    ]
+    exec("\n ".join(lines), space)  # noqa: S102 - as the standard library does it, from names of fields
+    copier: Callable[[Any, Mapping[str, Any]], Any] = space["copy_item"]
+    return copier
 
 
 def _refuse_set(_: object, name: str, __: object) -> None:

@@ -10,17 +10,15 @@ import numpy as np
 
 from engrams.core import Hit, Record
 from engrams.frozen_data import dataclass
+from engrams.read.relevance.text_traits import DESCRIBED_CHARACTERS, describe_memory
 from engrams.text.comparison.statement_comparison import differ_in_detail
 from engrams.text.terms import terms
-from engrams.text.text_caches import text_cache
 
 _MIN_LENGTH_RATIO = 0.8
 _PERIODS = 5
 """Parts of the time over which hits are spread."""
 _CROWDING = 0.1
 """Share of its score that a hit loses for each one that its part of the time is ahead."""
-_MOST_CACHED = 5_000
-"""Characters of the longest text whose words are cached."""
 
 if TYPE_CHECKING:
     from engrams.ports.candidate_search import Floats
@@ -143,10 +141,7 @@ def spread_over_time(hits: Sequence[Hit]) -> list[Hit]:
 
 
 def _words(text: str) -> frozenset[str]:
-    return _cached_words(text) if len(text) <= _MOST_CACHED else frozenset(terms(text))
-
-
-@text_cache(2048)
-def _cached_words(text: str) -> frozenset[str]:
-    """Split a text into its words, cached for the next query."""
+    """Split a text into its words; those of the usual short one are needed again, and cached."""
+    if len(text) <= DESCRIBED_CHARACTERS:
+        return describe_memory(text).text.words
     return frozenset(terms(text))

@@ -153,6 +153,9 @@ class _ToldChange:
     """Values of the sentences that tell of a change, as of ``_Matter``."""
 
 
+_NO_CHANGE = _ToldChange(frozenset(), {})
+
+
 @dataclass(frozen=True, slots=True)
 class _Matter:
     """Subject of a message, and the values that it names."""
@@ -244,7 +247,9 @@ def _rate(earlier_text: str, later_text: str) -> float:
 
 
 def _make_mark(earlier: Record, later: Record, probability: float) -> OutdatedMark:
-    words = cut_sentences(later.search_text, frozenset(terms(earlier.text)), _WORDS_CHARACTERS)
+    words = later.search_text
+    if len(words) > _WORDS_CHARACTERS:
+        words = cut_sentences(words, frozenset(terms(earlier.text)), _WORDS_CHARACTERS)
     return OutdatedMark(
         by=later.id,
         said_at=later.recorded_at,
@@ -297,23 +302,26 @@ def _mark_reply(hit: Hit, told: Sequence[Hit]) -> Hit:
 def _read_change(text: str) -> _ToldChange:
     folded = fold(text)
     # Most texts tell of no change: each is searched as a whole before it is split.
+    ends = _GONE.search(folded) or _AWAY.search(folded)
+    changes = _CHANGED.search(folded)
+    moved = _MOVED.search(folded)
+    if not (ends or changes or moved) or is_joke(text):
+        return _NO_CHANGE
     ended: set[str] = set()
-    if is_joke(text):
-        return _ToldChange(frozenset(), {})
-    if _GONE.search(folded) or _AWAY.search(folded):
+    if ends:
         ended.update(*map(_find_ended, _CLAUSE.split(folded)))
-    changing: list[str] = []
-    if _CHANGED.search(folded):
-        changing = [
+    values: dict[str, frozenset[str]] = {}
+    if changes:
+        sentences = [
             _REASON.sub("", sentence)
             for sentence in _SENTENCE.split(folded)
             if _CHANGED.search(sentence)
         ]
-    changed = _find_values(". ".join(changing)) if changing else {}
-    addresses = _find_addresses(folded) if _MOVED.search(folded) else frozenset()
-    return _ToldChange(
-        frozenset(ended), {**changed, "address": addresses} if addresses else changed
-    )
+        values = _find_values(". ".join(sentences)) if sentences else {}
+    addresses = _find_addresses(folded) if moved else frozenset()
+    if addresses:
+        values["address"] = addresses
+    return _ToldChange(frozenset(ended), values)
 
 
 @text_cache(4096)

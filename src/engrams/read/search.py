@@ -40,6 +40,7 @@ STAGES: Mapping[str, tuple[Stage, ...]] = {
         stages.spread_over_time,
         stages.diversify,
         stages.decay_confidence,
+        stages.tell_verdicts,
         stages.put_rules_first,
         stages.choose,
         stages.check_code,
@@ -131,14 +132,15 @@ def _build_rows(search: Search) -> tuple[SearchTraceRow, ...]:
 
 
 def _build_row(hit: Hit, search: Search, dropped: str = "") -> SearchTraceRow:
+    verdict = search.verdicts.get(hit.record.id)
     return SearchTraceRow(
-        id=hit.record.id,
-        text=hit.record.text,
-        score=round(hit.score, 4),
-        parts=hit.parts,
-        dropped=dropped,
-        probability=hit.probability,
-        reasons=search.reasons.get(hit.record.id, ()),
+        hit.record.id,
+        hit.record.text,
+        round(hit.score, 4),
+        hit.parts,
+        dropped,
+        verdict.probability if verdict and dropped else hit.probability,
+        verdict.reasons if verdict else (),
     )
 
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from engrams.ports.candidate_search import Flags, Integers
     from engrams.read.link_expansion import LinkCache
     from engrams.read.query_preparation import PreparedQuery
-    from engrams.read.relevance.judgement import Judgement
+    from engrams.read.relevance.judgement import Judgement, Verdict
     from engrams.read.score_fusion import ScoredCandidatePool
 
 
@@ -78,8 +78,8 @@ class Search:
 
     judgement: Judgement | None = None
     """What helps, of the hits at that moment. Set by ``judge``; None: they were not judged."""
-    reasons: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    """What speaks for and against each judged hit, by id. Set by ``judge``."""
+    verdicts: Mapping[str, Verdict] = field(default_factory=dict)
+    """Verdicts on the hits at that moment, by id. Set by ``judge``."""
 
     traced: dict[str, Hit] = field(default_factory=dict)
     """Hits by record id as the trace shows those that are not chosen."""

@@ -58,6 +58,8 @@ KNOWN_HERE = "known to this conversation"
 """Reason for which a memory of the conversation itself is left out."""
 _FEWEST_RECORDS = 6
 """Records in reach from which hits are judged."""
+_FAR_DOWN = Verdict(probability=0.0, helps=False, reasons=())
+"""Verdict on a hit that is too far down to be judged."""
 
 
 # --------------------------------------------------------------------------------------------------
@@ -516,15 +518,8 @@ def judge(search: Search) -> None:
         hit.record.id: verdict for hit, verdict in zip(judged, judgement.verdicts, strict=True)
     }
     search.judgement = judgement
-    search.hits = [_with_verdict(hit, verdicts.get(hit.record.id)) for hit in search.hits]
-    search.reasons = {record_id: verdict.reasons for record_id, verdict in verdicts.items()}
+    search.verdicts = {hit.record.id: verdicts.get(hit.record.id, _FAR_DOWN) for hit in search.hits}
     search.trace_hits(search.hits)
-
-
-def _with_verdict(hit: Hit, verdict: Verdict | None) -> Hit:
-    if verdict is None:
-        return replace(hit, probability=0.0, helps=False)
-    return replace(hit, probability=verdict.probability, helps=verdict.helps)
 
 
 def cut_at_gap(search: Search) -> None:
@@ -572,6 +567,17 @@ def diversify(search: Search) -> None:
     scores = [hit.score for hit in search.hits]
     positions = diversity.select_mmr(scores, vectors, deps.settings.mmr_lambda, limit)
     search.hits = sorted((search.hits[position] for position in positions), key=_by_score)
+
+
+def tell_verdicts(search: Search) -> None:
+    """Tell of each hit that is left how probably it helps, where hits were judged."""
+    if search.judgement is None:
+        return
+    verdicts = [search.verdicts.get(hit.record.id, _FAR_DOWN) for hit in search.hits]
+    search.hits = [
+        replace(hit, probability=verdict.probability, helps=verdict.helps)
+        for hit, verdict in zip(search.hits, verdicts, strict=True)
+    ]
 
 
 def put_rules_first(search: Search) -> None:

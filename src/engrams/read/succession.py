@@ -92,7 +92,9 @@ def _make_mark(earlier: Record, later: Record, edge: Edge) -> OutdatedMark:
     ]
     words = next((read_span(later.text, entry.get("words")) for entry in entries), "")
     if not words:
-        words = cut_sentences(later.search_text, frozenset(terms(earlier.text)), _WORDS_CHARACTERS)
+        words = later.search_text
+        if len(words) > _WORDS_CHARACTERS:
+            words = cut_sentences(words, frozenset(terms(earlier.text)), _WORDS_CHARACTERS)
     own_entry = next((entry for entry in entries if entry["id"] == earlier.id), {})
     clause = read_span(earlier.text, own_entry.get("clause"))
     is_over = edge.type is EdgeType.SUPERSEDES

@@ -115,14 +115,15 @@ def _clean_pieces(folded: str, pieces: list[str]) -> list[str]:
     return [piece[:_LONGEST] for piece in pieces]
 
 
-def tokens_and_terms(text: str) -> tuple[list[str], frozenset[str]]:
-    """Return the words of a text, as ``tokens`` does, and its distinct terms, in one pass."""
-    folded = fold(text)
-    if not folded.isascii():
-        return tokens(text), frozenset(terms(text))
-    pieces = _ASCII.findall(folded)
-    distinct = frozenset(map(_to_term, [piece[:_LONGEST] for piece in pieces])) - {""}
-    return _clean_pieces(folded, pieces), distinct or frozenset(terms(text))
+def split_ascii(folded: str) -> list[str]:
+    """Return the pieces of a folded ASCII text of which each is a word, as they stand in it."""
+    return _ASCII.findall(folded)
+
+
+def read_piece(piece: str) -> tuple[str, str]:
+    """Return the word of a piece, as ``tokens`` does, and its term; empty for a function word."""
+    word = piece.replace(",", "").removesuffix("'s")[:_LONGEST]
+    return word, _to_term(piece[:_LONGEST])
 
 
 def terms(text: str) -> list[str]:

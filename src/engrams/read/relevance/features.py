@@ -157,8 +157,21 @@ HIT_FEATURES = (
 )
 """Columns of a hit, by itself and beside the prompt; those with ``p_`` are of the prompt."""
 
-_REPEATED = {name: name.removeprefix("p_") for name in HIT_FEATURES if name.startswith("p_")}
-"""Columns of a hit that repeat those of the prompt."""
+_REPEATED = [name.removeprefix("p_") for name in HIT_FEATURES if name.startswith("p_")]
+"""Columns of the prompt that a hit repeats under a name with ``p_``."""
+_BEST_OF = (
+    "near",
+    "cos",
+    "cos_z",
+    "coverage",
+    "shared_share",
+    "name_shared",
+    "rare_shared",
+    "subject_rare",
+    "meal",
+    "sole_shared",
+)
+"""Columns of hits whose largest values are columns of the prompt."""
 JUDGED = 24
 """Hits that are judged: the others have no chance."""
 _SURELY_JUDGED = 16
@@ -176,6 +189,38 @@ _BEST = 3
 _BESIDE = timedelta(minutes=10)
 _DAY_SECONDS = 86_400.0
 _LEAST_DEVIATION = 0.02
+_RANKS = [math.log1p(rank) for rank in range(JUDGED)]
+_COLUMNS = {name: index for index, name in enumerate(HIT_FEATURES)}
+
+
+def _find_columns(*names: str) -> list[int]:
+    return [_COLUMNS[name] for name in names]
+
+
+_REPEATED_COLUMNS = _find_columns(*(f"p_{name}" for name in _REPEATED))
+_WORD_COLUMNS = _find_columns(
+    "shared",
+    "shared_share",
+    "text_share",
+    "rare_shared",
+    "name_shared",
+    "head_shared",
+    "sole_shared",
+)
+_NO_WORDS = (0.0,) * len(_WORD_COLUMNS)
+_SUBJECT_COLUMNS = _find_columns("subjects", "subject_rare", "subject_share")
+_STATE_COLUMNS = _find_columns(
+    "speaker",
+    "date",
+    "linked",
+    "assistant",
+    "statement",
+    "has_facts",
+    "is_over",
+    "doubt",
+    *FORM,
+)
+_BEST_COLUMNS = _find_columns(*_BEST_OF)
 
 
 @dataclass(frozen=True, slots=True)
@@ -244,31 +289,56 @@ def describe_search(search: JudgedSearch) -> SearchFeatures:
     memories = [describe_memory(hit.record.search_text) for hit in search.hits]
     cue_terms = _cue_terms(search.prepared)
     prompt_words = prompt.text.words - cue_terms or prompt.text.words
-    columns: dict[str, Columns] = {}
-    columns |= _score_columns(search)
-    columns |= _pool_columns(search, cue_terms)
-    columns |= _word_columns(memories, prompt, prompt_words)
-    columns |= _subject_columns(memories, prompt)
-    is_meal = prompt.text.has("food")
-    columns["meal"] = np.array([is_meal * memory.may_not_eat for memory in memories])
-    columns |= _state_columns(search.hits, memories)
-    columns |= _company_columns(search.hits, memories)
-    told = frozenset[str]().union(*(memory.text.words for memory in memories))
-    uncovered = len(prompt_words - told) / max(len(prompt_words), 1)
+    table = _HitTable(len(search.hits))
+    _fill_scores(table, search.hits)
+    _fill_pool(table, search, cue_terms)
+    _fill_words(table, memories, prompt, prompt_words)
+    _fill_subjects(table, memories, prompt)
+    _fill_states(table, search.hits, memories)
+    _fill_company(table, search.hits, memories)
+    if prompt.text.has("food"):
+        table.fill("meal", [memory.may_not_eat for memory in memories])
     foreign = _is_foreign(prompt, memories)
-    own = _prompt_columns(search, prompt, columns, len(prompt_words))
+    own = _describe_prompt_columns(search, prompt, table, len(prompt_words))
     own |= {
-        "uncovered": uncovered * (1 - foreign),
+        "uncovered": _measure_uncovered(memories, prompt_words) * (1 - foreign),
         "foreign": foreign,
         "foreign_world": foreign * prompt.asks_world,
     }
-    columns |= _cross_columns(columns, search, prompt, own)
-    count = len(search.hits)
-    table = np.empty((count, len(HIT_FEATURES)))
-    for index, name in enumerate(HIT_FEATURES):
-        table[:, index] = own[_REPEATED[name]] if name in _REPEATED else columns[name]
-    row = np.array([own[name] for name in PROMPT_FEATURES])
-    return SearchFeatures(row, table, prompt, memories)
+    _fill_crossings(table, search, prompt, own)
+    table.values[:, _REPEATED_COLUMNS] = [own[name] for name in _REPEATED]
+    row = np.array([own[name] for name in PROMPT_FEATURES], np.float64)
+    return SearchFeatures(row, table.values, prompt, memories)
+
+
+class _HitTable:
+    """Features of the hits, filled column by column; what nobody fills is 0."""
+
+    def __init__(self, hits: int) -> None:
+        self.values: Columns = np.zeros((hits, len(HIT_FEATURES)))
+
+    def __getitem__(self, name: str) -> Columns:
+        """Return a column, which can be written to."""
+        column: Columns = self.values[:, _COLUMNS[name]]
+        return column
+
+    def fill(self, name: str, values: Sequence[float] | Columns) -> None:
+        """Fill a column."""
+        self.values[:, _COLUMNS[name]] = values
+
+    def fill_rows(self, columns: Sequence[int], rows: Sequence[Sequence[float]]) -> None:
+        """Fill some columns at once, from a row of values for each hit."""
+        self.values[:, columns] = rows
+
+    def max(self, name: str) -> float:
+        """Return the largest value of a column."""
+        return float(self[name].max())
+
+
+def _measure_uncovered(memories: Sequence[MemoryTraits], prompt_words: frozenset[str]) -> float:
+    """Measure the share of a prompt's words that no memory has."""
+    missing = prompt_words.difference(*(memory.text.words for memory in memories))
+    return len(missing) / max(len(prompt_words), 1)
 
 
 def _is_foreign(prompt: PromptTraits, memories: Sequence[MemoryTraits]) -> float:
@@ -276,9 +346,17 @@ def _is_foreign(prompt: PromptTraits, memories: Sequence[MemoryTraits]) -> float
     if prompt.languages is None:
         return 0.0
     asked = set(prompt.languages) or {"english"}
-    known = [memory.languages for memory in memories[:_COMPARED] if memory.languages is not None]
-    same = sum(not asked.isdisjoint(languages or ("english",)) for languages in known)
-    return float(len(known) >= _FEWEST_KNOWN and same <= len(known) / 4)
+    told = 0
+    same = 0
+    for memory in memories[:_COMPARED]:
+        if memory.languages is None:
+            continue
+        told += 1
+        same += not asked.isdisjoint(memory.languages or ("english",))
+        if same > _COMPARED / 4:
+            # Whatever the languages of the others.
+            return 0.0
+    return float(told >= _FEWEST_KNOWN and same <= told / 4)
 
 
 def _cue_terms(prepared: PreparedQuery) -> frozenset[str]:
@@ -289,33 +367,34 @@ def _cue_terms(prepared: PreparedQuery) -> frozenset[str]:
     return frozenset(terms(" ".join((*cues.people, *(span.text for span in cues.spans)))))
 
 
-def _score_columns(search: JudgedSearch) -> dict[str, Columns]:
-    """Columns of the fused scores; in plain Python, which is faster for so few."""
-    scores = [hit.score for hit in search.hits]
+def _fill_scores(table: _HitTable, hits: Sequence[Hit]) -> None:
+    """Fill the columns of the fused scores; in plain Python, which is faster for so few."""
+    scores = [hit.score for hit in hits]
+    count = len(scores)
     best = max(*scores, 1e-6)
-    order = sorted(range(len(scores)), key=lambda index: -scores[index])
-    ranks = [0.0] * len(scores)
-    steps = [0.0] * len(scores)
-    for rank, index in enumerate(order):
-        following = scores[order[rank + 1]] if rank + 1 < len(order) else 0.0
-        ranks[index] = math.log1p(rank)
-        steps[index] = (scores[index] - following) / best
-    mean = sum(scores) / len(scores)
-    deviation = math.sqrt(sum((score - mean) ** 2 for score in scores) / len(scores)) + 1e-3
-    return {
-        "score_share": np.array([score / best for score in scores]),
-        "step": np.array(steps),
-        "rank": np.array(ranks),
-        "score_z": np.array([(score - mean) / deviation for score in scores]),
-    }
+    order = sorted(range(count), key=scores.__getitem__, reverse=True)
+    ranks = [0.0] * count
+    steps = [0.0] * count
+    following = [*[scores[index] for index in order[1:]], 0.0]
+    for rank, (index, next_score) in enumerate(zip(order, following, strict=True)):
+        ranks[index] = _RANKS[rank]
+        steps[index] = (scores[index] - next_score) / best
+    mean = sum(scores) / count
+    deviation = math.sqrt(sum([(score - mean) ** 2 for score in scores]) / count) + 1e-3
+    table.fill("score_share", [score / best for score in scores])
+    table.fill("step", steps)
+    table.fill("rank", ranks)
+    table.fill("score_z", [(score - mean) / deviation for score in scores])
 
 
-def _pool_columns(search: JudgedSearch, cue_terms: frozenset[str]) -> dict[str, Columns]:
-    """Columns of the raw scores; a triggered rule may not be in the pool, and has none."""
+def _fill_pool(table: _HitTable, search: JudgedSearch, cue_terms: frozenset[str]) -> None:
+    """Fill the columns of the raw scores; a triggered rule may not be in the pool, and has none."""
     pool = search.pool
     rows = _find_rows(search)
-    is_known = rows >= 0
-    rows = np.maximum(rows, 0)
+    is_known: Columns | bool = True
+    if rows.min() < 0:
+        is_known = rows >= 0
+        rows = np.maximum(rows, 0)
     query_terms = search.prepared.terms
     content = sum(term not in cue_terms for term in query_terms)
     share = max(content, 1) / max(len(query_terms), 1)
@@ -327,20 +406,18 @@ def _pool_columns(search: JudgedSearch, cue_terms: frozenset[str]) -> dict[str, 
     mean = float(pool.cos.mean())
     variance = float(pool.cos @ pool.cos) / len(pool.cos) - mean * mean
     deviation = math.sqrt(max(variance, 0.0)) + _LEAST_DEVIATION
+    table.fill("cos", cos)
+    table.fill("cos_z", (raw_cos - mean) / deviation * is_known)
+    table.fill("cosctx", cosctx)
+    table.fill("cosnext", cosnext)
+    table.fill("coverage", coverage)
+    table.fill("bmctx", pool.bmctx[rows] * is_known / share)
+    table.fill("bmses", pool.bmses[rows] * is_known / share)
+    table.fill("near", near)
+    table.fill("near_share", near / max(float(near.max()), 1e-6))
+    table.fill("identifier", pool.identified[rows] * is_known)
     days = np.maximum(search.now - pool.times[rows], 0) / _DAY_SECONDS
-    return {
-        "cos": cos,
-        "cos_z": (raw_cos - mean) / deviation * is_known,
-        "cosctx": cosctx,
-        "cosnext": cosnext,
-        "coverage": coverage,
-        "bmctx": pool.bmctx[rows] * is_known / share,
-        "bmses": pool.bmses[rows] * is_known / share,
-        "near": near,
-        "near_share": near / max(float(near.max()), 1e-6),
-        "identifier": pool.identified[rows] * is_known,
-        "age": np.log1p(days),
-    }
+    table.fill("age", np.log1p(days))
 
 
 def _find_rows(search: JudgedSearch) -> npt.NDArray[np.int64]:
@@ -361,170 +438,157 @@ def _to_common_scale(cosines: Columns, scale: Sequence[float]) -> Columns:
     return np.asarray(np.interp(cosines, scale, steps))
 
 
-def _word_columns(
-    memories: Sequence[MemoryTraits], prompt: PromptTraits, prompt_words: frozenset[str]
-) -> dict[str, Columns]:
-    """Columns of the words that prompt and memories share, and of what these are about."""
+def _fill_words(
+    table: _HitTable,
+    memories: Sequence[MemoryTraits],
+    prompt: PromptTraits,
+    prompt_words: frozenset[str],
+) -> None:
+    """Fill the columns of the words that prompt and memories share."""
     shared_words = [memory.text.words & prompt_words for memory in memories]
     holders = Counter(chain.from_iterable(shared_words))
-    topics = prompt.text.topics
     count = len(memories)
-    rows: list[tuple[float, ...]] = []
-    for memory, shared in zip(memories, shared_words, strict=True):
-        common_topics = len(topics & memory.text.topics)
-        topic_columns = (min(common_topics, 3), common_topics / max(len(topics), 1))
-        if not shared:
-            rows.append((0, 0, 0, 0, 0, 0, 0, *topic_columns))
-            continue
-        rows.append(
-            (
-                min(len(shared), 4),
-                len(shared) / len(prompt_words),
-                len(shared) / len(memory.text.words),
-                1 - min(holders[word] for word in shared) / count,
-                len(shared & memory.names),
-                min(len(shared & memory.head), 3),
-                min(sum(holders[word] == 1 for word in shared), 3),
-                *topic_columns,
-            )
+    if holders:
+        table.fill_rows(
+            _WORD_COLUMNS,
+            [
+                (
+                    min(len(shared), 4),
+                    len(shared) / len(prompt_words),
+                    len(shared) / len(memory.text.words),
+                    1 - min(map(holders.__getitem__, shared)) / count,
+                    len(shared & memory.names),
+                    min(len(shared & memory.head), 3),
+                    min([*map(holders.__getitem__, shared)].count(1), 3),
+                )
+                if shared
+                else _NO_WORDS
+                for memory, shared in zip(memories, shared_words, strict=True)
+            ],
         )
-    names = (
-        "shared",
-        "shared_share",
-        "text_share",
-        "rare_shared",
-        "name_shared",
-        "head_shared",
-        "sole_shared",
-        "common_topics",
-        "topic_share",
-    )
-    return dict(zip(names, np.array(rows, np.float64).T, strict=True))
+    topics = prompt.text.topics
+    if topics:
+        common = [len(topics & memory.text.topics) for memory in memories]
+        table.fill("common_topics", np.minimum(common, 3))
+        table.fill("topic_share", np.divide(common, len(topics)))
 
 
-def _subject_columns(memories: Sequence[MemoryTraits], prompt: PromptTraits) -> dict[str, Columns]:
-    """Columns of the subjects that prompt and memories share; one that few memories have tells more."""
+def _fill_subjects(
+    table: _HitTable, memories: Sequence[MemoryTraits], prompt: PromptTraits
+) -> None:
+    """Fill the columns of shared subjects; one that few memories have tells more."""
     asked = prompt.text.subjects
-    holders = Counter(subject for memory in memories for subject in memory.text.subjects & asked)
+    if not asked:
+        return
+    shared_subjects = [memory.text.subjects & asked for memory in memories]
+    holders = Counter(chain.from_iterable(shared_subjects))
     count = len(memories)
     rows: list[tuple[float, float, float]] = []
-    for memory in memories:
-        shared = memory.text.subjects & asked
+    for memory, shared in zip(memories, shared_subjects, strict=True):
         if not shared:
             rows.append((0, 0, 0))
             continue
-        rarity = 1 - min(holders[subject] for subject in shared) / (count + 1)
+        rarity = 1 - min(map(holders.__getitem__, shared)) / (count + 1)
         rows.append((min(len(shared), 4), rarity, len(shared) / len(memory.text.subjects)))
-    names = ("subjects", "subject_rare", "subject_share")
-    return dict(zip(names, np.array(rows, np.float64).T, strict=True))
+    table.fill_rows(_SUBJECT_COLUMNS, rows)
 
 
-def _state_columns(hits: Sequence[Hit], memories: Sequence[MemoryTraits]) -> dict[str, Columns]:
-    """Columns of what a memory is, whatever the prompt."""
-    rows = [
-        (
-            "speaker" in hit.parts,
-            hit.parts.get("date", 0.0),
-            hit.parts.get("linked", 0.0),
-            hit.record.role == "assistant",
-            hit.record.kind is not Kind.TURN,
-            bool(hit.facts),
-            hit.status is Status.SUPERSEDED or memory.is_closed,
-            hit.outdated.probability if hit.outdated else 0.0,
-            *memory.form,
-        )
-        for hit, memory in zip(hits, memories, strict=True)
-    ]
-    names = (
-        "speaker",
-        "date",
-        "linked",
-        "assistant",
-        "statement",
-        "has_facts",
-        "is_over",
-        "doubt",
-        *FORM,
+def _fill_states(table: _HitTable, hits: Sequence[Hit], memories: Sequence[MemoryTraits]) -> None:
+    """Fill the columns of what a memory is, whatever the prompt."""
+    table.fill_rows(
+        _STATE_COLUMNS,
+        [
+            (
+                "speaker" in hit.parts,
+                hit.parts.get("date", 0.0),
+                hit.parts.get("linked", 0.0),
+                hit.record.role == "assistant",
+                hit.record.kind is not Kind.TURN,
+                bool(hit.facts),
+                hit.status is Status.SUPERSEDED or memory.is_closed,
+                hit.outdated.probability if hit.outdated else 0.0,
+                *memory.form,
+            )
+            for hit, memory in zip(hits, memories, strict=True)
+        ],
     )
-    return dict(zip(names, np.array(rows, np.float64).T, strict=True))
 
 
-def _company_columns(hits: Sequence[Hit], memories: Sequence[MemoryTraits]) -> dict[str, Columns]:
-    """Columns of what other hits are there: of its session, newer ones, and better ones like it."""
+def _fill_company(table: _HitTable, hits: Sequence[Hit], memories: Sequence[MemoryTraits]) -> None:
+    """Fill the columns of what other hits are there: of its session, newer, or better and alike."""
     sessions = Counter([hit.record.session for hit in hits[:_MATES]])
-    mates = np.array([sessions[hit.record.session] for hit in hits], np.float64)
-    newer = [0.0] * len(hits)
-    echo = [0.0] * len(hits)
-    compared = [memory.text.words for memory in memories[:_COMPARED]]
-    for index, words in enumerate(compared):
-        for better_index, better_words in enumerate(compared[:index]):
+    table.fill("session_mates", [sessions[hit.record.session] for hit in hits])
+    compared = [
+        (memory.text.words, hit.record.recorded_at)
+        for memory, hit in zip(memories[:_COMPARED], hits, strict=False)
+    ]
+    newer = [0.0] * len(compared)
+    echo = [0.0] * len(compared)
+    for index, (words, said_at) in enumerate(compared):
+        for better_index in range(index):
+            better_words, better_said_at = compared[better_index]
             common = len(words & better_words)
             if common < _FEWEST_COMMON:
                 continue
             echo[index] = max(echo[index], common / len(words))
-            older_index = index
-            if hits[better_index].record.recorded_at < hits[index].record.recorded_at:
-                older_index = better_index
+            older_index = better_index if better_said_at < said_at else index
             union = len(words) + len(better_words) - common
             newer[older_index] = max(newer[older_index], common / union)
-    kin, beside = _measure_kinship(hits, memories)
-    return {
-        "session_mates": mates,
-        "newer_overlap": np.array(newer),
-        "echo": np.array(echo),
-        "kin": kin,
-        "beside_best": beside,
-    }
+    table["newer_overlap"][: len(newer)] = newer
+    table["echo"][: len(echo)] = echo
+    _fill_kinship(table, hits, memories)
 
 
-def _measure_kinship(
-    hits: Sequence[Hit], memories: Sequence[MemoryTraits]
-) -> tuple[Columns, Columns]:
-    """Measure which rare words hits share with the best few, and which were said beside these.
+def _fill_kinship(table: _HitTable, hits: Sequence[Hit], memories: Sequence[MemoryTraits]) -> None:
+    """Fill the columns of rare words shared with the best few, and of what was said beside these.
 
     "And Lindner is ill" says nothing of the trip by its own words, but names who comes along on it.
     """
-    best = list(zip(hits, memories, strict=True))[:_BEST]
-    told = frozenset[str]().union(*(memory.text.words for _, memory in best))
+    best_words = [memory.text.words for memory in memories[:_BEST]]
+    told = frozenset[str]().union(*best_words)
     shared = [memory.text.words & told for memory in memories]
-    holders = Counter(word for words in shared for word in words)
+    weights = {word: 1 / count for word, count in Counter(chain.from_iterable(shared)).items()}
     kin = [0.0] * len(hits)
-    beside = [0.0] * len(hits)
-    for index, (hit, words) in enumerate(zip(hits, shared, strict=True)):
-        for best_hit, best_memory in best:
-            if best_hit is hit:
-                continue
-            common = words & best_memory.text.words
-            if common:
-                kin[index] = max(kin[index], sum(1 / holders[word] for word in common))
-            if hit.record.session and hit.record.session == best_hit.record.session:
-                delay = abs(hit.record.recorded_at - best_hit.record.recorded_at)
-                beside[index] = max(beside[index], float(delay <= _BESIDE))
-    return np.minimum(kin, 3.0), np.array(beside)
+    for best_index, words in enumerate(best_words):
+        for index, own_words in enumerate(shared):
+            if index != best_index and not words.isdisjoint(own_words):
+                common = words & own_words
+                kin[index] = max(kin[index], sum(map(weights.__getitem__, common)))
+    table.fill("kin", np.minimum(kin, 3.0))
+    sessions = [hit.record.session for hit in hits]
+    beside = table["beside_best"]
+    for best_index, session in enumerate(sessions[:_BEST]):
+        if not session or sessions.count(session) == 1:
+            continue
+        said_at = hits[best_index].record.recorded_at
+        for index, hit in enumerate(hits):
+            if index != best_index and sessions[index] == session:
+                delay = abs(hit.record.recorded_at - said_at)
+                beside[index] = max(beside[index], delay <= _BESIDE)
 
 
-def _prompt_columns(
-    search: JudgedSearch, prompt: PromptTraits, columns: Mapping[str, Columns], words: int
+def _describe_prompt_columns(
+    search: JudgedSearch, prompt: PromptTraits, table: _HitTable, words: int
 ) -> dict[str, float]:
     cues = search.prepared.cues
     text = prompt.text
-    scores = np.sort(columns["score_share"])[::-1]
-    best_near = float(columns["near"].max())
+    scores = sorted(table["score_share"].tolist(), reverse=True)
+    best = dict(zip(_BEST_OF, table.values[:, _BEST_COLUMNS].max(axis=0).tolist(), strict=True))
+    best_near = best["near"]
     own = min(text.groups.get("self", 0), 3)
-    topic_near = (columns["common_topics"] > 0) * columns["near"]
     return {
         "best_near": best_near,
-        "best_cos": float(columns["cos"].max()),
-        "best_cos_z": float(columns["cos_z"].max()),
-        "best_coverage": float(columns["coverage"].max()),
-        "second_share": float(scores[min(1, len(scores) - 1)]),
-        "tenth_share": float(scores[min(9, len(scores) - 1)]),
-        "best_shared": float(columns["shared_share"].max()),
-        "best_name": float(columns["name_shared"].max()),
-        "best_rare": float(columns["rare_shared"].max()),
+        "best_cos": best["cos"],
+        "best_cos_z": best["cos_z"],
+        "best_coverage": best["coverage"],
+        "second_share": scores[min(1, len(scores) - 1)],
+        "tenth_share": scores[min(9, len(scores) - 1)],
+        "best_shared": best["shared_share"],
+        "best_name": best["name_shared"],
+        "best_rare": best["rare_shared"],
         "best_slot": max(search.prepared.answering.values(), default=0.0),
-        "best_topic_near": float(topic_near.max()),
-        "best_subject": float(columns["subject_rare"].max()),
+        "best_topic_near": _find_best_topic(table) if text.topics else 0.0,
+        "best_subject": best["subject_rare"],
         "subjects": min(len(text.subjects), 4),
         "length": math.log1p(text.length),
         "terms": math.log1p(words),
@@ -553,37 +617,44 @@ def _prompt_columns(
         "code": prompt.has_code,
         "world": text.has("world"),
         "world_alone": text.has("world") and not own,
-        "best_meal": float(columns["meal"].max()),
-        "best_head": float((columns["head_shared"] * columns["rare_shared"]).max()),
-        "best_sole": float(columns["sole_shared"].max()),
+        "best_meal": best["meal"],
+        "best_head": float((table["head_shared"] * table["rare_shared"]).max()),
+        "best_sole": best["sole_shared"],
         "generic_task": text.has("generic_task"),
         "asks_world": prompt.asks_world,
-        "name_question": prompt.is_question * min(float(columns["name_shared"].max()), 1),
+        "name_question": prompt.is_question * min(best["name_shared"], 1),
         "vague": prompt.is_vague,
     }
 
 
-def _cross_columns(
-    columns: Mapping[str, Columns],
-    search: JudgedSearch,
-    prompt: PromptTraits,
-    own: Mapping[str, float],
-) -> dict[str, Columns]:
-    """Columns in which a prompt meets a memory."""
+def _find_best_topic(table: _HitTable) -> float:
+    """Return how near the nearest hit is that shares a topic with the prompt."""
+    return float(((table["common_topics"] > 0) * table["near"]).max())
+
+
+def _fill_crossings(
+    table: _HitTable, search: JudgedSearch, prompt: PromptTraits, own: Mapping[str, float]
+) -> None:
+    """Fill the columns in which a prompt meets a memory."""
     answering = search.prepared.answering
-    slots = [
-        max((answering.get(record.id, 0.0) for record in (hit.record, *hit.facts)), default=0.0)
-        for hit in search.hits
-    ]
-    wants_past = float(search.prepared.cues.wants_past)
-    has_rule = columns["rule"] > 0
-    return {
-        "slot": np.array(slots),
-        "food_diet": prompt.text.has("food") * columns["diet"],
-        "request_rule": own["request"] * has_rule,
-        "wanted_number": own["amount"] * columns["has_number"],
-        "past": wants_past * np.maximum(columns["is_over"], columns["newer_overlap"]),
-        "topic_near": (columns["common_topics"] > 0) * columns["near"],
-        "subject_rule": columns["subject_rare"] * has_rule,
-        "subject_request": columns["subject_rare"] * own["request"],
-    }
+    if answering:
+        table.fill(
+            "slot",
+            [
+                max([answering.get(record.id, 0.0) for record in (hit.record, *hit.facts)])
+                for hit in search.hits
+            ],
+        )
+    if prompt.text.has("food"):
+        table.fill("food_diet", table["diet"])
+    if own["request"]:
+        table.fill("request_rule", own["request"] * (table["rule"] > 0))
+        table.fill("subject_request", own["request"] * table["subject_rare"])
+    if own["amount"]:
+        table.fill("wanted_number", table["has_number"])
+    if search.prepared.cues.wants_past:
+        table.fill("past", np.maximum(table["is_over"], table["newer_overlap"]))
+    if prompt.text.topics:
+        table.fill("topic_near", (table["common_topics"] > 0) * table["near"])
+    if prompt.text.subjects:
+        table.fill("subject_rule", (table["rule"] > 0) * table["subject_rare"])

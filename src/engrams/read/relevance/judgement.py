@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -66,11 +66,17 @@ _EXPLAINING = (
     "is_asking",
 )
 """Features that reasons are made of."""
+_REASONS = {
+    "name_shared": "names who or what is asked about",
+    "slot": "is the kind of fact asked for",
+    "food_diet": "says what somebody may not eat",
+    "common_topics": "has a topic of the prompt",
+}
+"""Features that are a reason as they are."""
 _EXPLAINING_COLUMNS = [HIT_FEATURES.index(name) for name in _EXPLAINING]
 
 
-@dataclass(frozen=True, slots=True)
-class Verdict:
+class Verdict(NamedTuple):
     """Judgement of one hit."""
 
     probability: float
@@ -171,17 +177,17 @@ def _is_task(traits: PromptTraits) -> bool:
 def _list_reasons(row: Sequence[float]) -> tuple[str, ...]:
     """Tell what speaks for a hit and against it, from the features of ``_EXPLAINING``."""
     values = dict(zip(_EXPLAINING, row, strict=True))
-    shared = f"has {values['shared_share']:.0%} of the words asked for" if values["shared"] else ""
-    is_near = values["cos"] >= _NEAR_COSINE or values["cos_z"] >= _STANDING_OUT
-    reasons = {
-        "near in meaning": is_near,
-        shared: values["shared"],
-        "names who or what is asked about": values["name_shared"],
-        "is the kind of fact asked for": values["slot"],
-        "says what somebody may not eat": values["food_diet"],
-        "has a topic of the prompt": values["common_topics"],
-        "no nearer than other memories": values["cos_z"] < _USUAL and not values["shared"],
-        "no longer so": values["is_over"],
-        "tells nothing by itself": values["is_hollow"] or values["is_asking"],
-    }
-    return tuple(reason for reason, holds in reasons.items() if holds)
+    shared = values["shared"]
+    reasons = []
+    if values["cos"] >= _NEAR_COSINE or values["cos_z"] >= _STANDING_OUT:
+        reasons.append("near in meaning")
+    if shared:
+        reasons.append(f"has {values['shared_share']:.0%} of the words asked for")
+    reasons += [reason for name, reason in _REASONS.items() if values[name]]
+    if values["cos_z"] < _USUAL and not shared:
+        reasons.append("no nearer than other memories")
+    if values["is_over"]:
+        reasons.append("no longer so")
+    if values["is_hollow"] or values["is_asking"]:
+        reasons.append("tells nothing by itself")
+    return tuple(reasons)

@@ -10,7 +10,7 @@ import json
 import math
 import re
 from collections.abc import Iterable, Mapping
-from functools import cache
+from functools import cache, cached_property
 from pathlib import Path
 
 from engrams.frozen_data import dataclass
@@ -20,7 +20,7 @@ from engrams.text.normalize import fold
 from engrams.text.questions import is_asking
 from engrams.text.stems import find_languages
 from engrams.text.stopwords import STOP
-from engrams.text.terms import tokens, tokens_and_terms
+from engrams.text.terms import read_piece, split_ascii, terms, tokens
 from engrams.text.text_caches import text_cache
 
 _TOPICS = frozenset(
@@ -43,7 +43,7 @@ _SUBJECT = "/"
 _MOST_RULES = 3
 _SHORTEST_STEM = 2
 _LONGEST_STEM = 12
-_LONGEST = 1200
+DESCRIBED_CHARACTERS = 1200
 """Characters of a text that are looked at."""
 _ARITHMETIC = re.compile(
     r"\d\s*(?:[-+*/x×÷%^]|times|plus|minus|mal|por|fois|vezes|mais|menos"
@@ -121,22 +121,54 @@ class TextTraits:
         return float(group in self.groups)
 
 
-@dataclass(frozen=True, slots=True)
 class MemoryTraits:
-    """Traits of a memory beyond those of every text."""
+    """Traits of a memory beyond those of every text; each is worked out when first asked for.
 
-    text: TextTraits
-    names: frozenset[str]
-    """Terms of its capitalised words that open no sentence."""
-    form: tuple[float, ...]
-    """Values of ``FORM``."""
-    head: frozenset[str]
-    """Terms of its first few words: of a title or a key, what it is about."""
-    languages: tuple[str, ...] | None
-    is_closed: bool
-    """It says of itself that it is kept as a record of the past alone."""
+    Most memories that a search looks at are not judged, and of those that are, few are asked for all.
+    """
 
-    @property
+    def __init__(self, text: str) -> None:
+        self._content = text[:DESCRIBED_CHARACTERS]
+        self.text = _describe(self._content)
+
+    @cached_property
+    def names(self) -> frozenset[str]:
+        """Terms of its capitalised words that open no sentence."""
+        names = " ".join(_NAME.findall(self._content))
+        return _describe(names).words if names else frozenset()
+
+    @cached_property
+    def form(self) -> tuple[float, ...]:
+        """Values of ``FORM``."""
+        text = self._content
+        groups = self.text.groups
+        return (
+            float(is_question(text)),
+            float(is_asking(text)),
+            float(is_acknowledgement(text)),
+            math.log1p(self.text.length),
+            float(_has_digit(text)),
+            float(min(groups.get("rule", 0), _MOST_RULES)),
+            float("diet" in groups),
+            float("self" in groups),
+        )
+
+    @cached_property
+    def head(self) -> frozenset[str]:
+        """Terms of its first few words: of a title or a key, what it is about."""
+        return _describe(self._content[:_HEAD]).words
+
+    @cached_property
+    def is_closed(self) -> bool:
+        """It says of itself that it is kept as a record of the past alone."""
+        return bool(_CLOSED.search(fold(self._content)))
+
+    @cached_property
+    def languages(self) -> tuple[str, ...] | None:
+        """Likeliest languages; empty: English; None: not known."""
+        return find_languages(self._content)
+
+    @cached_property
     def may_not_eat(self) -> bool:
         """It says what somebody may not eat, or does not."""
         return "/allergy" in self.text.subjects or "/veg" in self.text.subjects
@@ -184,12 +216,19 @@ def _load_groups() -> tuple[Mapping[str, tuple[str, ...]], Mapping[str, tuple[st
     )
 
 
-def _count_groups(words: Iterable[str]) -> dict[str, int]:
+def _count_groups(groups_of_words: Iterable[frozenset[str]]) -> dict[str, int]:
     counts: dict[str, int] = {}
-    for groups in filter(None, map(_find_groups, words)):
+    for groups in filter(None, groups_of_words):
         for group in groups:
             counts[group] = counts.get(group, 0) + 1
     return counts
+
+
+@text_cache(1 << 14)
+def _read_piece(piece: str) -> tuple[str, frozenset[str]]:
+    """Return the term of a piece of a text and the groups of its word; few make up most texts."""
+    word, term = read_piece(piece)
+    return term, _find_groups(word)
 
 
 @text_cache(1 << 14)
@@ -205,27 +244,7 @@ def _find_groups(word: str) -> frozenset[str]:
 @text_cache(4096)
 def describe_memory(text: str) -> MemoryTraits:
     """Describe the text of a memory, cached for the next query."""
-    text = text[:_LONGEST]
-    traits = _describe(text)
-    names = _NAME.findall(text)
-    groups = traits.groups
-    return MemoryTraits(
-        text=traits,
-        names=tokens_and_terms(" ".join(names))[1] if names else frozenset(),
-        form=(
-            float(is_question(text)),
-            float(is_asking(text)),
-            float(is_acknowledgement(text)),
-            math.log1p(traits.length),
-            float(_has_digit(text)),
-            float(min(groups.get("rule", 0), _MOST_RULES)),
-            float("diet" in groups),
-            float("self" in groups),
-        ),
-        head=tokens_and_terms(text[:_HEAD])[1],
-        languages=find_languages(text),
-        is_closed=bool(_CLOSED.search(fold(text))),
-    )
+    return MemoryTraits(text)
 
 
 def _has_digit(text: str) -> bool:
@@ -237,11 +256,11 @@ def _has_digit(text: str) -> bool:
 @text_cache(256)
 def describe_prompt(text: str) -> PromptTraits:
     """Describe a prompt."""
-    text = text[:_LONGEST]
+    text = text[:DESCRIBED_CHARACTERS]
     traits = _describe(text)
     folded = fold(text).strip()
     opening = tokens(folded[:40])[:1]
-    opening_groups = _count_groups(opening)
+    opening_groups = _count_groups(map(_find_groups, opening))
     is_short = traits.length <= _FEW_WORDS
     return PromptTraits(
         text=traits,
@@ -261,19 +280,28 @@ def describe_prompt(text: str) -> PromptTraits:
 
 def is_vague(text: str) -> bool:
     """True for a short prompt that says little without the conversation: "what do you suggest?"."""
-    words = tokens(text[:_LONGEST])
+    words = tokens(text[:DESCRIBED_CHARACTERS])
     return len(words) <= _VAGUE_WORDS and all(
         word in STOP or "generic" in _find_groups(word) for word in words
     )
 
 
 def _describe(text: str) -> TextTraits:
-    words, distinct_terms = tokens_and_terms(text)
-    groups = _count_groups(words)
+    folded = fold(text)
+    if folded.isascii():
+        readings = [*map(_read_piece, split_ascii(folded))]
+        distinct_terms = frozenset([term for term, _ in readings if term])
+        groups = _count_groups([groups for _, groups in readings])
+        length = len(readings)
+    else:
+        words = tokens(text)
+        distinct_terms = frozenset()
+        groups = _count_groups(map(_find_groups, words))
+        length = len(words)
     return TextTraits(
-        words=distinct_terms,
+        words=distinct_terms or frozenset(terms(text)),
         groups=groups,
         topics=_TOPICS.intersection(groups),
-        subjects=frozenset(group for group in groups if group[0] == _SUBJECT),
-        length=len(words),
+        subjects=frozenset([group for group in groups if group[0] == _SUBJECT]),
+        length=length,
     )

@@ -100,7 +100,7 @@ REMEMBERED = {
     "extract.rules.clause_times._read_text": 64,
     "extract.rules.clause_times._read_language": 64,
     "text.terms._to_term": 1 << 16,
-    "extract.statement_reader._extract_cached": 64,
+    "extract.statement_reader._extract_cached": 1_024,
     "text.comparison.language_tables.detect_language": 8_192,
     "text.comparison.statement_words.holds_phrase": 4_096,
     "text.comparison.statement_words.read_words": 4_096,

@@ -126,9 +126,12 @@ def _extract(record: Record, text: str, *names: str) -> tuple[CandidateStatement
     return _extract_cached(text, speech)
 
 
-@text_cache(64)
+@text_cache(1024)
 def _extract_cached(text: str, speech: UtteranceContext) -> tuple[CandidateStatement, ...]:
-    """Extract by rules, cached: a statement is read when it is stored, and when it is compared."""
+    """Extract by rules, cached: a statement is read when it is stored, and each time it is compared.
+
+    One that rules cannot read is read anew beside every new statement near it.
+    """
     from engrams.extract.rules import extract_statements
 
     return extract_statements(text, speech)

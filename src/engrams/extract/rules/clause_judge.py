@@ -25,12 +25,15 @@ SLOTS = 8192
 _KEEP_BARE = 0.6
 _KEEP_TRIPLE = 0.45
 _KEEP_VALUE = 0.3
-"""Probabilities from which a clause is kept: without a triple, with one, and with the one value of
-a slot, a change or what has lasted; an error of the last is the rarest and costs recall most."""
+_KEEP_POINTING = 0.85
+"""Probabilities from which a clause is kept: without a triple, with one, with the one value of a
+slot, a change or what has lasted (an error of these is the rarest and costs recall most), and without
+a triple where it points to somebody whom it does not name."""
 _WEIGHTS = Path(__file__).with_name("judge.npz")
 _POINTERS = word_set(read_vocabulary(__file__, "pointers"))
 _WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)?|\d+|[\u3040-\u30ff\u4e00-\u9fff]")
 _UNSPACED = re.compile(r"[\u3040-\u30ff\u4e00-\u9fff]")
+_PERSONS = word_set("he him his himself she her hers herself they them their theirs it")
 _OWN = word_set("my our mein meine meinen unser unsere mi mis nuestra nuestro mon ma mes notre nos")
 _UNSPACED_KIN = re.compile(
     "|".join([*filter(_UNSPACED.search, RELATIVES), "[叔姨舅姑孙婶侄岳嫂邻]", "老师|下属"])
@@ -80,7 +83,17 @@ def is_kept(view: ClauseView) -> bool:
     is_value = view.predicate and (view.is_single or view.effect in ("changes", "ends"))
     if is_value or _LASTS.search(view.quote):
         return chance >= _KEEP_VALUE
+    if not view.predicate and view.language == "en" and _points_outside(view.quote):
+        return chance >= _KEEP_POINTING
     return chance >= (_KEEP_TRIPLE if view.predicate else _KEEP_BARE)
+
+
+def _points_outside(quote: str) -> bool:
+    """True for "I met her on Friday", where nobody is named whom "her" can mean."""
+    words = _WORD.findall(quote)
+    lower = [word.lower() for word in words]
+    is_named = any(word[0].isupper() and not word.startswith("I") for word in words[1:])
+    return not (is_named or _PERSONS.isdisjoint(lower) or not RELATIONS.isdisjoint(lower))
 
 
 def hash_features(view: ClauseView) -> set[int]:

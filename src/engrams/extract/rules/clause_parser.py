@@ -151,6 +151,16 @@ def _parse_coordinated(
     return at
 
 
+def drop_addressee(
+    words: tuple[ClauseToken, ...], names: frozenset[str]
+) -> tuple[ClauseToken, ...]:
+    """Drop the addressee at the end: ``I love the thought Nate``."""
+    is_addressed = len(words) > 2 and words[-1].lower in names
+    before = words[-2].lower if is_addressed else "to"
+    is_joined = before in PREPOSITIONS or before in DETERMINERS or before in ("and", "to")
+    return words if is_joined else words[:-1]
+
+
 def _is_parallel(
     last: EnglishClause, forms: frozenset[VerbForm], words: Sequence[ClauseToken], at: int
 ) -> bool:

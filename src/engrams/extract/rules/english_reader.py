@@ -16,7 +16,7 @@ from engrams.extract.rules import clause_dates
 from engrams.extract.rules.announcements import blank_announcements
 from engrams.extract.rules.attribute_facts import read_attribute
 from engrams.extract.rules.clause_judge import ClauseView
-from engrams.extract.rules.clause_parser import EnglishClause, parse_clauses
+from engrams.extract.rules.clause_parser import EnglishClause, drop_addressee, parse_clauses
 from engrams.extract.rules.clause_quote import (
     collapse_space,
     quote_clause,
@@ -121,7 +121,7 @@ class _EnglishReader:
             if _is_not_stated(clause, self._text[sentence.start : clause.start]):
                 self._add_sure(index, [], clause.start, clause.end)
                 continue
-            rest = drop_emphasis(clause.rest, clause)
+            rest = drop_emphasis(drop_addressee(clause.rest, names), clause)
             self._read_clause(index, replace(clause, rest=rest), words, is_joke=is_joke)
 
     def _read_clause(

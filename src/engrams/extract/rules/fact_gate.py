@@ -32,6 +32,11 @@ _WISHES = re.compile(
 )
 
 
+_SUBORDINATE = re.compile(
+    r"(?:since|considering|especially|because|like|including|whereas|than) (?:I|we|he|she|they|my|our|the)\b(?!.{6,}\b(?:I|we)\b)",
+    re.IGNORECASE,
+)
+"""Head of a clause that depends on another: "since I just met him at the fair"."""
 _BARE = re.compile(
     r"(?:i|we|he|she|they) (?:go(?:es)?|meets?|comes?|met|came)(?: |$)", re.IGNORECASE
 )
@@ -61,7 +66,9 @@ def _is_cut(text: str) -> bool:
         or text.count("(") != text.count(")")
     ):
         return True
-    return (text.count("'") == 1 and text.endswith("'")) or _is_cut_list(text) or _is_bare(text)
+    return (text.count("'") == 1 and text.endswith("'")) or (
+        _is_cut_list(text) or _is_bare(text) or _SUBORDINATE.match(text) is not None
+    )
 
 
 def _is_bare(text: str) -> bool:

@@ -49,7 +49,7 @@ _HABIT_DAY = late_pattern(
     rf"|\b(?:is|are|'s)\s+(?:on\s+)?{_DAY}\s+(?:now|these\s+days|from\s+now\s+on)\b"
 )
 _SHOWN_SESSIONS = late_pattern(
-    rf"\b{_DAY}\s+(?:\d{{1,2}}(?::\d\d)?\s?(?:[ap]\.?m\.?)?\s+)?(?:sessions|classes|meetings|shifts|lessons|calls|walks|dinners|lunches)\b"
+    rf"\b{_DAY}\s+(?:(?:morning|afternoon|evening|night)\s+)?(?:\d{{1,2}}(?::\d\d)?\s?(?:[ap]\.?m\.?)?\s+)?(?:\w+\s+)?(?:sessions|check-ins|stand-ups|classes|meetings|shifts|lessons|calls|walks|dinners|lunches)\b"
 )
 _YEARLY = late_pattern(
     r"\b(?:annually|yearly|quarterly|every\s+(?:year|quarter)|each\s+(?:year|quarter))\b"

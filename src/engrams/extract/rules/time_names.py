@@ -64,7 +64,7 @@ _CHOSE = re.compile(
     r"|settled\s+on|opted\s+for|entschieden\s+für|elegí|choisi)\s+(?:the\s+|den\s+|el\s+|le\s+)?\Z",
     re.IGNORECASE,
 )
-_PROPER_BEFORE = re.compile(r"(?:^|\s)[A-ZÄÖÜ][\w&'-]+\s\Z")
+_PROPER_BEFORE = re.compile(r"(?:^|[\s\"“'(«])[A-ZÄÖÜ][\w&'-]+\s\Z")
 _NO_NAME_BEFORE = re.compile(
     rf"(?:{_MONTHS}|Spring|Summer|Autumn|Fall|Winter|In|Since|Until|By|From|Before|After|During|Around|Late|Early|Mid|Of|And"
     r"|Seit|Ab|Bis|Im|Ende|Anfang|Mitte|Desde|En|Hasta|Depuis|Avant|Jahr|Christmas|Easter|Q[1-4])\s\Z",

@@ -28,7 +28,7 @@ _BREAK_AFTER = re.compile(rf"{_BREAK.pattern}|\sand\s")
 _OWN_SUBJECT = re.compile(r"\s*(?:i|we|you|he|she|they|it)\b")
 _JOINED = re.compile(r"\band\s+(?:(?:on|in|at|by)\s+)?(?:the\s+)?\Z")
 _BEGINS = re.compile(
-    r"\b(?:starting|beginning|commencing|effective|(?<!was )(?<!were )due|slated"
+    r"\b(?:starting|beginning|ending|expiring|commencing|effective|(?<!was )(?<!were )due|slated"
     r"|(?:postponed|pushed|moved|extended|delayed|rescheduled|deferred|shifted|brought)"
     r"(?:\s+(?:back|forward|out))?\s+(?:to|until|till))"
     r"\s+(?:(?:on|in|from|by|at|for)\s+)?(?:the\s+)?\Z"

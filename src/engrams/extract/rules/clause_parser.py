@@ -56,15 +56,15 @@ class EnglishClause:
 
 
 def parse_clauses(
-    words: Sequence[ClauseToken], names: frozenset[str] = frozenset(), *, elide: bool = True
+    words: Sequence[ClauseToken], names: frozenset[str] = frozenset()
 ) -> list[EnglishClause]:
     """Parse the clauses about the speaker, their relations or ``names``.
 
-    ``elide``: a verb at the head may lack its "I" (Went to the gym).
+    A verb at the head may lack its "I" (Went to the gym).
     """
     found: list[EnglishClause] = []
     at = floor = 0
-    elided = _find_elided_verb(words) if elide else _NONE
+    elided = _find_elided_verb(words)
     if elided != _NONE:
         clause, at = _parse_verb_phrase(words, elided, "self", (), words[elided].start, names)
         found += [clause] if clause else []

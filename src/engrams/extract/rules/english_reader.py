@@ -40,7 +40,6 @@ from engrams.frozen_data import dataclass, replace
 from engrams.text.times import TimeSpan
 from engrams.text.word_list import word_set
 
-_PRAISE = ("that's", "that is", "it's", "sounds", "what a", "is ")
 _LASTING = word_set("present future progressive")
 _DONE = word_set("past perfect was")
 _AS_IF: tuple[Tense, ...] = ("past", "present")
@@ -112,12 +111,10 @@ class _EnglishReader:
         self._read_clauses(index, sentence, is_joke=False)
 
     def _read_clauses(self, index: int, sentence: TextSentence, *, is_joke: bool) -> None:
-        following = self._sentences[index + 1] if index + 1 < len(self._sentences) else None
         names = self._speech.names
         said = blank_announcements(sentence.text)
         words = reword_denial(said, tokens(said, sentence.start))
-        may_elide = _may_elide(sentence, following, self._speech)
-        for clause in parse_clauses(words, names, elide=may_elide):
+        for clause in parse_clauses(words, names):
             if _is_not_stated(clause, self._text[sentence.start : clause.start]):
                 self._add_sure(index, [], clause.start, clause.end)
                 continue
@@ -403,14 +400,6 @@ def _is_supposed(before: str, clause: EnglishClause) -> bool:
         return True
     is_purpose = clause.tense == "can" and _PURPOSE.search(before) is not None
     return is_purpose or _GUESSED.search(before) is not None
-
-
-def _may_elide(
-    sentence: TextSentence, following: TextSentence | None, speech: UtteranceContext
-) -> bool:
-    if sentence.text[:1].islower() and sentence.start > 0 and not speech.is_lowercase:
-        return False
-    return following is None or not following.text.lower().startswith(_PRAISE)
 
 
 def _drop_times(

@@ -17,7 +17,6 @@ from engrams.text.word_list import word_set
 CLASSES = read_classes(__file__, "classes")
 RELATIONS = CLASSES["relation"]
 JOBS = CLASSES["job"]
-CHATTER = CLASSES["chatter"]
 _VAGUE = CLASSES["vague"]
 _TRAILING = word_set(
     "too though sorry lol haha btw well now again lately recently ever either yet anymore longer"

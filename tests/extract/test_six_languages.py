@@ -145,6 +145,8 @@ def test_roles_drafts_and_conditions_are_nobodys_facts(text: str) -> None:
         ("Ich wohne in Köln", "de"),
         ("My sister's name is Renée", "en"),
         ("We moved to Málaga", "en"),
+        ("I work as a nurse.", "en"),
+        ("I bambini vanno a scuola con la nonna", "it"),
     ],
 )
 def test_the_language_of_a_short_sentence_is_told(text: str, language: str) -> None:

@@ -175,6 +175,10 @@ def count_votes(words: Iterable[str]) -> dict[str, int]:
     return counts
 
 
+_FIRST_PERSON = re.compile(r"(?:^|[\s(])I(?:['’](?:m|ve|ll|d))? [a-z]")
+"""The English "I", which no other word tells: "I work as a nurse"."""
+
+
 def detect_language(text: str) -> str:
     """Detect the language; English where nothing tells."""
     folded = fold(text)
@@ -191,6 +195,7 @@ def detect_language(text: str) -> str:
         counts[name] += sure
     if not text.isascii():
         _weigh_letters(text, counts)
+    counts["en"] += _FIRST_PERSON.search(text) is not None
     best = max(counts, key=lambda name: counts[name])
     return best if counts[best] > counts["en"] else "en"
 

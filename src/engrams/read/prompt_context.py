@@ -26,6 +26,7 @@ from engrams.read.corrected_words import mask_corrected
 from engrams.read.dependencies import ReadDeps
 from engrams.read.follow_up import complete_follow_up
 from engrams.read.memory_md_lines import drop_repeated_lines
+from engrams.read.personal_labels import label_personal
 from engrams.read.profile_selection import IN_PART, mark_doubtful, select_profile
 from engrams.read.query_preparation import cut_query
 from engrams.read.render import (
@@ -106,12 +107,18 @@ def build_context(request: ReadRequest, deps: ReadDeps, budget: ContextTokenBudg
         profile = select_profile(request, deps, profile_room)
         profile = mark_doubtful(profile, request, deps, profile_room)
         profile = drop_untrue_statements(profile, request, deps)
-    prefix = profile_frame(profile)
     # Thanks and assent ask for nothing.
     search_request = replace(request, text="") if is_acknowledgement(request.text) else request
     result = search(search_request, deps)
     request, _ = cut_query(request, deps.query_chars)
     hits = _choose_hits(result, profile, last_turns, request, deps)
+    # The profile is labelled by itself, so that it does not change with the hits beside it.
+    profile, _ = label_personal(profile, (), request)
+    _, hits = label_personal((), hits, request)
+    # Labels and notes came behind the selection, which filled the room.
+    while profile and not profile_room.fits(profile_frame(profile)):
+        profile.pop()
+    prefix = profile_frame(profile)
     room = room.without(prefix)
     asks_past = bool(result.trace.understood.get("past"))
     style = RecallStyle(deps.settings.line_format, request.text, asks_past)

@@ -39,6 +39,8 @@ _MEMORY_ROLES = ("user", "assistant", *_SECTIONS, Kind.NOTE)
 
 DOUBTED = "may_be_outdated"
 """Metadata of a profile's statement that a later one may end: the day and words of that one."""
+PERSONAL = "personal"
+"""Metadata of a memory of the person that is shown among those of a project."""
 CODE_NOTE = "code_note"
 """Metadata of a profile's statement that names code: what differs there by now."""
 
@@ -78,6 +80,7 @@ def profile_version(records: Sequence[Record]) -> str:
             *record.steps,
             str(record.meta.get(DOUBTED, "")),
             str(record.meta.get(CODE_NOTE, "")),
+            PERSONAL if PERSONAL in record.meta else "",
         )
         digest.update("\x1f".join(fields).encode())
         digest.update(b"\x1e")
@@ -152,6 +155,8 @@ def _add_details(record: Record, words: str, notes: list[str]) -> str:
         notes = [*notes, "noted by an assistant, not said by the user"]
     if DOUBTED in record.meta:
         notes = [*notes, f"may be outdated, {record.meta[DOUBTED]}"]
+    if PERSONAL in record.meta:
+        notes = [*notes, PERSONAL]
     if CODE_NOTE in record.meta:
         notes = [*notes, f"code: {escape(str(record.meta[CODE_NOTE]))}"]
     return f"{text} ({'; '.join(notes)})" if notes else text
@@ -277,7 +282,8 @@ def _said_text(hit: Hit, query_terms: frozenset[str], characters: int) -> str:
     record = hit.record
     speaker = escape(record.speaker or record.role)
     text = _annotated_text(hit, query_terms, characters)
-    return f"{speaker + ': ' if speaker else ''}{text}{_begun_note(record)}{_ended_note(hit)}"
+    personal = f" ({PERSONAL})" if PERSONAL in record.meta else ""
+    return f"{speaker + ': ' if speaker else ''}{text}{personal}{_begun_note(record)}{_ended_note(hit)}"
 
 
 def _annotated_text(hit: Hit, query_terms: frozenset[str], characters: int) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -11,7 +12,9 @@ from tests.surfaces.mcp.conftest import Open, call, refused
 
 from engrams.core import Scope
 from engrams.engine import MemoryEngine
+from engrams.program.registry import load_mcp_profile
 from engrams.surfaces.mcp.memory_tools import PROFILE
+from engrams.surfaces.mcp.server import create_server
 
 TOOLS = {
     "memory_forget",
@@ -387,3 +390,22 @@ async def test_a_memory_is_for_the_person_or_the_project(
         )
     for word in ("scope person", "decision", "rule", "project"):
         assert word in PROFILE.instructions
+
+
+async def test_hits_say_what_the_code_no_longer_has(
+    engine: MemoryEngine, root: Scope, tmp_path: Path
+) -> None:
+    """A server of a project compares its memories with the code beside it, in every tool that finds."""
+    code = tmp_path / "pay.py"
+    code.write_text("RETRY_LIMIT = 5\n", "utf-8")
+    shop = root.within("project", "shop")
+    server = create_server(engine, shop, load_mcp_profile("engrams"), tmp_path)
+    async with Client(server) as memory:
+        await call(memory, "memory_add", text="RETRY_LIMIT in pay.py is 5.")
+        question = "What is RETRY_LIMIT in pay.py?"
+        (hit,) = (await call(memory, "memory_search", query=question))["memories"]
+        assert hit["code"] == ""
+        code.write_text("RETRY_LIMIT = 8\n", "utf-8")
+        (hit,) = (await call(memory, "memory_search", query=question))["memories"]
+        assert hit["code"] == "`RETRY_LIMIT` in pay.py is now 8"
+        assert "is 5" not in (await call(memory, "memory_context", query=question))["text"]

@@ -23,6 +23,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import engrams
+from engrams.core import Kind
 
 _IDLE_SECONDS = 5
 _LIMIT_SECONDS = 60
@@ -125,7 +126,7 @@ def report_at_once(bench: HookBench, agents: int, hooks: int) -> None:
         times = [value for values in pool.map(run_agent, range(agents)) for value in values]
     remaining = bench.wait_for_end()
     with engrams.open(home=bench.home, jobs__workers=0) as engine:
-        page = engine.list(scope=("user", "ann"), limit=1000, kinds=(engrams.Kind.TURN,))
+        page = engine.list(scope=("user", "ann"), limit=1000, kinds=(Kind.TURN,))
         texts = {record.text for record in page.records}
     prompts = [
         f"In agent-{agent} the ticket {number} is about the harbour of shard {number % 7}."

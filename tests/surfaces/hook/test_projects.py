@@ -236,9 +236,9 @@ def test_what_is_about_the_person_is_labelled(agent: Agent, tmp_path: Path) -> N
     """Where rules of the person and of the project stand together, the reader can tell them apart."""
     folder = repository(tmp_path / "shop")
     agent.say(folder, "I prefer tabs over spaces.")
-    assert "(personal)" not in agent.begin(folder)
+    assert "personal" not in agent.begin(folder)
     agent.say(folder, RULE)
     lines = json.loads(agent.begin(folder))["hookSpecificOutput"]["additionalContext"].splitlines()
     (tabs,) = [line for line in lines if "tabs" in line and line[:1].isdigit()]
     (pnpm,) = [line for line in lines if "pnpm" in line and line[:1].isdigit()]
-    assert tabs.endswith("(personal)") and "personal" not in pnpm
+    assert tabs.endswith("personal)") and "personal" not in pnpm

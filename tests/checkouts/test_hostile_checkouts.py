@@ -177,3 +177,15 @@ def test_secrets_are_no_anchors(memory: MemoryEngine, checkout: Path) -> None:
     (checkout / "src" / "conf.py").write_text('DB_PASSWORD = "correcthorse42"\n', "utf-8")
     record = add(memory, "DB_PASSWORD in src/conf.py is correcthorse42.", checkout)
     assert "correcthorse42" not in str(record.meta)
+
+
+def test_an_exported_name_is_no_value(memory: MemoryEngine, checkout: Path) -> None:
+    """A file that exports its functions by an object still defines them."""
+    code = checkout / "utils.js"
+    code.write_text(
+        "function endsWith(a) {\n}\nmodule.exports = {\n  endsWith: endsWith,\n}\n", "utf-8"
+    )
+    add(memory, "`endsWith` is defined in utils.js.", checkout)
+    assert states(memory, checkout) == ["fresh"]
+    code.write_text("function other(a) {\n}\n", "utf-8")
+    assert states(memory, checkout) == ["drifted"]

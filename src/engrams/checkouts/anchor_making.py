@@ -188,6 +188,9 @@ def _find_stated_value(definition: Definition, names: CodeNames) -> str:
     if not value or len(value) > _MAX_CONSTANT or _SECRET.search(definition.bare_name):
         return ""
     plain = strip_quotes(value)
+    if plain == definition.bare_name:
+        # An object that exports its functions: `endsWith: endsWith`.
+        return ""
     if plain in names.values or value in names.values:
         return plain
     tokens = _TOKEN.findall(plain)

@@ -488,7 +488,7 @@ PROSE: tuple[tuple[str, tuple[str, ...], str, str], ...] = (
         "pin",
         ("code",),
         (
-            r"\b(?:alarm|door|gate|safe|lock|garage|entry|entrance|keypad|building|locker|vault|front door)\s+code"
+            r"\b(?:alarm|vault)\s+code"
             r"(?:\s+(?:for|of|to)\s+[\w ]{1,30}?)?(?:\s+is|\s*[:=])\s*(?P<v>\d{3,8}#?)"
         )
         + _END,

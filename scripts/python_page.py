@@ -34,6 +34,8 @@ METHODS = {
         "edit",
         "forget",
         "restore",
+        "quarantine",
+        "let_in",
         "purge",
         "purge_all",
         "find_about",

@@ -64,6 +64,9 @@ REFINES = "refines"
 FOREIGN = "foreign"
 """On a message that is not its sender's own words as a whole: why, such as "announced"."""
 
+CONFIRMED = "confirmed"
+"""On a note that a person let in from a foreign text: it counts as the person's own words."""
+
 OWN_WORDS = "own_words"
 """On a message that a client sent in several parts: the part that addresses the assistant."""
 

@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from engrams.engine.inspector import MemoryInspector, Place
     from engrams.engine.memory_code import MemoryCode
     from engrams.engine.memory_links import MemoryLinks, Mode
+    from engrams.engine.quarantine import KeptOutText
     from engrams.forget.purge_candidates import PurgeCandidate
     from engrams.forget.source_effects import ChangeAction, SourceChangeReport
     from engrams.ports import (
@@ -454,6 +455,21 @@ class AsyncMemoryEngine(AsyncPart["MemoryEngine"]):
     async def scopes(self, owner: Place | None = None) -> tuple[Scope, ...]:
         """List the scopes that contain memories (None: of every owner)."""
         return await self._run(lambda engine: engine.scopes(owner))
+
+    async def quarantine(self, *, scope: Place, limit: int = 20) -> list[KeptOutText]:
+        """List the newest messages with parts that nothing was learned from, and why.
+
+        Such as a pasted mail: it is stored, but its words are not the user's. ``let_in`` makes them
+        the user's own.
+        """
+        return await self._run(lambda engine: engine.quarantine(scope=scope, limit=limit))
+
+    async def let_in(self, id: str, *, scope: Place) -> Receipt:
+        """Learn from the foreign parts of a message, as if the user had said them.
+
+        They are stored as a note of the user. NotFoundError: the message has no such part.
+        """
+        return await self._run(lambda engine: engine.let_in(id, scope=scope))
 
     async def stats(self, scope: Place | None = None) -> dict[str, Any]:
         """Count memories by their fields, and vectors by model; report today's model use.

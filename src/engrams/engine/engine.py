@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias, Unpack
 
 from engrams.core import (
+    CONFIRMED,
     NO_META,
     Context,
     HistoryEntry,
@@ -31,7 +32,7 @@ from engrams.engine.dependencies import EngineDeps
 from engrams.engine.engine_part import EnginePart
 from engrams.engine.inspector import MemoryInspector, Place
 from engrams.engine.lazy_part import LazyPart
-from engrams.errors import ClosedError, RefusedError
+from engrams.errors import ClosedError, NotFoundError, RefusedError
 from engrams.ports import (
     Closable,
     Filter,
@@ -55,6 +56,7 @@ from engrams.session.chat_answers import AnsweredChat, answer_chat
 from engrams.upkeep.job_worker import JobWorkerPool
 
 if TYPE_CHECKING:
+    from engrams.engine.quarantine import KeptOutText
     from engrams.forget.purge_candidates import PurgeCandidate
     from engrams.forget.source_effects import ChangeAction, SourceChangeReport
     from engrams.session.commands import MemoryCommandHandler
@@ -557,6 +559,33 @@ class MemoryEngine:
     def scopes(self, owner: Place | None = None) -> tuple[Scope, ...]:
         """List the scopes that contain memories (None: of every owner)."""
         return self.inspect.scopes(owner)
+
+    def quarantine(self, *, scope: Place, limit: int = 20) -> list[KeptOutText]:
+        """List the newest messages with parts that nothing was learned from, and why.
+
+        Such as a pasted mail: it is stored, but its words are not the user's. ``let_in`` makes them
+        the user's own.
+        """
+        from engrams.engine.quarantine import list_kept_out
+
+        return list_kept_out(visible_scopes(Scope.of(scope)), self.store, limit)
+
+    def let_in(self, id: str, *, scope: Place) -> Receipt:
+        """Learn from the foreign parts of a message, as if the user had said them.
+
+        They are stored as a note of the user. NotFoundError: the message has no such part.
+        """
+        from engrams.extract.own_words import split_own_words
+
+        record = self.get(id, scope=scope)
+        parts = split_own_words(record, record.text)[1]
+        if not parts:
+            raise NotFoundError(
+                "Nothing of this memory was kept out.", hint="`engrams quarantine` lists what was."
+            )
+        text = "\n\n".join(part.text for part in parts)
+        turn = Turn(text, session=record.session, meta={CONFIRMED: record.id})
+        return self.add(turn, scope=record.scope, kind=Kind.NOTE)
 
     def stats(self, scope: Place | None = None) -> dict[str, Any]:
         """Count memories by their fields, and vectors by model; report today's model use.

@@ -10,17 +10,12 @@ import re
 from collections.abc import Collection
 from dataclasses import replace
 
-from engrams.core import FOREIGN, OWN_WORDS, UNLEARNED, Kind, Record, StageDecision, Status
+from engrams.core import FOREIGN, UNLEARNED, Kind, Record, StageDecision, Status
 from engrams.extract.echo_removal import remove_echoes
 from engrams.extract.memory_requests import is_control
+from engrams.extract.own_words import split_own_words
 from engrams.settings import WriteSettings
 from engrams.text.acknowledgements import ASSENT
-from engrams.text.foreign_parts import (
-    ForeignPart,
-    cut_parts,
-    find_foreign_parts,
-    find_third_person,
-)
 from engrams.text.late_patterns import holds_any, late_pattern
 from engrams.text.measures import word_count
 from engrams.text.normalize import fold
@@ -33,8 +28,6 @@ from engrams.text.word_list import word_set
 BRIEF = ("small_talk", "stop_words", "short")
 """Reasons of the gate that do not count for an answer to a question, where a model reads both."""
 _SMALL_TALK_LENGTH = 40
-_SPEAKERS = ("user", "")
-"""Roles of people, who paste. What a tool or an assistant says is its own as a whole."""
 _FOREIGN = "not the sender's words: "
 
 # Greetings, thanks, assent, laughter and farewells; a text made of nothing else carries no fact.
@@ -122,8 +115,7 @@ def gate_record(
         decisions.append(_skip(record, "stored as it is"))
         return None
     if record.meta.get(FOREIGN):
-        decisions.append(_skip(record, f"{_FOREIGN}{record.meta[FOREIGN]}", record.text[:80]))
-        return None
+        return _keep_own(record, record.text, decisions)
     if record.kind is Kind.NOTE:
         return _keep_own(record, record.text, decisions)
     if record.role not in settings.roles:
@@ -197,35 +189,20 @@ def _find_refusal(text: str, min_words: int) -> str:
 
 def _keep_own(record: Record, text: str, decisions: list[StageDecision]) -> Record | None:
     """Return the record with its sender's own words alone; None: all of it is foreign."""
-    own_part = record.meta.get(OWN_WORDS)
-    if isinstance(own_part, str) and own_part in text and own_part != text:
-        decisions.append(_note_foreign(record, "other parts of the message", text, own_part))
-        text = own_part
-    parts: tuple[ForeignPart, ...] = ()
-    if record.role in _SPEAKERS:
-        parts = find_foreign_parts(text)
-        if record.kind is Kind.TURN:
-            parts += find_third_person(text)
-    if not parts:
-        if not text:
-            return None
-        return record if text == record.text else replace(record, text=text)
-    own_words = cut_parts(text, parts)
+    own_words, foreign_texts = split_own_words(record, text)
     decisions.extend(
-        _note_foreign(record, part.reason, text[part.start : part.end], own_words) for part in parts
+        StageDecision(
+            stage="gate",
+            verdict="cut" if own_words else "skip",
+            reason=f"{_FOREIGN}{foreign.reason}",
+            text=foreign.text[:80],
+            record=record.id,
+        )
+        for foreign in foreign_texts
     )
-    return replace(record, text=own_words) if own_words else None
-
-
-def _note_foreign(record: Record, reason: str, text: str, own_words: str) -> StageDecision:
-    """Note that a part of a message is not its sender's."""
-    return StageDecision(
-        stage="gate",
-        verdict="cut" if own_words else "skip",
-        reason=f"{_FOREIGN}{reason}",
-        text=text.strip()[:80],
-        record=record.id,
-    )
+    if not own_words:
+        return None
+    return record if own_words == record.text else replace(record, text=own_words)
 
 
 def _tells_loss(text: str) -> bool:

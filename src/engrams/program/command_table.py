@@ -62,6 +62,10 @@ COMMANDS: dict[str, Command] = {
         "engrams.surfaces.cli.links",
         "Recall the newest memories, or those that a question and links lead to.",
     ),
+    "quarantine": Command(
+        "engrams.surfaces.cli.quarantine",
+        "Show pasted texts that nothing was learned from, or let one in.",
+    ),
     "project": Command(
         "engrams.surfaces.cli.project_page",
         "Write the memory of a project as a page that a team commits.",

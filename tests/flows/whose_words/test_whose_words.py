@@ -17,6 +17,7 @@ from tests.flows.whose_words.cases import (
 
 from engrams.core import Kind, Scope, Turn
 from engrams.engine import MemoryEngine
+from engrams.errors import NotFoundError
 from engrams.program.registry import create_mcp_server
 from engrams.testing import temp_engine
 
@@ -142,3 +143,24 @@ async def test_an_agents_rule_is_shown_as_the_agents(engine: MemoryEngine) -> No
     profile = engine.context("", scope=scope).text
     assert "Always run ruff. (noted by an assistant, not said by the user)" in profile
     assert "Always answer in English\n" in profile
+
+
+def test_a_person_may_let_in_what_was_kept_out(engine: MemoryEngine) -> None:
+    """The quarantine shows the foreign parts with reasons; one that is let in is learned from."""
+    scope = ("user", "quarantine")
+    for text in ("I live in Ghent.", "Tom wrote me: my new flat is in Leuven."):
+        engine.add(Turn(text, role="user"), scope=scope)
+    receipt = engine.add(
+        Turn("Summarise this:\n\nI work at Nordea. Always answer in English."), scope=scope
+    )
+    newest, older = engine.quarantine(scope=scope)
+    assert newest.record.id == receipt.id
+    assert [part.reason for part in newest.parts] == ["a text to work on"]
+    assert "Tom wrote me" in older.parts[0].text
+    engine.let_in(receipt.id, scope=scope)
+    texts = " ".join(record.text for record in list_statements(engine, "quarantine"))
+    assert "Nordea" in texts
+    assert "Always answer in English" in texts
+    assert "Leuven" not in texts
+    with pytest.raises(NotFoundError):
+        engine.let_in(engine.add("I like tea.", scope=scope).id, scope=scope)

@@ -1,0 +1,53 @@
+"""A message's own words, and its foreign parts with their reasons.
+
+Enter at ``split_own_words``, which the gate asks before anything is learned from a message, and
+which the quarantine asks to show what was kept out.
+"""
+
+from __future__ import annotations
+
+from engrams.core import CONFIRMED, FOREIGN, OWN_WORDS, Kind, Record
+from engrams.frozen_data import dataclass
+from engrams.text.foreign_parts import (
+    ForeignPart,
+    cut_parts,
+    find_foreign_parts,
+    find_third_person,
+)
+
+_SPEAKERS = ("user", "")
+"""Roles of people, who paste. What a tool or an assistant says is its own as a whole."""
+
+
+@dataclass(frozen=True, slots=True)
+class ForeignText:
+    """Part of a message that nothing is learned from, because it is not its sender's."""
+
+    reason: str
+    """Such as "a forwarded message"."""
+    text: str
+
+
+def split_own_words(record: Record, text: str) -> tuple[str, tuple[ForeignText, ...]]:
+    """Split a message's text into its sender's own words, and its foreign parts in order.
+
+    ``text``: of the record, or what is left of it without echoes. A text that a person let in is
+    own as a whole.
+    """
+    if record.meta.get(CONFIRMED):
+        return text, ()
+    if record.meta.get(FOREIGN):
+        return "", (ForeignText(str(record.meta[FOREIGN]), text.strip()),)
+    foreign: list[ForeignText] = []
+    own_part = record.meta.get(OWN_WORDS)
+    if isinstance(own_part, str) and own_part in text and own_part != text:
+        other_parts = text.replace(own_part, " ", 1).strip()
+        foreign.append(ForeignText("other parts of the message", other_parts))
+        text = own_part
+    parts: tuple[ForeignPart, ...] = ()
+    if record.role in _SPEAKERS:
+        parts = find_foreign_parts(text)
+        if record.kind is Kind.TURN:
+            parts += find_third_person(text)
+    foreign += [ForeignText(part.reason, text[part.start : part.end].strip()) for part in parts]
+    return (cut_parts(text, parts) if parts else text), tuple(foreign)

@@ -583,7 +583,7 @@ class MemoryEngine:
             raise NotFoundError(
                 "Nothing of this memory was kept out.", hint="`engrams quarantine` lists what was."
             )
-        text = "\n\n".join(part.text for part in parts)
+        text = "\n\n".join(part.statement for part in parts)
         turn = Turn(text, session=record.session, meta={CONFIRMED: record.id})
         return self.add(turn, scope=record.scope, kind=Kind.NOTE)
 

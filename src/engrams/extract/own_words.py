@@ -27,6 +27,13 @@ class ForeignText:
     """Such as "a forwarded message"."""
     text: str
 
+    @property
+    def statement(self) -> str:
+        """The text without the request that introduces it in its first line: "Summarise this:"."""
+        first_line, _, following = self.text.partition("\n")
+        _, colon, words = first_line.partition(":")
+        return f"{words}\n{following}".strip() if colon else self.text
+
 
 def split_own_words(record: Record, text: str) -> tuple[str, tuple[ForeignText, ...]]:
     """Split a message's text into its sender's own words, and its foreign parts in order.

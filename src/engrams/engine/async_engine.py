@@ -456,7 +456,7 @@ class AsyncMemoryEngine(AsyncPart["MemoryEngine"]):
         """List the scopes that contain memories (None: of every owner)."""
         return await self._run(lambda engine: engine.scopes(owner))
 
-    async def quarantine(self, *, scope: Place, limit: int = 20) -> list[KeptOutText]:
+    async def quarantine(self, *, scope: Place, limit: int = 20) -> tuple[KeptOutText, ...]:
         """List the newest messages with parts that nothing was learned from, and why.
 
         Such as a pasted mail: it is stored, but its words are not the user's. ``let_in`` makes them

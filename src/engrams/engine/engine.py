@@ -560,7 +560,7 @@ class MemoryEngine:
         """List the scopes that contain memories (None: of every owner)."""
         return self.inspect.scopes(owner)
 
-    def quarantine(self, *, scope: Place, limit: int = 20) -> list[KeptOutText]:
+    def quarantine(self, *, scope: Place, limit: int = 20) -> tuple[KeptOutText, ...]:
         """List the newest messages with parts that nothing was learned from, and why.
 
         Such as a pasted mail: it is stored, but its words are not the user's. ``let_in`` makes them
@@ -568,7 +568,7 @@ class MemoryEngine:
         """
         from engrams.engine.quarantine import list_kept_out
 
-        return list_kept_out(visible_scopes(Scope.of(scope)), self.store, limit)
+        return tuple(list_kept_out(visible_scopes(Scope.of(scope)), self.store, limit))
 
     def let_in(self, id: str, *, scope: Place) -> Receipt:
         """Learn from the foreign parts of a message, as if the user had said them.

@@ -303,12 +303,16 @@ def test_what_a_timer_sent_is_in_no_note(home: Path, clock: SettableClock) -> No
         {"id": "3", "role": "user", "content": "Run it for Milan", "meta": {"scheduled": True}},
         {"id": "4", "role": "user", "content": "I am allergic to walnuts"},
     ]
+    file = home / "vault/memory/users/ann/2026-03-01.md"
     with bare(home, clock) as engine:
-        engine.flush(said, scope=ANN)
+        engine.flush(said[:3], scope=ANN)
+        engine.drain()
+        assert not file.exists()
+        engine.flush(said[3:], scope=ANN)
         engine.drain()
         with pytest.raises(InputError, match="role and content"):
             engine.flush("I keep bees", scope=ANN)  # type: ignore[arg-type]
-    note = (home / "vault/memory/users/ann/2026-03-01.md").read_text()
+    note = file.read_text()
     assert "walnuts" in note
     assert "Turin" not in note
     assert "Milan" not in note

@@ -106,7 +106,7 @@ def test_lists_show_a_shortened_message_without_the_words() -> None:
             "cashews"
             not in f"{shown.text}{shown.meta}{[one.text for one in engine.list(scope=ANN).records]}"
         )
-        file = engine.settings.home / "export.md"
+        file = engine.settings.home.with_name("export.md")
         engine.dump(file, scope=ANN, format="markdown")
         told = "".join(one.read_text() for one in [file, *file.rglob("*.md")] if one.is_file())
         assert "Berlin" in told and "cashews" not in told

@@ -335,9 +335,9 @@ def _read_mark(lines: Sequence[_Line], index: int) -> str:
         return "a game"
     if _SPEAKER_LINE.search(folded):
         return "a conversation of others"
-    if (_CHAT_HEAD.search(folded) and _TIME.search(folded)) or (
-        folded.lstrip().startswith("<") and _CHAT_HEAD.search(folded)
-    ):
+    # A lone line with a time is a message of its own: "standup moved to 9:30".
+    is_dated_line = len(lines) > 1 and _TIME.search(folded)
+    if (is_dated_line or folded.lstrip().startswith("<")) and _CHAT_HEAD.search(folded):
         return "a conversation or a log"
     following = lines[index : index + 6]
     if (

@@ -84,7 +84,8 @@ def test_every_query_is_valid_and_used() -> None:
     }
     fragments["once"] = "INSERT INTO records (id) VALUES ('x') "
     for name, body in named_queries.load_queries().items():
-        text = f"{fragments.get(name, '')}{body}"
+        table = "(SELECT 1)" if name == "count_matching" else ""
+        text = f"{fragments.get(name, '')}{body} {table}"
         marks = set(re.findall(r"\?\d", text)) or re.findall(r"\?", text)
         connection.execute(f"EXPLAIN {text}", [None] * len(marks))
     code = "\n".join(

@@ -158,6 +158,8 @@ def test_a_model_is_not_asked_about_paraphrases() -> None:
     """What says the same strengthens the statement that is there, without a question."""
     with ModelTalk() as talk:
         for number, (known, new) in enumerate(PARAPHRASES):
+            if known.startswith("The user"):
+                continue  # In a message these are not the sender's words.
             scope = Scope.of(("user", f"u{number}"))
             talk.hear(make_row(known), scope)
             talk.hear(make_row(new), scope)

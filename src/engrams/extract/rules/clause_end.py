@@ -116,7 +116,11 @@ def _starts_sentence(words: Sequence[ClauseToken], at: int) -> bool:
     timed = at
     while timed < len(words) and (words[timed].lower in LEAD or words[timed].text[0].isdigit()):
         timed += 1
-    return at < timed < len(words) and words[timed].lower in ("i", "we")
+    if not at < timed < len(words):
+        return False
+    subject = words[timed].lower
+    is_relative = subject in ("my", "our") and match_possessed(words, timed) is not None
+    return subject in ("i", "we") or is_relative
 
 
 def _tells_past(words: Sequence[ClauseToken], at: int) -> bool:

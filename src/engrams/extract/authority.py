@@ -7,7 +7,7 @@ or a document says is kept as a message, and tells of its speaker at most.
 from __future__ import annotations
 
 from engrams.core import LAYER_OF, Layer, Record
-from engrams.extract.candidate import USER, CandidateStatement, canonical_subject
+from engrams.extract.candidate import USER, CandidateStatement, canonical_subject, owner_name
 from engrams.extract.policy import StoragePolicyDecision
 
 _AGENT = StoragePolicyDecision(
@@ -18,6 +18,8 @@ _OTHER_SPEAKER = StoragePolicyDecision(
 )
 
 _PEOPLE = ("user", "")
+_NAMELESS_OWNERS = frozenset({"default", "local", "me", "owner", "user", "you"})
+"""Labels of owners that name nobody, so that a named speaker may well be the owner."""
 
 
 def check_authority(candidate: CandidateStatement, record: Record) -> StoragePolicyDecision | None:
@@ -27,6 +29,8 @@ def check_authority(candidate: CandidateStatement, record: Record) -> StoragePol
     if record.role not in _PEOPLE:
         return _AGENT
     speaker = record.speaker.strip()
+    if owner_name(record.scope).casefold() in _NAMELESS_OWNERS:
+        return None
     if speaker and canonical_subject(speaker, record.scope) != USER:
         return _OTHER_SPEAKER
     return None

@@ -165,8 +165,9 @@ def clamp_decision(
     text = fold(candidate.text)
     if decision.action == "commit_now" and _SELF_BELIEF.search(text):
         return StoragePolicyDecision("require_repetition", "clamp: a low view of oneself")
-    is_read_by_model = candidate.extractor != "rules"
-    if decision.action == "commit_now" and is_read_by_model and _LOSS.search(text):
+    # What is over must not wait: the statement that it ends would stay current.
+    may_wait = candidate.extractor != "rules" and candidate.effect != "ends"
+    if decision.action == "commit_now" and may_wait and _LOSS.search(text):
         return StoragePolicyDecision("commit_at_session_end", "clamp: a loss or trigger")
     if decision.action == "commit_now" and candidate.confidence < floor:
         return _IMPLIED

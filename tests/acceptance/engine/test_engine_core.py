@@ -75,7 +75,8 @@ def test_facts_about_others_are_in_the_core(home: Path, clock: SettableClock) ->
     """Every sure fact that a model took is there, whoever it is about, the surest first;
     one whose time is over is not.
     """
-    said = {"turn": 1, "quote": "My deputy Joost is on leave", "predicate": "is"}
+    message = "My deputy Joost is on leave, and our team moved to ClickHouse"
+    said = {"turn": 1, "quote": message, "predicate": "is"}
     rows = [
         {
             **said,
@@ -98,7 +99,7 @@ def test_facts_about_others_are_in_the_core(home: Path, clock: SettableClock) ->
         model.when("statements", {"statements": rows})
         chat = {"chat__provider": "openai", "chat__model": "m", "chat__url": f"{model.url}/v1"}
         with opened(home, clock, **chat) as engine:
-            engine.observe(Turn("My deputy Joost is on leave", session="s"), scope=ANN)
+            engine.observe(Turn(message, session="s"), scope=ANN)
             clock.forward(seconds=31)
             engine.drain()
             text = engine.format_for_injection(scope=ANN)

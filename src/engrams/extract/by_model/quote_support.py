@@ -15,6 +15,7 @@ from engrams.text.normalize import fold
 from engrams.text.stems import differ_in_language
 from engrams.text.stopwords import STOP
 from engrams.text.terms import is_unspaced, terms
+from engrams.text.times.language import detect_language
 
 _FEWEST_CHARACTERS = 2
 """Characters of the shortest quote of a longer message."""
@@ -25,7 +26,8 @@ _WHOLE = 0.6
 _INSTRUCTED_SHARE = 0.5
 """Share of an instruction's words that the message must say."""
 _STEM = 4
-"""Letters that two forms of a word share at least."""
+"""Letters that two forms of a word share; a form of three letters is the beginning of the other."""
+_SHORTEST_FORM = 3
 _SHORTEST_TRIGGER = 3
 _NAME = re.compile(
     r"(?<![.!?:\"“(] )(?<!^)(?<!^[\"“(])\b[A-Z][\w-]*\b|\b\w+[A-Z]\w*\b|\b\w+\.(?:com|org|net|io|example)\b"
@@ -51,16 +53,18 @@ def find_lack(
     if differ_in_language(texts[0], message):
         return ""  # such a statement is kept in the words of its quote
     if not is_unspaced(message):
-        message_stems = _stems(message)
+        message_stems = set(terms(message))
         if len(message.split()) <= _BRIEF:
             # "The first one, please" is understood by the question before it.
-            message_stems = message_stems.union(*map(_stems, shown))
-        words = _stems(" ".join(texts))
+            message_stems = message_stems.union(*map(terms, shown))
+        words = set(terms(" ".join(texts)))
         if words and not any(_is_among(word, message_stems) for word in words):
             return "its quote says something else"
         supported = [word for word in words if _is_among(word, message_stems)]
         if instructs and len(supported) < _INSTRUCTED_SHARE * len(words):
             return "the message does not say this instruction"
+    if detect_language(texts[0]) == "de":
+        return ""  # Every noun is capitalised, so a capital tells no name.
     heard_text = fold(" ".join((message, *shown)))
     for text in texts:
         if name := _find_unsaid_name(text, heard_text):
@@ -96,7 +100,9 @@ def _stems(text: str) -> set[str]:
 def _is_among(word: str, words: set[str]) -> bool:
     """True if a word, or another form of it, is among others."""
     return word in words or any(
-        word[:_STEM] == stem[:_STEM] and min(len(word), len(stem)) >= _STEM for stem in words
+        (word.startswith(stem[:_STEM]) or stem.startswith(word[:_STEM]))
+        and min(len(word), len(stem)) >= _SHORTEST_FORM
+        for stem in words
     )
 
 

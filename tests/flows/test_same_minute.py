@@ -25,7 +25,7 @@ def current(engine: MemoryEngine) -> list[str]:
 
 
 def spoken(engine: MemoryEngine) -> list[str]:
-    """The outdated messages in a context, in its order."""
+    """The outdated messages in a context, in its order, where nothing near is left out."""
     text = engine.context(
         "Which towns did I live in, Paris, Berlin, Rome, Oslo, Lima or Quito?",
         scope=ANN,
@@ -52,7 +52,7 @@ def test_two_commands_of_one_minute(tmp_path: Path) -> None:
 @pytest.mark.parametrize("again", range(3))
 def test_jobs_between_messages(tmp_path: Path, again: int) -> None:
     """Jobs that run between two messages of one minute change nothing about their order."""
-    with engrams.open(home=tmp_path, jobs__workers=0) as engine:
+    with engrams.open(home=tmp_path, jobs__workers=0, read__least_need=0) as engine:
         for said in SAID:
             engine.observe([Turn(said, "user", "", MINUTE, session="s")], scope=ANN)
             engine.drain(30)
@@ -71,7 +71,7 @@ def test_a_file_of_one_minute(tmp_path: Path) -> None:
             [{"role": "user", "content": said, "timestamp": MINUTE.isoformat()} for said in SAID]
         )
     )
-    with engrams.open(home=tmp_path / "first", jobs__workers=0) as engine:
+    with engrams.open(home=tmp_path / "first", jobs__workers=0, read__least_need=0) as engine:
         engine.load(file, scope=ANN)
         engine.drain(60)
         assert current(engine) == ["I moved to Quito"]
@@ -80,7 +80,7 @@ def test_a_file_of_one_minute(tmp_path: Path) -> None:
             one.text for one in engine.list(scope=ANN, statuses=tuple(Status), limit=100).records
         ]
         engine.dump(copy, scope=ANN)
-    with engrams.open(home=tmp_path / "second", jobs__workers=0) as engine:
+    with engrams.open(home=tmp_path / "second", jobs__workers=0, read__least_need=0) as engine:
         engine.load(copy, scope=ANN)
         engine.drain(60)
         assert [

@@ -6,10 +6,10 @@ Enter at ``list_kept_out``; ``MemoryEngine.let_in`` makes one of them the user's
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 from engrams.core import MESSAGE_KINDS, Record, Status
 from engrams.extract.own_words import ForeignText, split_own_words
-from engrams.frozen_data import dataclass
 from engrams.ports import RecordQuery, RecordStore, ScopeReach
 
 _PAGE = 200

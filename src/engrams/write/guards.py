@@ -12,7 +12,7 @@ from datetime import datetime
 from engrams.core import Receipt, Scope, StageDecision, Turn
 from engrams.core.process_peers import ProcessPeers
 from engrams.errors import ConflictError
-from engrams.extract.memory_requests import is_bare_request, mark_unsaved
+from engrams.extract.memory_requests import forbids_storage, is_bare_request, mark_unsaved
 from engrams.frozen_data import dataclass
 from engrams.ports import UNSAVED, OwnerStateStore
 from engrams.write.announced_texts import AnnouncedTextLog
@@ -122,6 +122,9 @@ class NoSaveRequestLog:
                 self._waiting.put(key, True)
             else:
                 self._waiting.pop(key)
+        if len(turns) == 1 and turns[0].role == "assistant":
+            # A note that an agent adds by itself may ask for it, too.
+            return [marks[0] or forbids_storage(turns[0].text)]
         return marks
 
     def note_bare(self, turns: Sequence[Turn], scope: Scope) -> None:

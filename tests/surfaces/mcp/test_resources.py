@@ -57,7 +57,7 @@ async def test_arguments_are_completed(
         ) == ["kitchen"]
         assert await complete(PromptReference(name="recall"), "project", "") == ["boat"]
         assert await complete(
-            ResourceTemplateReference(uri="memory://{id}"), "id", memory_id[:10]
+            ResourceTemplateReference(uri="memory://{id}"), "id", memory_id[:20]
         ) == [memory_id]
         topics = await complete(PromptReference(name="recall"), "question", "")
         assert topics == await complete(

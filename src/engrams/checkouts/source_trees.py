@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import os
 import stat
+import struct
 from collections import OrderedDict
 from collections.abc import Iterator, Mapping
 from contextlib import closing, suppress
@@ -32,6 +33,8 @@ _MAX_LISTINGS = 16
 _MAX_BRANCHES = 50
 ID_DIGITS = 16
 """Digits of a git id that are kept."""
+_DAMAGE = (OSError, ValueError, KeyError, IndexError, AssertionError, struct.error)
+"""Errors by which dulwich tells that the bytes of an index make no sense."""
 _SKIPPED_FOLDERS = frozenset(
     "node_modules bower_components venv env dist build target out vendor site-packages __pycache__".split()
 )
@@ -242,18 +245,20 @@ def _walk(root: Path) -> Iterator[str]:
 
 
 def _read_index(path: Path) -> Mapping[str, str] | None:
-    """Read git's index; None: dulwich is missing, or cannot read it."""
+    """Read git's index; None: dulwich is missing, or the index is damaged or of an unknown form."""
     try:
-        from dulwich.index import Index, IndexEntry
-
-        index = Index(str(path), read=True)
-        listing: dict[str, str] = {}
-        for name, entry in index.items():
+        from dulwich.errors import ChecksumMismatch
+        from dulwich.index import Index, IndexEntry, UnsupportedIndexFormat
+    except ImportError:
+        return None
+    listing: dict[str, str] = {}
+    try:
+        for name, entry in Index(str(path), read=True).items():
             if len(listing) >= _MAX_FILES:
                 break
             if isinstance(entry, IndexEntry) and stat.S_ISREG(entry.mode):
                 listing[name.decode("utf-8", "replace")] = entry.sha.decode("ascii")
-    except Exception:  # noqa: BLE001 - a foreign or damaged index must not stop a read
+    except (*_DAMAGE, ChecksumMismatch, UnsupportedIndexFormat):
         return None
     return listing
 

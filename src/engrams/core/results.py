@@ -158,7 +158,7 @@ class Hit:
     helps: bool = True
     """False: it is among the nearest, but no context would show it."""
     code: CodeVerdict | None = None
-    """Whether the code that it names is still so. None: it names none, or no checkout is known."""
+    """State of the code that it names. None: it names none, or no checkout is known."""
 
     def annotate(self, text: str) -> str:
         """Write beside each ended clause in the record's text, or in a part of it, what ended it."""

@@ -10,24 +10,23 @@ from engrams.read.render import PERSONAL
 from engrams.read.request import ReadRequest
 
 
-def label_personal(
-    profile: Sequence[Record], hits: Sequence[Hit], request: ReadRequest
-) -> tuple[list[Record], list[Hit]]:
-    """Label the memories of the person, if the context also shows some of the project.
+def label_personal_records(records: Sequence[Record], request: ReadRequest) -> list[Record]:
+    """Label the memories of the person, if some of the project are among the records.
 
     Outside of a project nothing is labelled.
     """
-    scopes = {record.scope for record in (*profile, *(hit.record for hit in hits))}
-    if not _are_mixed(scopes, request.scope):
-        return list(profile), list(hits)
-    labelled_hits = [
-        hit if _is_in_project(hit.record.scope) else replace(hit, record=_label(hit.record))
-        for hit in hits
+    if not _are_mixed((record.scope for record in records), request.scope):
+        return list(records)
+    return [record if _is_in_project(record.scope) else _label(record) for record in records]
+
+
+def label_personal_hits(hits: Sequence[Hit], request: ReadRequest) -> list[Hit]:
+    """Label the hits of the person, if some of the project are among them."""
+    labelled = label_personal_records([hit.record for hit in hits], request)
+    return [
+        hit if hit.record is record else replace(hit, record=record)
+        for hit, record in zip(hits, labelled, strict=True)
     ]
-    labelled_profile = [
-        record if _is_in_project(record.scope) else _label(record) for record in profile
-    ]
-    return labelled_profile, labelled_hits
 
 
 def _are_mixed(scopes: Iterable[Scope], reader: Scope) -> bool:

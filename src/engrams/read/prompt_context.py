@@ -26,7 +26,7 @@ from engrams.read.corrected_words import mask_corrected
 from engrams.read.dependencies import ReadDeps
 from engrams.read.follow_up import complete_follow_up
 from engrams.read.memory_md_lines import drop_repeated_lines
-from engrams.read.personal_labels import label_personal
+from engrams.read.personal_labels import label_personal_hits, label_personal_records
 from engrams.read.profile_selection import IN_PART, mark_doubtful, select_profile
 from engrams.read.query_preparation import cut_query
 from engrams.read.render import (
@@ -113,8 +113,8 @@ def build_context(request: ReadRequest, deps: ReadDeps, budget: ContextTokenBudg
     request, _ = cut_query(request, deps.query_chars)
     hits = _choose_hits(result, profile, last_turns, request, deps)
     # The profile is labelled by itself, so that it does not change with the hits beside it.
-    profile, _ = label_personal(profile, (), request)
-    _, hits = label_personal((), hits, request)
+    profile = label_personal_records(profile, request)
+    hits = label_personal_hits(hits, request)
     # Labels and notes came behind the selection, which filled the room.
     while profile and not profile_room.fits(profile_frame(profile)):
         profile.pop()

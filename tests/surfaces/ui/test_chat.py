@@ -44,13 +44,11 @@ def test_the_answer_streams_with_what_was_recalled_beside_it(spoken: Window) -> 
     expect(recall.locator("ol.recall-list li").first).to_contain_text(
         "My sister Ines plays the cello."
     )
-    score = float(recall.locator(".why > summary .number").first.text_content() or "")
+    score = float(recall.locator(".why > summary .number").first.inner_text())
     assert 0 < score <= 1
-    # What the profile says already is not used once more: it stands in a folded list.
-    recall.evaluate(
-        "node => node.querySelectorAll('details').forEach(part => { part.open = true })"
-    )
+    recall.locator(".why > summary").first.click()
     expect(recall.locator(".parts").first).to_contain_text("Meaning")
+    recall.get_by_text("Left out").click()
     expect(recall.locator(".recall-list.left li").first).to_contain_text("0.")
     sent = asked(spoken)
     assert "Ines" in str(sent["messages"][0]) and "memory" not in sent

@@ -18,10 +18,6 @@ _DOUBLE = word_set(read_vocabulary(__file__, "double"))
 
 
 ADVERBS = word_set(read_vocabulary(__file__, "adverbs"))
-FREQUENCY = word_set(
-    "always never usually often sometimes rarely regularly frequently occasionally normally"
-    " generally typically mostly still"
-)
 HEDGES = word_set(
     "maybe perhaps probably possibly supposedly apparently hopefully ideally theoretically"
     " hypothetically"

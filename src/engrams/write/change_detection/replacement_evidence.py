@@ -71,7 +71,7 @@ _LEFT_SIDE = late_pattern(
 """Left, not right: no word of an end."""
 _OWNER = late_pattern(r"(\w+)['’]s\b")
 _SUBJECT = late_pattern(r"(?<=\w)\s+(?=(?:[a-z]+(?:s|ed|t)|and|is|are|und|y|et|has|hat|ha|a)\s)")
-"""Where the subject of a clause ends, roughly: before its verb."""
+"""End of the subject of a clause, roughly: before its verb."""
 _PREPOSITION = late_pattern(
     r"\s(?:for|of|in|to|at|from|by|with|für|von|in|zu|bei|mit|de|en|para|con|à|pour|avec)\s"
 )

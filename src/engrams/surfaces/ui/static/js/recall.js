@@ -62,7 +62,7 @@ export function recallCard({ explained, note, closed = false, profile = [], lear
   const said = closed ? t("recall_is_off_no_facts") : describeNote(note, profile.length);
   const time = explained && h("span", { class: "soft small number" }, milliseconds(totalTime(explained)));
   const title = h("summary", { class: "recall-head" }, icon("bulb", true), h("h2", {}, t("recalled"), explained && h("span", { class: "chip accent number" }, usedCount(explained, note) + profile.length)), time);
-  const found = explained ? [chosenLists(explained, note, open), leftOut(explained, open), steps(explained)] : [];
+  const found = explained ? [chosenLists(explained, note, profile, open), leftOut(explained, open), steps(explained)] : [];
   const content = [said && h("p", { class: "small soft" }, said), profile.length > 0 && profileList(profile, open), found, learned.length > 0 && learnedList(learned, open)];
   return h(
     "div",
@@ -80,9 +80,13 @@ function usedCount({ hits, abstain }, note) {
   return word === "none" || abstain ? 0 : hits.length;
 }
 
-function chosenLists(explained, note, open) {
-  const number = Math.min(explained.hits.length, usedCount(explained, note));
-  const [into, near] = [explained.hits.slice(0, number), explained.hits.slice(number)].map((hits) => hits.map((hit) => hitItem(hit, open)));
+function chosenLists(explained, note, profile, open) {
+  const number = usedCount(explained, note);
+  const profileIds = new Set(profile.map((memory) => memory.id));
+  // A message is used, too, if the profile states what it says: it is not given twice.
+  const isUsed = (hit, index) => index < number || [hit.memory, ...hit.facts].some((memory) => profileIds.has(memory.id));
+  const into = explained.hits.filter(isUsed).map((hit) => hitItem(hit, open));
+  const near = explained.hits.filter((hit, index) => !isUsed(hit, index)).map((hit) => hitItem(hit, open));
   return [
     into.length > 0 && h("ol", { class: "recall-list" }, into),
     near.length > 0 && h("details", {}, h("summary", {}, t("relevant_not_used", { n: near.length })), h("ol", { class: "recall-list" }, near)),

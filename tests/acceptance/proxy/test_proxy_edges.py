@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from dulwich import porcelain
 from dulwich.errors import NotGitRepository
 from dulwich.repo import Repo
 from tests.acceptance.process import Door, eventually, run, served
@@ -61,6 +62,12 @@ def commits(home: Path) -> list[str]:
             return [entry.commit.message.decode() for entry in repo.get_walker()]
     except (KeyError, NotGitRepository):
         return []
+
+
+def all_committed(home: Path) -> bool:
+    """Whether the newest commit holds every file of the vault as it is now."""
+    status = porcelain.status(str(home / "vault"))
+    return not (any(status.staged.values()) or status.unstaged or status.untracked)
 
 
 def extractions(door: Door, words: str) -> list[str]:
@@ -133,6 +140,7 @@ def test_git_holds_no_request_up(door: Door) -> None:
     door.chat("Fact one: the barge is long", memory_id="g1")
     eventually(lambda: facts(door, "g1"))
     settle(door)
+    eventually(lambda: all_committed(door.home))
     before = len(commits(door.home))
     with VaultLock(door.home / "vault.lock"):
         for number in range(3):

@@ -52,6 +52,19 @@ def test_a_person_is_learned_from_by_any_name_of_the_role(memory: MemoryEngine) 
     assert [fact.object for fact in memory.list(scope=ANN, kinds=["fact"]).records] == ["Bath"]
 
 
+def test_a_page_of_a_list_is_gone_through_as_it_is(memory: MemoryEngine) -> None:
+    """``for record in memory.list(…)`` yields the records of that page; an empty page is false."""
+    assert not memory.list(scope=ANN)
+    for text in ("I keep bees.", "I keep goats.", "I keep ducks."):
+        memory.add(text, scope=ANN)
+    page = memory.list(scope=ANN, limit=2)
+    assert [record.text for record in page] == ["I keep ducks.", "I keep goats."]
+    assert len(page) == 2
+    assert [record.text for record in memory.list(scope=ANN, limit=2, after=page.next)] == [
+        "I keep bees."
+    ]
+
+
 def test_an_unknown_role_is_refused(memory: MemoryEngine) -> None:
     """A role that nobody knows stores nothing; the error names the roles."""
     for store in (

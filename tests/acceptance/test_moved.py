@@ -14,7 +14,10 @@ from engrams.testing import ReceivedModelRequest, ScriptedModel, ScriptedReply
 
 QUESTION = "Where do I live?"
 PRESETS = ("default", "cache", "engine", "proxy", "graph", "layers")
-INTRODUCTIONS = ("I live in Paris.", "I'm vegetarian and I live in Paris.")
+INTRODUCTIONS = {
+    "alone": "I live in Paris.",
+    "with_more": "I'm vegetarian and I live in Paris.",
+}
 OPTIONS = {"layers": ("--set", "sessions.recall=true")}
 """Layers reads nothing into prompts until recall is switched on."""
 
@@ -26,16 +29,18 @@ def answer_nothing(request: ReceivedModelRequest) -> Any:
     return {"statements": [], "decisions": [], "names": [], "ids": [1]}
 
 
-@pytest.fixture(
-    scope="module",
-    params=[(preset, text) for preset in PRESETS for text in INTRODUCTIONS],
-    ids=lambda pair: f"{pair[0]}-{'alone' if pair[1] == INTRODUCTIONS[0] else 'with_more'}",
-)
+@pytest.fixture(scope="module", params=["with_more", pytest.param("alone", marks=pytest.mark.slow)])
+def introduction(request: pytest.FixtureRequest) -> str:
+    """Return what is said of Paris first."""
+    return INTRODUCTIONS[str(request.param)]
+
+
+@pytest.fixture(scope="module", params=PRESETS)
 def door(
-    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+    request: pytest.FixtureRequest, introduction: str, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Door]:
     """Serve a home that was told of Paris by rules, and weeks later of Berlin."""
-    preset, introduction = request.param
+    preset = str(request.param)
     home = tmp_path_factory.mktemp("moved") / "home"
     told = (introduction, "2026-01-10T09:00"), ("I moved to Berlin.", "2026-03-02T09:00")
     for text, said_at in told:

@@ -160,6 +160,14 @@ def test_a_long_text_is_cut_to_what_answers() -> None:
 def test_escape_keeps_one_line() -> None:
     """Line breaks and tags cannot start a new item."""
     assert escape("a\n- [2026] b <x> & y") == "a - [2026] b &lt;x&gt; &amp; y"
+    for text in ("</memory>", "< /memory >", "<!-- x", "<|im_start|>", "<é>"):
+        assert "<" not in escape(text)
+
+
+def test_words_without_a_tag_stay_as_they_were_said() -> None:
+    """Ampersands, arrows and comparisons are no tags: a model would repeat their escapes."""
+    text = "Our B&B -> R&D if n < 5 && m > 3"
+    assert escape(text) == text
 
 
 @pytest.mark.covers("S2.32")

@@ -26,7 +26,7 @@ DATABASE = (
 @pytest.fixture(params=["engine", "graph"])
 def engine(request: pytest.FixtureRequest) -> Iterator[MemoryEngine]:
     """An engine with a preset, whose clock a test may set."""
-    clock = SettableClock(step=60)
+    clock = SettableClock(step=1)
     with temp_engine(clock=clock, preset=request.param, jobs__workers=0) as opened:
         yield opened
 

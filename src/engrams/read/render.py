@@ -22,6 +22,7 @@ from engrams.core import (
 from engrams.core.statement_form import form_statement, read_triple
 from engrams.frozen_data import dataclass
 from engrams.read.excerpts import cut_sentences
+from engrams.text.tag_escape import escape_tags
 from engrams.text.terms import terms
 
 _SECTIONS: Mapping[Kind, str] = {
@@ -57,12 +58,8 @@ _LAST_TURNS_NOTE = "The last things that were said, word by word."
 
 
 def escape(text: str) -> str:
-    """Make one line; escape angle brackets and ampersands."""
-    return " ".join(_escape_marks(text).split())
-
-
-def _escape_marks(text: str) -> str:
-    return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+    """Make one line; escape tags. "B&B", "a -> b" and "n < 5" stay as they are."""
+    return " ".join(escape_tags(text).split())
 
 
 # --------------------------------------------------------------------------------------------------
@@ -189,7 +186,7 @@ def conversation_frame(turns: Sequence[Record]) -> str:
 
 def _conversation_line(turn: Record) -> str:
     speaker = escape(turn.speaker or turn.role or "someone")
-    return f"{speaker}: " + "\n    ".join(_escape_marks(turn.search_text).splitlines())
+    return f"{speaker}: " + "\n    ".join(escape_tags(turn.search_text).splitlines())
 
 
 # --------------------------------------------------------------------------------------------------

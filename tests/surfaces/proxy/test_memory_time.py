@@ -47,7 +47,16 @@ def ask(door: Door, question: str = QUESTION) -> tuple[str, float]:
     return answer.headers["x-engrams-memory"], seconds
 
 
-@pytest.mark.parametrize("delay", [0.1, 0.25, 0.5, 1.0, 5.0])
+@pytest.mark.parametrize(
+    "delay",
+    [
+        0.25,
+        1.0,
+        pytest.param(0.1, marks=pytest.mark.slow),
+        pytest.param(0.5, marks=pytest.mark.slow),
+        pytest.param(5.0, marks=pytest.mark.slow),
+    ],
+)
 def test_a_slow_embedder_costs_no_memory(tmp_path: Path, delay: float) -> None:
     """Every request has its memory, by words at least, within ``serve.memory_seconds``."""
     with (
@@ -116,7 +125,7 @@ def test_a_search_without_vectors_says_so(tmp_path: Path) -> None:
         served("proxy", tmp_path, model, *options(model, "embed.query_seconds=0.5")) as door,
     ):
         teach(door)
-        slow_down(model, 20)
+        slow_down(model, 6)
         start = time.monotonic()
         answer = door.client.post("/v1/search", json={"query": QUESTION})
         assert answer.status_code == 200, answer.text

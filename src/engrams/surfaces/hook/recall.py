@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from engrams.frozen_data import dataclass
 from engrams.surfaces.hook.agent_texts import asks_nothing, is_passing
 from engrams.surfaces.hook.session_ledger import SessionLedger
+from engrams.text.tag_escape import escape_tags
 
 if TYPE_CHECKING:
     from engrams.core import Context, Record, Scope
@@ -169,4 +170,4 @@ def _list_ids(context: Context) -> list[str]:
 def _escape(text: str) -> str:
     line = " ".join(text.split())
     cut = line if len(line) <= _MAX_LINE_CHARS else f"{line[:_MAX_LINE_CHARS]}…"
-    return cut.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+    return escape_tags(cut)

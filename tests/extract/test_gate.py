@@ -51,6 +51,9 @@ def test_short_statements_pass(text: str) -> None:
         "Internal Server Error",
         "rate limit exceeded, try again later",
         "HTTP 502 from upstream",
+        "Sorry, I ran into a connection error.",
+        "java.lang.Error\n    at my.shop.Cart(Cart.java:17)",
+        "Error: connect ECONNREFUSED, our server is down",
     ],
 )
 def test_infrastructure_noise_is_skipped_with_its_own_reason(text: str) -> None:

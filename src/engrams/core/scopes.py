@@ -16,6 +16,10 @@ _SCOPE_HINT = (
     'Write ("user", "alice"), {"user": "alice"} or ("user", "alice", "project", "garden").'
 )
 _CONVERSATION_LABELS = frozenset({"conversation", "session", "thread", "chat"})
+_AGENT_LABEL = "agent"
+"""The name that belongs to the last of an odd number of labels."""
+_PAIR_NAMES = frozenset({"user", "project", _AGENT_LABEL, *_CONVERSATION_LABELS})
+"""Labels that want a value: alone at the end, the value was forgotten."""
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -29,8 +33,8 @@ class Scope:
     labels: tuple[str, ...]
     """Pairs of name and value, at most eight; or one label alone.
 
-    Each has 1 to 200 characters, none of them a control character. ``Scope.of`` refuses an odd
-    number of labels.
+    Each has 1 to 200 characters, none of them a control character. ``Scope.of`` makes pairs of an
+    odd number of labels: the last one is the name of an agent.
     """
 
     def __post_init__(self) -> None:
@@ -50,25 +54,32 @@ class Scope:
 
     @classmethod
     def of(cls, value: ScopeInput | None, **variables: str) -> Scope:
-        """Make a scope from pairs of labels, given as a tuple or a dict, or from one string.
+        """Make a scope from labels, given as a tuple or a dict, or from one string.
 
-        Labels may be templates: ``Scope.of(("memories", "{user_id}"), user_id="alice")``.
+        Labels go in pairs. The last of an odd number is an agent: ``("org", "acme", "guide")`` is
+        ``("org", "acme", "agent", "guide")``. Labels may be templates:
+        ``Scope.of(("memories", "{user_id}"), user_id="alice")``.
 
-        ScopeError: a variable is missing (the message names the ones that were given), or
-        ``value`` is nothing of these.
+        ScopeError: a variable is missing (the message names the ones that were given), ``user`` or
+        ``project`` has no value, or ``value`` is nothing of these.
         """
-        labels, is_paired = _read_labels(value)
+        labels = _read_labels(value)
         if not labels or not all(_is_label(label) for label in labels):
             raise ScopeError(
                 f"The labels of a scope are non-empty texts, unlike in {value!r:.80}.",
                 hint=_SCOPE_HINT,
             )
-        if is_paired and len(labels) % 2:
+        is_odd = len(labels) % 2 == 1
+        if is_odd and not isinstance(value, str) and labels[-1] in _PAIR_NAMES:
             raise ScopeError(
-                f"The scope {value!r:.80} has an odd number of labels; they go in pairs.",
+                f"In the scope {value!r:.80} the value of {labels[-1]!r} is missing.",
                 hint=_SCOPE_HINT,
             )
-        return value if isinstance(value, Scope) else cls(_fill_templates(labels, variables))
+        if is_odd and len(labels) > 1:
+            labels = (*labels[:-1], _AGENT_LABEL, labels[-1])
+        elif isinstance(value, Scope):
+            return value
+        return cls(_fill_templates(labels, variables))
 
     @classmethod
     def parse(cls, key: str) -> Scope:
@@ -131,21 +142,21 @@ def _has_control_character(label: str) -> bool:
     return any(unicodedata.category(character) in ("Cc", "Cs") for character in label)
 
 
-def _read_labels(value: ScopeInput | None) -> tuple[tuple[str, ...], bool]:
-    """Return the labels of an accepted form, and True where they must go in pairs."""
+def _read_labels(value: ScopeInput | None) -> tuple[str, ...]:
+    """Return the labels of an accepted form."""
     if isinstance(value, Scope):
-        return value.labels, len(value.labels) != 1
+        return value.labels
     if isinstance(value, str):
         if "/" in value:
             raise ScopeError(
                 f"The scope {value!r:.80} is one label with a slash, not a path.",
                 hint=_SCOPE_HINT,
             )
-        return (value,), False
+        return (value,)
     if isinstance(value, Mapping):
-        return tuple(label for pair in value.items() for label in pair), True
+        return tuple(label for pair in value.items() for label in pair)
     if isinstance(value, (tuple, list)):
-        return tuple(value), True
+        return tuple(value)
     raise ScopeError(
         f"A scope consists of pairs of labels, not of {value!r:.80}.", hint=_SCOPE_HINT
     )

@@ -33,23 +33,29 @@ _FOREIGN = "not the sender's words: "
 # Greetings, thanks, assent, laughter and farewells; a text made of nothing else carries no fact.
 _SMALL_TALK = ASSENT | word_set(read_vocabulary(__file__, "small_talk"))
 
-_NOISE = late_pattern(
+# Lines that only a program writes: nobody tells something in them.
+_TRACE = late_pattern(
     r"traceback \(most recent call last\)|^[^\S\n]*at [\w$.<>]+\([\w.]+:\d+\)"
-    r"|\b(?:connection|socket|read|gateway|request|upstream) ?(?:error|refused|reset|aborted|timed"
+    r"|^[^\S\n]*\[?(?:error|fatal|critical|exception)\]?\s*[:|-]|\b(?:unhandled|uncaught)"
+    r" (?:exception|rejection)\b"
+    r"|\bmax retries exceeded\b|\bhttps?connectionpool\(host="
+    r"|\bsegmentation fault\b|\bcore dumped\b|\bkernel panic\b",
+    re.MULTILINE,
+)
+# Words of error messages that people use too: "we get a connection error".
+_FAILURE = late_pattern(
+    r"\b(?:connection|socket|read|gateway|request|upstream) ?(?:error|refused|reset|aborted|timed"
     r" out|time-?out)\b"
     r"|\b(?:econnrefused|econnreset|etimedout|enotfound|ehostunreach)\b"
     r"|\b(?:http|status)(?: code)? ?(?:error )?(?:429|5\d\d)\b|\b(?:502 bad gateway|503 service"
     r" unavailable|504 gateway time-?out)\b"
     r"|\b(?:internal server error|service unavailable|rate limit (?:exceeded|reached)|too many"
     r" requests)\b"
-    r"|^[^\S\n]*\[?(?:error|fatal|critical|exception)\]?\s*[:|-]|\b(?:unhandled|uncaught)"
-    r" (?:exception|rejection)\b"
     r"|\bmodel (?:is )?(?:overloaded|not (?:found|available))\b|\b(?:timed? ?out)"
-    r" (?:after|waiting|while)\b"
-    r"|\bmax retries exceeded\b|\bhttps?connectionpool\(host="
-    r"|\bsegmentation fault\b|\bcore dumped\b|\bkernel panic\b",
-    re.MULTILINE,
+    r" (?:after|waiting|while)\b",
 )
+_APOLOGY = late_pattern(r"\b(?:sorry|apolog\w+)\b")
+"""A program says "I" and "we" when it regrets: "Sorry, we have a connection error"."""
 # Every error message holds one of them.
 _NOISY = (
     "traceback",
@@ -160,9 +166,16 @@ def is_small_talk(text: str) -> bool:
 
 
 def is_noise(text: str) -> bool:
-    """True for a text that is mostly an error message or trace."""
+    """True for a text that is mostly an error message or trace.
+
+    Somebody who tells of an error in the first person says something: "we restart nginx then".
+    """
     folded = fold(text[:4000])
-    match = _NOISE.search(folded) if holds_any(folded, _NOISY) else None
+    if not holds_any(folded, _NOISY):
+        return False
+    match = _TRACE.search(folded)
+    if match is None and (not _FIRST_PERSON.search(folded) or _APOLOGY.search(folded)):
+        match = _FAILURE.search(folded)
     if match is None:
         return False
     # Of a long text, an error message is its subject only if it opens it.

@@ -127,6 +127,8 @@ class ChatRequest:
     """Name of the question, under which a job saves its answer. Empty: its messages."""
     about: tuple[str, ...] = ()
     """Ids of the memories that the messages show."""
+    may_be_empty: bool = False
+    """True: a whole answer without text says that there is nothing to tell."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -68,8 +68,12 @@ def fits_profile(record: Record, reader: Scope) -> bool:
 
 
 def fits_core(record: Record, reader: Scope) -> bool:
-    """Test for a statement of no other project, and no hearsay."""
-    return _is_visible(record, reader) and not _is_uncertain(record)
+    """Test for a statement of no other project, no hearsay, and nothing that holds for a while.
+
+    A statement that somebody added as such stands whatever its category is.
+    """
+    is_passing = record.category == "context" and bool(record.evidence)
+    return _is_visible(record, reader) and not is_passing and not _is_uncertain(record)
 
 
 def has_ended(record: Record, now: datetime) -> bool:

@@ -114,7 +114,7 @@ def test_an_answer_stands_beside_the_message_that_it_answered(door: Door) -> Non
 @pytest.mark.covers("S0.1", "S0.2")
 def test_what_is_too_short_or_noise_is_dropped_with_a_reason(quoting: Door) -> None:
     """One word of small talk and what machinery says;
-    not a short fact of any script, nor small talk of several words.
+    not a short fact of any script, small talk of several words, nor what people tell of errors.
     """
     pool = (
         "HTTPConnectionPool(host='localhost', port=11434): Max retries exceeded with url:"
@@ -133,6 +133,8 @@ def test_what_is_too_short_or_noise_is_dropped_with_a_reason(quoting: Door) -> N
         "He is a vet",
         "\u7d20\u98df",
         "good morning my friend",
+        "When we get a connection error in prod we restart nginx.",
+        "I kept getting a connection timeout on the VPN, so now I use WireGuard.",
     ]
     assert [talk(quoting, text)["skipped"] for text in facts] == [[]] * len(facts)
     listed = [one["text"] for one in quoting.get("/v1/memories", kind="turn", limit=50)["memories"]]

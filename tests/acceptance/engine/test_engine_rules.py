@@ -160,15 +160,17 @@ def test_long_messages_are_shortened_for_extraction(
 
 @pytest.mark.covers("S1.35", "S1.36", "S1.37")
 def test_notes_of_the_day(engine: MemoryEngine, model: ScriptedModel, home: Path) -> None:
-    """A model's "None" writes nothing;
+    """A model's "None", in Chinese too, and its empty answer write nothing;
 
     a failing one leaves it to rules, ten lines at most; the same messages are written once.
     """
     note = home / "vault/memory/users/ann/2026-03-01.md"
-    model.when("as a short list in Markdown", "None")
-    engine.flush([{"id": "1", "role": "user", "content": "I am allergic to walnuts"}], scope=ANN)
-    engine.drain()
-    assert not note.exists()
+    for number, nothing in enumerate(("None", "\u65e0", "\u6ca1\u6709\u3002", "")):
+        said = f"I am allergic to {number} kinds of nuts"
+        model.when(f"(?s)as a short list in Markdown.*{said}", nothing)
+        engine.flush([{"id": f"a{number}", "role": "user", "content": said}], scope=ANN)
+        engine.drain()
+        assert not note.exists()
     said = [
         {"id": f"n{n}", "role": "user", "content": f"My neighbour number {n} keeps a parrot"}
         for n in range(15)
@@ -254,13 +256,30 @@ def test_what_faded_below_the_floor_is_not_returned(
 
 
 @pytest.mark.covers("S1.20")
-def test_only_lasting_facts_about_the_user_are_in_the_profile(engine: MemoryEngine) -> None:
-    """A project's facts, and what happened once, are found by a question and are not in the
-    profile.
+def test_only_lasting_facts_about_the_user_are_in_the_profile(
+    engine: MemoryEngine, model: ScriptedModel
+) -> None:
+    """A project's facts, and what a model calls true for a while, are found by a question and are
+    not in the profile.
     """
     engine.add("The build of falcon runs on bazel.", scope=(*ANN, "project", "falcon"))
+    stated = [
+        {"turn": 1, "quote": quote, "text": text, "confidence": 0.95, "category": category}
+        for quote, text, category in (
+            ("I am a vet in Leeds", "Ann is a vet in Leeds", "knowledge"),
+            ("I want a table of primes now", "Ann wants a table of primes now", "context"),
+        )
+    ]
+    model.say({"statements": stated})
+    said = turn("I am a vet in Leeds. I want a table of primes now")
+    engine.updates.add_nowait(said, scope=ANN)
+    engine.drain()
     text = engine.format_for_injection(scope=ANN)
+    assert "vet in Leeds" in text
     assert "bazel" not in text
+    assert engine.list(scope=ANN, text="Ann wants a table").records
+    assert "table of primes" not in text
+    assert "table of primes" in engine.search("Which table?", scope=ANN).hits[0].record.text
     assert engine.search("bazel", scope=(*ANN, "project", "falcon")).hits
     assert not engine.list(scope=ANN, statuses=(Status.FORGOTTEN,)).records
 

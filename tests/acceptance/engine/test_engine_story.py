@@ -307,9 +307,23 @@ def test_the_least_sure_facts_go_first(home: Path, clock: SettableClock) -> None
 
 @pytest.mark.covers("S1.61")
 def test_namespaces_are_tuples_and_templates(engine: MemoryEngine) -> None:
-    """Any length, filled in at the call; a missing variable names those there are."""
+    """Of any length, the document's three labels among them, each apart from the others; filled in
+    at the call; a missing variable names those there are.
+    """
     memory = AgentMemory(engine, ("memories", "{user_id}"), variables={"user_id": "ann"})
     memory.manage("I whistle")
     assert memory.search("whistle")
     with pytest.raises(EngramsError, match="given: other"):
         AgentMemory(engine, ("memories", "{user_id}"), variables={"other": "x"})
+    shapes = (
+        ("memories",),
+        "notes",
+        ("org", "acme", "agent-alpha"),
+        ("org", "acme", "agent-beta"),
+        ("a", "b", "c", "d", "e"),
+    )
+    for number, shape in enumerate(shapes):
+        AgentMemory(engine, shape).manage(f"The kettle of kitchen {number} whistles")
+    for number, shape in enumerate(shapes):
+        (hit,) = AgentMemory(engine, shape).search("Which kettle whistles?")
+        assert f"kitchen {number}" in hit["snippet"]

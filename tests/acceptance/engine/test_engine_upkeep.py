@@ -266,6 +266,36 @@ def test_a_dream_whose_model_fails_is_tried_again(
         assert "Ann sails" in core.read_text()
 
 
+@pytest.mark.covers("S1.39", "S1.43")
+def test_a_night_without_a_dream_is_dreamt_the_next(
+    home: Path, clock: SettableClock, model: ScriptedModel
+) -> None:
+    """A night on which every try fails costs nothing: the next dream reads its day too, and the one
+    after that reads a day again.
+    """
+    model.when("Tidy the memory", {"items": [{"topic": "Life", "text": "Ann sails"}], "diary": "d"})
+    with opened(home, clock, model) as engine:
+        for day in (1, 2, 3):
+            clock.set(f"2026-03-0{day}T09:00")
+            said = f"Ann caught {day} herrings"
+            model.when(f"(?s)as a short list in Markdown.*{said}", f"- {said}")
+            engine.manage(said, scope=ANN)
+            engine.drain()
+            clock.set(f"2026-03-0{day}T23:56")
+            if day == 1:
+                model.fail("http_503", times=9, when="Tidy the memory")
+            for _ in range(4):
+                engine.drain()
+                clock.forward(seconds=61)
+            model.heal()
+        dreams = [r.prompt for r in model.requests if "Tidy the memory" in r.prompt]
+        first, _, _, second, third = dreams
+        assert "1 herrings" in first
+        assert "1 herrings" in second
+        assert "2 herrings" in second
+        assert "3 herrings" in third and "2 herrings" not in third
+
+
 @pytest.mark.covers("S1.9")
 def test_too_much_to_summarise_is_cut_to_its_end(
     home: Path, clock: SettableClock, model: ScriptedModel

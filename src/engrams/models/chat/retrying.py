@@ -207,7 +207,7 @@ class RetryingServerChat:
         tries = 1 + self._limits.corrections
         for _ in range(tries):
             reply = self._exchange(run)
-            verdict = judge_reply(reply, request.schema)
+            verdict = judge_reply(reply, request.schema, may_be_empty=request.may_be_empty)
             match verdict:
                 case ValidModelAnswer():
                     if request.schema is not None:

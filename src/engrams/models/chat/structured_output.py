@@ -53,10 +53,15 @@ class InvalidModelAnswer:
 Verdict: TypeAlias = ValidModelAnswer | InvalidModelAnswer
 
 
-def judge_reply(reply: ChatServerReply, schema: Mapping[str, Json] | None) -> Verdict:
-    """Check a reply against a schema; without one, any text is usable."""
+def judge_reply(
+    reply: ChatServerReply, schema: Mapping[str, Json] | None, *, may_be_empty: bool = False
+) -> Verdict:
+    """Check a reply against a schema; without one, any text is usable.
+
+    ``may_be_empty``: a reply without text is usable, unless it was cut off.
+    """
     text = strip_thoughts(reply.text.encode("utf-8", "replace").decode("utf-8"))
-    if not text:
+    if not text and (reply.cut or not may_be_empty):
         return InvalidModelAnswer("It is empty.", json=False, cut=reply.cut)
     if schema is None:
         return ValidModelAnswer(text)

@@ -180,7 +180,8 @@ class VaultDailyNoteWriter:
             for record in turns[-_SHOWN_TURNS:]
         )
         prompt = prompts.load("daily").render(said=transcript, limit=str(_MAX_WRITTEN))
-        answer = chat.ask(ChatRequest((ChatMessage("user", prompt),), "daily")).text.strip()
+        request = ChatRequest((ChatMessage("user", prompt),), "daily", may_be_empty=True)
+        answer = chat.ask(request).text.strip()
         if answer.casefold().strip(" .。\"'`*") in _NOTHING:
             return []
         lines = [

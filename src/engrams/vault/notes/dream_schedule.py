@@ -36,12 +36,26 @@ class DreamSchedule:
     def days_back(self, owner: Scope, today: date) -> int:
         """Count the days that a scheduled dream reads.
 
-        As set; where notes or size start dreams, at least from the day of the last one.
+        As set; at least from the earliest night whose dream failed, and, where notes or size start
+        dreams, from the day of the last one.
         """
         section = self._deps.settings
-        if not section.dream_files and not section.dream_bytes:
-            return section.dream_days
-        return max(section.dream_days, (today - self._last_day(owner, today)).days + 1)
+        first_day = today - timedelta(days=section.dream_days - 1)
+        if failed := self._deps.state.get_fact(_failed_night(owner)):
+            first_day = min(first_day, date.fromisoformat(failed))
+        if section.dream_files or section.dream_bytes:
+            first_day = min(first_day, self._last_day(owner, today))
+        return (today - first_day).days + 1
+
+    def note_failure(self, owner: Scope, night: date) -> None:
+        """Keep the night whose dream failed, so that the next one reads its notes too."""
+        if not self._deps.state.get_fact(_failed_night(owner)):
+            self._deps.state.set_fact(_failed_night(owner), night.isoformat())
+
+    def note_success(self, owner: Scope) -> None:
+        """Forget the failed nights: their notes were read."""
+        if self._deps.state.get_fact(_failed_night(owner)):
+            self._deps.state.set_fact(_failed_night(owner), "")
 
     def _last_day(self, owner: Scope, today: date) -> date:
         """Find the day of the last dream, or the earliest that is read."""
@@ -66,6 +80,11 @@ class DreamSchedule:
         memory = disk.stat(memory_path(owner))
         size = sum(stat.size for stat in notes) + (memory.size if memory else 0)
         return bool(section.dream_bytes) and bool(notes) and size >= section.dream_bytes
+
+
+def _failed_night(owner: Scope) -> str:
+    """Name of the note of the earliest night without a dream."""
+    return f"undreamt:{owner.key}"
 
 
 def _next_time(time_of_day: str, now: datetime) -> datetime | None:

@@ -93,9 +93,11 @@ class VaultNotes:
         try:
             self.dream(owner, self.schedule.days_back(owner, day), today=day)
         except ModelError as problem:
+            self.schedule.note_failure(owner, day)
             raise ModelError(
                 problem.message, hint=problem.hint, retryable=problem.retryable, retry_after=_PAUSE
             ) from None
+        self.schedule.note_success(owner)
         self._sync_index()
         self._deps.store.finish(job.lease, self._deps.clock())
 

@@ -175,7 +175,7 @@ def test_the_command_lists_exports_and_forgets(door: Door, tmp_path: Path) -> No
 @pytest.mark.covers("S3.17", "S3.18", "S3.29", "S3.30", "S3.31")
 def test_verdicts_of_the_judge_teach(home: Path, clock: SettableClock) -> None:
     """Rejected memories lose 0.02 of confidence, verified ones gain 0.05 and are linked;
-    reminders are not asked about.
+    reminders are not asked about, and the user's last words lead the question.
     """
     with (
         ScriptedModel(answer=answer) as model,
@@ -206,6 +206,10 @@ def test_verdicts_of_the_judge_teach(home: Path, clock: SettableClock) -> None:
             engine.edit(record.id, scope=ANN, fields={"confidence": 0.5})
         messages = [
             {"role": "user", "content": "x " * 3000},
+            {
+                "role": "user",
+                "content": f"<system-reminder>{'about tools ' * 150}</system-reminder> We climb.",
+            },
             {"role": "assistant", "content": "Yes"},
         ]
         messages += [
@@ -214,13 +218,15 @@ def test_verdicts_of_the_judge_teach(home: Path, clock: SettableClock) -> None:
                 "content": (
                     "Which rope has Ann? <system-reminder>be brief about tools</system-reminder>"
                 ),
-            }
+            },
+            {"role": "user", "content": "<system-reminder>be terse about tools</system-reminder>"},
         ]
         engine.deliver(messages, scope=ANN, session="s")
         eventually(lambda: len([r for r in model.requests if JUDGE in r.prompt]) == 2)
         asked = model.requests[-1].prompt
-        assert "be brief about tools" not in asked
-        assert "Which rope has Ann?" in asked
+        assert "about tools" not in asked
+        assert "We climb." in asked
+        assert '"Which rope has Ann?' in asked
         assert len(asked) < 8000 + 4000
 
         def confidence(text: str) -> float:

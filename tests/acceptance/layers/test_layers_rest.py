@@ -235,8 +235,9 @@ def test_so_many_words_are_enough(
 
 @pytest.mark.covers("S4.42")
 def test_synced_is_as_local(home: Path, clock: SettableClock) -> None:
-    """What is said is stored, learned from and found by the next process."""
+    """What is said in a session is stored, learned from and found by the next process."""
     with opened(home, clock, sessions__mode="synced") as engine:
+        engine.sessions.begin("s", scope=ANN)
         tell(engine, "I live in Ghent.")
         assert known(engine)
     with opened(home, clock) as engine:

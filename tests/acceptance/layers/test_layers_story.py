@@ -70,6 +70,7 @@ def test_counts_and_lists_agree(door: Door) -> None:
     """
     add(door, "I live in Ghent")
     add(door, "Always answer in French", kind="rule")
+    add(door, "Never answer in rhymes", kind="rule")
     door.post(
         "/v1/memories",
         {"messages": [{"content": "Lovely day at the lake"}], "session": "one"},
@@ -82,7 +83,8 @@ def test_counts_and_lists_agree(door: Door) -> None:
     before = product(door, "rules")
     assert "Always answer in French" in before
     door.delete(f"/api/memory/rules/{before.index('Always answer in French') + 1}")
-    assert "Always answer in French" not in product(door, "rules")
+    before.remove("Always answer in French")
+    assert product(door, "rules") == before
     door.delete("/api/memory/rules/99", status=404)
     door.delete("/api/memory/rules/0", status=422)
 

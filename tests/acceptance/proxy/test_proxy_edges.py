@@ -16,7 +16,7 @@ from dulwich import porcelain
 from dulwich.errors import NotGitRepository
 from dulwich.repo import Repo
 from tests.acceptance.process import Door, eventually, run, served
-from tests.acceptance.proxy.test_proxy_story import HIDDEN, facts, learn, waiting
+from tests.acceptance.proxy.test_proxy_story import HIDDEN, facts, learn
 
 from engrams.adapters import MemoryClient
 from engrams.testing import ReceivedModelRequest, ScriptedModel, ScriptedReply
@@ -28,10 +28,10 @@ BEGIN = "Begin\n\nbegin .gitignore: \n"
 
 
 def answer(request: ReceivedModelRequest) -> Any:
-    """As ``learn``, with empty answers to what is silent, and a boat that is sold."""
+    """As ``learn``, with empty answers to what is silent, and a quiet harbour that removes a boat."""
     if request.schema is None and "silent" in request.text:
         return ScriptedReply("")
-    if "New statements have come in" in request.prompt and "sold my boat" in request.prompt:
+    if "New statements have come in" in request.prompt and "harbour is quiet" in request.prompt:
         row = {"new": 1, "reason": "r", "earlier": [], "confidence": "high"}
         return {"decisions": [{**row, "known": [1], "verdict": "remove"}]}
     return learn(request)
@@ -51,8 +51,18 @@ def door(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Door]:
         yield door
 
 
-def settle(door: Door) -> None:
-    eventually(lambda: not waiting(door))
+def settle(door: Door, *kinds: str) -> None:
+    """Wait until everything is learned, and until no job of the other kinds is left."""
+
+    def left() -> list[str]:
+        counts = door.get("/v1/jobs")["jobs"]
+        return [
+            kind
+            for kind in ("extract", *kinds)
+            if {"waiting", "running"} & {state for state, n in counts.get(kind, {}).items() if n}
+        ]
+
+    eventually(lambda: not left())
 
 
 def commits(home: Path) -> list[str]:
@@ -136,7 +146,7 @@ def test_a_broken_repository_is_told_and_fails_nothing(home: Path) -> None:
 
 @pytest.mark.covers("S2.24")
 def test_git_holds_no_request_up(door: Door) -> None:
-    """While a commit cannot begin, chats are answered and stored; it comes afterwards."""
+    """While a commit cannot begin, chats and memories are stored; it comes afterwards."""
     door.chat("Fact one: the barge is long", memory_id="g1")
     eventually(lambda: facts(door, "g1"))
     settle(door)
@@ -151,6 +161,8 @@ def test_git_holds_no_request_up(door: Door) -> None:
             }
             answer = door.client.post("/v1/chat/completions", json=body, timeout=5)
             assert answer.status_code == 200
+        told = door.client.post("/v1/memories", json={"text": "The ketch is old"}, timeout=5)
+        assert told.status_code == 201
         assert door.client.get("/health", timeout=5).json()["status"] == "ok"
         told = door.client.get("/v1/memories", params={"kind": "turn", "conversation": "g2"})
         assert "the tug is short" in told.text
@@ -188,6 +200,7 @@ def test_the_server_watches_while_it_lives_and_ends_what_it_began(home: Path) ->
 @pytest.mark.covers("S2.11", "S2.12")
 async def test_the_client_watches_when_it_is_told_to(home: Path) -> None:
     """Not by itself; inside its block, too, ``start(watch=True)`` begins."""
+    (home / "vault/entries").mkdir(parents=True)  # a watcher would begin at once
     async with MemoryClient.open(
         "http://127.0.0.1:9/v1", model="m", path=home, user="ann", vault__git=False
     ) as client:
@@ -207,7 +220,7 @@ async def test_the_client_watches_when_it_is_told_to(home: Path) -> None:
             return False
 
         file.write_text(file.read_text().replace("sloop", "barge"))
-        assert not await seen("barge", 0.8)
+        assert not await seen("barge", 1.0)
         await client.start(watch=True)
         file.write_text(file.read_text().replace("barge", "schooner"))
         assert await seen("schooner", 10)
@@ -271,12 +284,12 @@ def test_what_is_taken_back_moves_and_is_found_no_more(door: Door) -> None:
     """A fact that a new one removes lies in ``deleted``, under its name, and no search finds it."""
     door.chat("Fact one: I own a boat", memory_id="d1")
     (fact,) = eventually(lambda: facts(door, "d1"))
-    door.chat("Fact two: I sold my boat", memory_id="d1")
+    door.chat("Fact two: the harbour is quiet", memory_id="d1")
     (gone,) = eventually(lambda: door.files("deleted/user/ann/conversation/d1/facts/*.md"))
     assert gone.name == fact.name
     assert "I own a boat" in gone.read_text()
     eventually(lambda: not fact.exists())
-    query = {"query": "Do I own a boat?", "kinds": ["fact"], "limit": 20}
+    query = {"query": "Who owns a boat in the quiet harbour?", "kinds": ["fact"], "limit": 20}
     found = door.post("/v1/search?conversation=d1", query)["hits"]
     assert found
     assert not [hit for hit in found if "I own a boat" in hit["memory"]["text"]]
@@ -292,10 +305,11 @@ def test_a_summary_that_fails_stays_as_it_was(door: Door) -> None:
     settle(door)
     before = file.read_text()
     assert "Fact alpha" in before
-    door.model.fail("http_500", only="chat", when=SUMMARY, times=99)
+    door.model.fail("http_400", only="chat", when=SUMMARY, times=99)
     door.chat("Fact beta: the lock is narrow", memory_id="s1")
     eventually(lambda: len(facts(door, "s1")) == 2)
     settle(door)
+    eventually(lambda: "roll" in json.dumps(door.get("/v1/jobs")["dead"]))
     assert file.read_text() == before
     door.model.heal()
 
@@ -308,7 +322,7 @@ def test_no_summary_is_written_where_it_is_off(home: Path) -> None:
         with served("proxy", home, model, *options) as door:
             door.chat("Fact alpha: the quay is long", memory_id="s1")
             eventually(lambda: facts(door, "s1"))
-            settle(door)
+            settle(door, "roll")
         assert not list((home / "vault").glob("**/summaries/*.md"))
         assert not [request for request in model.requests if SUMMARY in request.prompt]
         assert not (home / "vault/.git").exists()
@@ -320,8 +334,8 @@ def test_the_command_adds_to_a_conversation_in_silence(home: Path) -> None:
     ``--git-versioning`` commits under "Add N memories".
     """
     base = ("--preset", "proxy")
-    run(home, *base, arguments=("add",), status=1, stdin="")
     run(home, *base, arguments=("add", "  "), status=1)
+    run(home, *base, arguments=("add", "-"), status=1, stdin="\n\n")
     said = ("I keep bees", "I row on Sundays")
     told = run(home, *base, "-c", "work", "-q", "--git-versioning", arguments=("add", *said))
     assert told == ""

@@ -463,7 +463,7 @@ def test_what_is_known_or_blank_makes_no_fact(door: Door) -> None:
     door.chat("Fact fifteen: the attic is dry", memory_id="c16")
     (first,) = eventually(lambda: facts(door, "c16"))
     kept = re.search(r'^id: "?(\w+)', first.read_text(), re.MULTILINE)[1]  # type: ignore[index]
-    door.chat("Fact fifteen: the attic is dry", memory_id="c16")
+    door.chat("As I said. Fact fifteen: the attic is dry", memory_id="c16")
     row = {"turn": 1, "subject": "user", "predicate": "noted", "object": "x"}
     door.model.when(
         r"\[1\][^\n]*blank blank",

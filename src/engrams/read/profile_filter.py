@@ -68,11 +68,12 @@ def fits_profile(record: Record, reader: Scope) -> bool:
 
 
 def fits_core(record: Record, reader: Scope) -> bool:
-    """Test for a statement of no other project, no hearsay, and nothing that holds for a while.
+    """Test for a statement of no other project, no hearsay, and nothing passing about the user.
 
     A statement that somebody added as such stands whatever its category is.
     """
-    is_passing = record.category == "context" and bool(record.evidence)
+    is_of_user = not record.subject or _is_about_user(record)
+    is_passing = is_of_user and record.category == "context" and bool(record.evidence)
     return _is_visible(record, reader) and not is_passing and not _is_uncertain(record)
 
 

@@ -267,3 +267,20 @@ def test_a_text_that_changed_by_itself_is_told_until_accepted(spoilt: Path) -> N
         memory.edit(bad.id, scope=OWNER, text=said(5))
     assert run(spoilt, "doctor", "--offline").returncode == 0
     assert texts(spoilt) == sorted(map(said, range(12)))
+
+
+def test_an_older_file_under_the_newest_number_is_rescued(tmp_path: Path) -> None:
+    """As an old database beside a newer log has it: the number of the newest schema, and tables of
+    an older one. All memories come back, and the doctor is not needed.
+    """
+    home = tmp_path / "home"
+    with engrams.open(home=home, jobs__workers=0) as memory:
+        for number in range(5):
+            memory.add(said(number), scope=OWNER, settle=False)
+    with closing(apsw.Connection(str(home / "memory.db"))) as connection:
+        connection.execute(
+            "DROP TABLE owner_state; DROP TABLE topics; PRAGMA journal_mode = DELETE"
+        )
+    with engrams.open(home=home) as memory:
+        assert "rescued" in " ".join(memory.check()["aside"])
+    assert texts(home) == sorted(said(number) for number in range(5))

@@ -12,6 +12,8 @@ from engrams.errors import InputError
 
 _OFFSET = re.compile(r"([+-])(\d\d):(\d\d)")
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+CLOCK_SLACK = timedelta(hours=1)
+"""Time by which stored times may lie ahead of now; more are of a clock that was wrong."""
 
 
 def now() -> datetime:

@@ -8,10 +8,12 @@ belong together.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from datetime import datetime
 from itertools import combinations
 from typing import TYPE_CHECKING, Literal
 
 from engrams.core import STATEMENT_KINDS, Record, Scope, Status
+from engrams.core.clock import CLOCK_SLACK
 from engrams.errors import ModelError
 from engrams.extract.candidate import CandidateStatement
 from engrams.extract.predicate_slots import canonical_predicate, closed_slots, is_single
@@ -44,6 +46,7 @@ class RelatedStatementFinder:
     def __init__(self, deps: WriteDeps) -> None:
         self._store = deps.store
         self._embedder = deps.embedder
+        self._clock = deps.clock
         self._settings = deps.settings.write
         self._pages: dict[RecordQuery, tuple[Record, ...]] = {}
 
@@ -256,10 +259,24 @@ class RelatedStatementFinder:
 
     def _within_scope(self, statements: Sequence[Record], record: Record) -> list[Record]:
         """Keep the statements of scopes that this record's statements belong to."""
+        now = self._clock()
+        statements = [_date_by_clock(statement, now) for statement in statements]
         if self._settings.reach == "conversation":
             return [statement for statement in statements if statement.scope == record.scope]
         above: tuple[Scope, ...] = durable_scope(record.scope).chain()
         return [statement for statement in statements if durable_scope(statement.scope) in above]
+
+
+def _date_by_clock(statement: Record, now: datetime) -> Record:
+    """Date a statement back that was stored while the clock was ahead.
+
+    It was told before now, whatever its times say: what is told now is newer.
+    """
+    if statement.recorded_at - now <= CLOCK_SLACK:
+        return statement
+    told_at = now - CLOCK_SLACK
+    valid_from = statement.valid_from and min(statement.valid_from, told_at)
+    return replace(statement, recorded_at=told_at, valid_from=valid_from)
 
 
 def find_highest(scores: Floats, count: int) -> list[int]:

@@ -81,20 +81,20 @@ SELECT id, payload, due, priority, attempts FROM jobs WHERE kind = ? AND key = ?
 
 -- name: due_job
 SELECT id, attempt, attempts, state FROM jobs WHERE id IN (
-    (SELECT id FROM jobs AS j WHERE state = 'waiting' AND due <= ?1
+    (SELECT id FROM jobs AS j WHERE state = 'waiting' AND (due <= ?1 OR created_at > ?1 + 3600000000)
         AND (?2 = '[]' OR kind IN (SELECT value FROM json_each(?2)))
         AND NOT EXISTS (SELECT 1 FROM json_each(?3)
             WHERE j.key = value OR instr(j.key, value || '/') = 1 OR instr(j.key, value || '|') = 1)
         AND NOT EXISTS (SELECT 1 FROM jobs AS other WHERE other.kind = j.kind AND other.key = j.key
-            AND other.state = 'running' AND other.lease_until > ?1)
+            AND other.state = 'running' AND other.lease_until > ?1 AND other.updated_at <= ?1 + 3600000000)
     ORDER BY priority DESC, due LIMIT 50)
     UNION ALL
-    (SELECT id FROM jobs AS j WHERE state = 'running' AND lease_until <= ?1
+    (SELECT id FROM jobs AS j WHERE state = 'running' AND (lease_until <= ?1 OR updated_at > ?1 + 3600000000)
         AND (?2 = '[]' OR kind IN (SELECT value FROM json_each(?2)))
         AND NOT EXISTS (SELECT 1 FROM json_each(?3)
             WHERE j.key = value OR instr(j.key, value || '/') = 1 OR instr(j.key, value || '|') = 1)
         AND NOT EXISTS (SELECT 1 FROM jobs AS other WHERE other.kind = j.kind AND other.key = j.key
-            AND other.state = 'running' AND other.lease_until > ?1)
+            AND other.state = 'running' AND other.lease_until > ?1 AND other.updated_at <= ?1 + 3600000000)
     ORDER BY priority DESC, due LIMIT 50))
 ORDER BY priority DESC, due, id LIMIT 1 FOR UPDATE SKIP LOCKED;
 

@@ -37,6 +37,7 @@ from engrams.store.sql.named_queries import (
     fetch_first,
     fetch_one,
 )
+from engrams.store.sql.return_watch import ReturnWatch
 from engrams.store.sql.row_conversion import decode_record, is_short
 from engrams.store.sql.store import SqlStore
 
@@ -59,6 +60,7 @@ class PostgresStore(SqlStore):
     def __init__(self, database: PostgresDatabase, settings: StoreSettings, clock: Clock) -> None:
         super().__init__(database, PostgresDialect(), settings, clock)
         self._reads = OwnerReadCache()
+        self._watch = ReturnWatch()
 
     @property
     def tables(self) -> PostgresFleetTables:
@@ -124,6 +126,10 @@ class PostgresStore(SqlStore):
         if not self._reads.accept(owner.key, reads, commit):
             reads = MarkedReads()
             self._reads.accept(owner.key, reads, commit)
+        with self._database.reading(owner) as connection:
+            went_back = self._watch.look(connection, owner.key)
+        if went_back:
+            self._forget_reads()
         last_change = marks[0][0] if marks else 0
         reads.surveys[reach] = ReachSurvey(dict(rows), last_change, commit)
         return reads.surveys[reach]

@@ -276,6 +276,16 @@ class OwnerIndexCache:
             self._discard(key)
         return 0 if self._files is None else self._files.drop(owner.key)
 
+    def forget(self) -> None:
+        """Drop what memory holds of all owners: the database went back to an earlier state.
+
+        Files stay. Each fits the states of the database after it was written, and no others.
+        """
+        with self._lock:
+            self._indexes.clear()
+            self._models.clear()
+            self.bytes = 0
+
     def close(self) -> None:
         """Wait for files that are being written."""
         with self._lock:

@@ -223,6 +223,12 @@ SELECT id, changed FROM records WHERE owner = ? AND changed > ? ORDER BY changed
 -- name: change_back
 SELECT changed FROM records WHERE owner = ? ORDER BY changed DESC LIMIT 1 OFFSET ?;
 
+-- name: newest_change
+SELECT changed, id FROM records WHERE owner = ? ORDER BY changed DESC LIMIT 1;
+
+-- name: change_of
+SELECT changed FROM records WHERE id = ? AND owner = ?;
+
 -- name: last_change
 SELECT max(changed) FROM records WHERE owner = ?;
 
@@ -342,32 +348,33 @@ VALUES (?, ?, ?, ?, 'running', 1, ?, ?, ?, '', ?, ?, ?, ?, ?);
 -- name: merge_job
 UPDATE jobs SET payload = ?, due = ?, priority = ?, attempts = ?, updated_at = ? WHERE id = ?;
 
+-- A job that was queued or claimed more than an hour from now has its times of a clock that was ahead: it is due.
 -- name: due_job
 SELECT id, attempt, attempts, state FROM (
     SELECT * FROM (
-        SELECT * FROM jobs AS j WHERE state = 'waiting' AND due <= ?1
+        SELECT * FROM jobs AS j WHERE state = 'waiting' AND (due <= ?1 OR created_at > ?1 + 3600000000)
             AND (?2 = '[]' OR kind IN (SELECT value FROM json_each(?2)))
             AND NOT EXISTS (SELECT 1 FROM json_each(?3)
                 WHERE j.key = value OR instr(j.key, value || '/') = 1 OR instr(j.key, value || '|') = 1)
             AND NOT EXISTS (SELECT 1 FROM jobs AS other WHERE other.kind = j.kind AND other.key = j.key
-                AND other.state = 'running' AND other.lease_until > ?1)
+                AND other.state = 'running' AND other.lease_until > ?1 AND other.updated_at <= ?1 + 3600000000)
         ORDER BY priority DESC, due LIMIT 1)
     UNION ALL
     SELECT * FROM (
-        SELECT * FROM jobs AS j WHERE state = 'running' AND lease_until <= ?1
+        SELECT * FROM jobs AS j WHERE state = 'running' AND (lease_until <= ?1 OR updated_at > ?1 + 3600000000)
             AND (?2 = '[]' OR kind IN (SELECT value FROM json_each(?2)))
             AND NOT EXISTS (SELECT 1 FROM json_each(?3)
                 WHERE j.key = value OR instr(j.key, value || '/') = 1 OR instr(j.key, value || '|') = 1)
             AND NOT EXISTS (SELECT 1 FROM jobs AS other WHERE other.kind = j.kind AND other.key = j.key
-                AND other.state = 'running' AND other.lease_until > ?1)
+                AND other.state = 'running' AND other.lease_until > ?1 AND other.updated_at <= ?1 + 3600000000)
         ORDER BY priority DESC, due LIMIT 1))
 ORDER BY priority DESC, due, id LIMIT 1;
 
 -- name: named_job
 SELECT id, attempt, attempts, state FROM jobs AS j
-WHERE id = ?2 AND (state = 'waiting' OR (state = 'running' AND lease_until <= ?1))
+WHERE id = ?2 AND (state = 'waiting' OR (state = 'running' AND (lease_until <= ?1 OR updated_at > ?1 + 3600000000)))
     AND NOT EXISTS (SELECT 1 FROM jobs AS other WHERE other.kind = j.kind AND other.key = j.key
-        AND other.state = 'running' AND other.lease_until > ?1);
+        AND other.state = 'running' AND other.lease_until > ?1 AND other.updated_at <= ?1 + 3600000000);
 
 -- name: hold_key
 SELECT 1 FROM jobs WHERE id = ?;

@@ -49,6 +49,7 @@ from engrams.store.sql.index_cache import OwnerIndexCache
 from engrams.store.sql.index_file_store import IndexFileStore
 from engrams.store.sql.named_queries import execute, execute_counting
 from engrams.store.sql.row_conversion import encode_json
+from engrams.text.text_caches import clear_caches
 
 if TYPE_CHECKING:
     from engrams.ports.candidate_search import Floats
@@ -77,6 +78,11 @@ class SqlStore:
         self.dialect = dialect
         self.reading = database.reading
         self.write = database.write
+
+    def _forget_reads(self) -> None:
+        """Drop all that was read: the database went back to an earlier state."""
+        clear_caches()
+        self._index_cache.forget()
 
     # ----------------------------------------------------------------------------------------------
     # records

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from threading import Lock
@@ -14,6 +14,7 @@ from engrams.store.process_forks import register
 from engrams.store.sql import link_queries, record_listing
 from engrams.store.sql.named_queries import fetch_all, fetch_one, query
 from engrams.store.sql.owner_reads import OwnerReads
+from engrams.store.sql.return_watch import ReturnWatch
 from engrams.store.sqlite.record_cache import DecodedRecordCache
 from engrams.text.text_caches import register_cache
 
@@ -65,8 +66,11 @@ class CommittedReadCache:
     else.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, forget: Callable[[], None]) -> None:
+        """``forget``: drops what else was read, where the database went back."""
         self._lock = Lock()
+        self._forget = forget
+        self._watch = ReturnWatch()
         self._versions: dict[apsw.Connection, tuple[int, int, int]] = {}
         self._commits = 0
         self._owners: dict[str, CommittedReads] = {}
@@ -99,6 +103,8 @@ class CommittedReadCache:
         self, connection: apsw.Connection, state: tuple[int, int], owner: Scope
     ) -> CommittedReads:
         """Begin reads after a commit, with the earlier ones that still hold."""
+        if self._watch.look(connection, owner.key):
+            self._forget()
         earlier = self._owners.get(owner.key)
         if earlier is not None and earlier.state[0] != state[0]:
             earlier = None

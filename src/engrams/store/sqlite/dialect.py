@@ -24,6 +24,8 @@ class TermNumberCache:
     def __init__(self) -> None:
         self._numbers: dict[str, int] = {}
         self._epoch: object = None
+        self._last: tuple[str, int] = ("", 0)
+        """Term with the highest number, and the number."""
 
     def start_epoch(self, epoch: object) -> None:
         """Forget everything in a new epoch.
@@ -32,7 +34,17 @@ class TermNumberCache:
         """
         if epoch != self._epoch or len(self._numbers) > _MAX_NUMBERS:
             self._numbers.clear()
+            self._last = ("", 0)
             self._epoch = epoch
+
+    def compare(self, connection: SqlConnection) -> None:
+        """Forget everything if the list went back to an earlier state.
+
+        Numbers are given out in order. So a list that holds the last one holds all before it.
+        """
+        term, number = self._last
+        if number and fetch_all(connection, "find_terms", _to_json_list([term])) != [(term, number)]:
+            self.start_epoch(None)
 
     def encode(self, connection: SqlConnection, terms: list[str]) -> bytes:
         """Encode terms as uint32 numbers, in order; new terms get one."""
@@ -42,6 +54,9 @@ class TermNumberCache:
             numbers.update(fetch_all(connection, "find_terms", _to_json_list(uncached)))
             if unlisted := [term for term in uncached if term not in numbers]:
                 numbers.update(fetch_all(connection, "add_terms", _to_json_list(unlisted)))
+            last = max(uncached, key=numbers.__getitem__)
+            if numbers[last] > self._last[1]:
+                self._last = last, numbers[last]
         return array("I", [numbers[term] for term in terms]).tobytes()
 
 
@@ -58,6 +73,7 @@ class SqliteDialect:
     def begin(self, connection: SqlConnection) -> None:
         erasures = fetch_one(connection, "erasures")[0]
         self._lexicon.start_epoch((*self._get_epoch(), erasures))
+        self._lexicon.compare(connection)
 
     def enter(self, _connection: SqlConnection, _owner_key: str) -> None:
         pass

@@ -36,7 +36,7 @@ class SqliteStore(SqlStore):
         super().__init__(
             database, SqliteDialect(database.get_epoch), settings, clock, SqliteIndexFiles(database)
         )
-        self._reads = CommittedReadCache()
+        self._reads = CommittedReadCache(self._forget_reads)
 
     @classmethod
     def open(

@@ -103,9 +103,10 @@ def is_damaged(path: Path, settings: StoreSettings) -> bool:
             and application == schema_setup.APPLICATION
             and version == schema_setup.newest_version()
         ):
-            _touch_tables(connection)
             if not has_our_columns:
-                raise apsw.CorruptError("a column is called otherwise than it was made")
+                # Also an old file beside a newer log, whose first page has the newest number.
+                raise apsw.CorruptError("a table or a column is missing")
+            _touch_tables(connection)
             size = int(connection.pragma("page_count")) * int(connection.pragma("page_size"))
             bad = size <= _MAX_CHECKED_WHOLE and bool(find_problems(connection))
     except (apsw.CorruptError, apsw.NotADBError, apsw.FormatError, apsw.IOError) as problem:

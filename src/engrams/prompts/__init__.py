@@ -14,6 +14,7 @@ from importlib import resources
 
 from engrams.errors import InputError
 from engrams.frozen_data import dataclass
+from engrams.text.invisible import drop_invisible
 
 _PLACE = re.compile(r"\{\{(\w+)\}\}")
 _NAME = re.compile(r"[a-z][a-z0-9-]{0,40}")
@@ -61,7 +62,7 @@ def load(name: str) -> PromptTemplate:
 def quote(text: str) -> str:
     """Fence a text as data inside a prompt.
 
-    One line in double quotes, which nothing in the text can end, and no angle brackets that could
-    pass for markup.
+    One line in double quotes, which nothing in the text can end, without angle brackets that could
+    pass for markup, and without invisible characters.
     """
-    return json.dumps(text, ensure_ascii=False).translate(_ESCAPED)
+    return json.dumps(drop_invisible(text), ensure_ascii=False).translate(_ESCAPED)

@@ -84,7 +84,7 @@ def has_ended(record: Record, now: datetime) -> bool:
 
 def _is_about_user(record: Record) -> bool:
     subject = record.subject.casefold()
-    owner_name = record.scope.labels[1].casefold()
+    owner_name = record.scope.owner.labels[-1].casefold()
     return subject in (_USER, owner_name) or subject.startswith(f"{_USER}'s ")
 
 

@@ -22,6 +22,7 @@ from engrams.core import (
 from engrams.core.statement_form import form_statement, read_triple
 from engrams.frozen_data import dataclass
 from engrams.read.excerpts import cut_sentences
+from engrams.text.invisible import drop_invisible
 from engrams.text.tag_escape import escape_tags
 from engrams.text.terms import terms
 
@@ -35,6 +36,8 @@ _SECTIONS: Mapping[Kind, str] = {
 }
 _SECTION_ORDER = ("Corrections", "Facts", "Preferences", "Entities", "Procedures", "Rules")
 _DATED_KINDS = frozenset({Kind.FACT, Kind.PREFERENCE, Kind.CORRECTION})
+_ROLES = frozenset(("system", "developer", "assistant", "user", "tool", "function", "memory"))
+"""Roles that prompts know: no name of a speaker may read as one."""
 _MEMORY_ROLES = ("user", "assistant", *_SECTIONS, Kind.NOTE)
 """Roles and kinds whose statements and notes have the role memory, as in their files."""
 
@@ -58,8 +61,15 @@ _LAST_TURNS_NOTE = "The last things that were said, word by word."
 
 
 def escape(text: str) -> str:
-    """Make one line; escape tags. "B&B", "a -> b" and "n < 5" stay as they are."""
-    return " ".join(escape_tags(text).split())
+    """Make one line without invisible characters; escape tags.
+
+    "B&B", "a -> b" and "n < 5" stay as they are.
+    """
+    return " ".join(_escape_marks(text).split())
+
+
+def _escape_marks(text: str) -> str:
+    return escape_tags(drop_invisible(text))
 
 
 # --------------------------------------------------------------------------------------------------
@@ -185,8 +195,8 @@ def conversation_frame(turns: Sequence[Record]) -> str:
 
 
 def _conversation_line(turn: Record) -> str:
-    speaker = escape(turn.speaker or turn.role or "someone")
-    return f"{speaker}: " + "\n    ".join(escape_tags(turn.search_text).splitlines())
+    speaker = _name_speaker(turn) or "someone"
+    return f"{speaker}: " + "\n    ".join(_escape_marks(turn.search_text).splitlines())
 
 
 # --------------------------------------------------------------------------------------------------
@@ -277,10 +287,19 @@ def _dated_line(hit: Hit, query_terms: frozenset[str], characters: int) -> str:
 
 def _said_text(hit: Hit, query_terms: frozenset[str], characters: int) -> str:
     record = hit.record
-    speaker = escape(record.speaker or record.role)
+    speaker = _name_speaker(record)
     text = _annotated_text(hit, query_terms, characters)
     personal = f" ({PERSONAL})" if PERSONAL in record.meta else ""
     return f"{speaker + ': ' if speaker else ''}{text}{personal}{_begun_note(record)}{_ended_note(hit)}"
+
+
+def _name_speaker(record: Record) -> str:
+    """Name the speaker of a line. A name that reads as a role stands in quotes."""
+    name = " ".join(escape(record.speaker).replace(":", " ").split())
+    if not name:
+        return escape(record.role)
+    is_role = name.split()[0].casefold() in _ROLES and name != record.role
+    return f"“{name}”" if is_role else name
 
 
 def _annotated_text(hit: Hit, query_terms: frozenset[str], characters: int) -> str:

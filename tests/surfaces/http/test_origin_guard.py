@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import socket
 from collections.abc import Iterator
+from urllib.parse import urlsplit
 
 import httpx2
 import pytest
@@ -160,3 +162,23 @@ def test_allowed_origins_may_read_answers(url: str) -> None:
         "access-control-allow-origin"
         not in httpx2.post(url, headers={"origin": "http://localhost:3000"}).headers
     )
+
+
+@pytest.mark.parametrize(
+    ("mode", "dest", "status"),
+    [("no-cors", "image", 403), ("navigate", "iframe", 403), ("navigate", "document", 200)],
+)
+def test_pictures_and_frames_of_other_sites_are_refused(
+    url: str, mode: str, dest: str, status: int
+) -> None:
+    """They have no origin; a link that somebody follows is served."""
+    headers = {"sec-fetch-site": "cross-site", "sec-fetch-mode": mode, "sec-fetch-dest": dest}
+    assert httpx2.get(url, headers=headers).status_code == status
+
+
+def test_two_hosts_are_refused(url: str) -> None:
+    """A request with two hosts has none that could be trusted."""
+    address = urlsplit(url)
+    with socket.create_connection((address.hostname, address.port), timeout=10) as connection:
+        connection.sendall(b"GET / HTTP/1.1\r\nHost: localhost\r\nHost: localhost\r\n\r\n")
+        assert connection.recv(100).split()[1] == b"400"

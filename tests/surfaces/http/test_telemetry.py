@@ -192,8 +192,10 @@ def test_the_audit_log_has_who_did_what(watched: Watched) -> None:
     httpx2.post(
         watched.url + "/v1/search", json={"query": "xylophone"}, headers={"x-engrams-user": "bob"}
     )
+    httpx2.delete(watched.url + "/v1/memories/my-xylophone-lesson")
     entries = httpx2.get(watched.url + "/v1/audit", params={"action": "memory."}).json()["entries"]
     assert [(each["action"], each["target"], each["outcome"]) for each in entries] == [
+        ("memory.forget", "", "refused"),
         ("memory.edit", one, "refused"),
         ("memory.forget", one, "done"),
         ("memory.add", "", "done"),

@@ -43,7 +43,9 @@ class TermNumberCache:
         Numbers are given out in order. So a list that holds the last one holds all before it.
         """
         term, number = self._last
-        if number and fetch_all(connection, "find_terms", _to_json_list([term])) != [(term, number)]:
+        if number and fetch_all(connection, "find_terms", _to_json_list([term])) != [
+            (term, number)
+        ]:
             self.start_epoch(None)
 
     def encode(self, connection: SqlConnection, terms: list[str]) -> bytes:

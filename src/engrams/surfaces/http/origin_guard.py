@@ -1,7 +1,8 @@
 """Block requests of foreign web pages (DNS rebinding, cross-origin calls).
 
 A page of any site can send requests to this machine. Its browser names the page in ``Origin``, and
-the name by which it found the server in ``Host``: both are checked before anything else.
+the name by which it found the server in ``Host``: both are checked before anything else. Pictures and
+frames have no ``Origin``; ``Sec-Fetch-Site`` tells of them.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ _CONTAINER_NAMES = (".docker.internal", ".containers.internal")
 
 
 class OriginGuardMiddleware:
-    """Refuse (403) foreign ``Host`` and ``Origin`` headers.
+    """Refuse (403) foreign ``Host``, ``Origin`` and ``Sec-Fetch-Site`` headers, and (400) two hosts.
 
     An address is safe, since DNS rebinding needs a name; so is a name without a dot, which nobody
     can register; so are the names under which containers know their host, ``own_host``, the name
@@ -44,6 +45,9 @@ class OriginGuardMiddleware:
             await self._app(scope, receive, send)
             return
         headers = dict(scope["headers"])
+        if sum(name == b"host" for name, _ in scope["headers"]) > 1:
+            await _refuse("host", "Host", scope, receive, send, status=400)
+            return
         host = headers.get(b"host", b"").decode("latin-1").casefold()
         origin = headers.get(b"origin", b"").decode("latin-1").casefold()
         if host and not self._is_trusted(host_name(host)):
@@ -52,6 +56,8 @@ class OriginGuardMiddleware:
             await self._answer_allowed_origin(headers, scope, receive, send)
         elif origin and not _is_local(origin) and urlsplit(origin).netloc != host:
             await _refuse("origin", "Origin", scope, receive, send)
+        elif not origin and _is_embedded_elsewhere(headers):
+            await _refuse("site", "Sec-Fetch-Site", scope, receive, send)
         else:
             await self._app(scope, receive, send)
 
@@ -127,7 +133,21 @@ def _is_local(origin: str) -> bool:
     return bool(parts.scheme)
 
 
-async def _refuse(code: str, header: str, scope: Scope, receive: Receive, send: Send) -> None:
+def _is_embedded_elsewhere(headers: dict[bytes, bytes]) -> bool:
+    """Test for a picture, a frame or a script of another site, for which no origin is sent.
+
+    A link that somebody follows opens a page of its own, which is allowed.
+    """
+    is_link = (headers.get(b"sec-fetch-mode"), headers.get(b"sec-fetch-dest")) == (
+        b"navigate",
+        b"document",
+    )
+    return headers.get(b"sec-fetch-site") == b"cross-site" and not is_link
+
+
+async def _refuse(
+    code: str, header: str, scope: Scope, receive: Receive, send: Send, status: int = 403
+) -> None:
     if scope["type"] == "websocket":
         await send({"type": "websocket.close", "code": 1008})
         return
@@ -143,4 +163,4 @@ async def _refuse(code: str, header: str, scope: Scope, receive: Receive, send: 
             "code": f"forbidden_{code}",
         }
     }
-    await Response(json.dumps(body), 403, media_type="application/json")(scope, receive, send)
+    await Response(json.dumps(body), status, media_type="application/json")(scope, receive, send)

@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from engrams.api_keys import ApiKey
 
 _VALID_ID = re.compile(rb"[\w.:-]{1,128}")
+_ID = re.compile(r"[0-9a-z]{26}|[0-9]+")
+"""An id of a memory, or a number."""
 _ID_HEADER = b"x-request-id"
 _MEMORY_HEADER = b"x-engrams-memory"
 _SECURITY_HEADERS = (
@@ -140,7 +142,7 @@ class TelemetryMiddleware:
                 start=start,
                 owner=scope.get(OWNER, ""),
                 actor=key.id if key else "local",
-                target=str(scope.get("path_params", {}).get("id", "")),
+                target=_read_target(scope, status),
                 parent=headers.get(b"traceparent", b"").decode("latin-1"),
                 refused_key=REFUSED_KEY in scope,
                 memory=memory.decode("latin-1"),
@@ -162,3 +164,10 @@ def _add_safe_headers(
     if is_json and not relayed and b"cache-control" not in present:
         missing.append((b"cache-control", b"no-store"))
     return [*headers, *missing]
+
+
+def _read_target(scope: Scope, status: int) -> str:
+    """Read the id in a path. Words that name nothing here belong in no log."""
+    target = str(scope.get("path_params", {}).get("id", ""))
+    names_something = 0 < status < 400
+    return target if names_something or _ID.fullmatch(target) else ""

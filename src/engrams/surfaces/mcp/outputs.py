@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from engrams.core import HistoryEntry, Hit, Receipt, Record, RelatedMemory, SearchResult
 from engrams.core.statement_form import form_statement
+from engrams.text.invisible import drop_invisible
 
 if TYPE_CHECKING:
     from engrams.engine.answer_types import SourceChangeReport
@@ -229,8 +230,8 @@ def to_effects(report: SourceChangeReport) -> list[SourceEffectOutput]:
 
 
 def display_text(record: Record) -> str:
-    """Return the text with its caption."""
-    return record.search_text
+    """Return the text with its caption, without invisible characters: a model reads it."""
+    return drop_invisible(record.search_text)
 
 
 def to_match(hit: Hit) -> SearchMatchOutput:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import os
 import shutil
 import subprocess
 import tarfile
@@ -14,6 +15,7 @@ import pytest
 from tests.vault.conftest import ALICE, Desk
 
 from engrams.admin import backup, recover
+from engrams.backup.work_folders import make_work_folder
 from engrams.core import HistoryEntry, Record
 from engrams.errors import ConflictError, InputError, RefusedError, StoreError
 
@@ -198,3 +200,32 @@ def test_it_works_without_a_vault(tmp_path: Path) -> None:
         recover(memory.settings.model_copy(update={"home": tmp_path / "two"}), tmp_path / "b", "p")
     with engrams.open(home=tmp_path / "two") as memory:
         assert memory.get(receipt.id, scope=ALICE).text == "I like tea."
+
+
+def leave_work_folder(folder: Path) -> Path:
+    """A folder as a killed backup leaves it, with a plain copy of memory."""
+    left = folder / "engrams-backup-k1ll3d"
+    left.mkdir(parents=True)
+    (left / "memory.db").write_bytes(b"My car is red.")
+    os.utime(left, (0, 0))
+    return left
+
+
+def test_what_a_killed_backup_left_is_removed_by_the_next_one(desk: Desk, tmp_path: Path) -> None:
+    """Its plain copy lies beside the target; the folder of a backup that works stays."""
+    filled(desk)
+    left = leave_work_folder(tmp_path / "backups")
+    with make_work_folder("backup", left.parent) as working:
+        os.utime(working, (0, 0))
+        backup(desk.engine, left.parent / "home.backup")
+        assert working.is_dir()
+        assert not left.exists()
+
+
+def test_what_a_killed_backup_left_is_removed_by_a_purge(desk: Desk) -> None:
+    """A purge that says "proven" leaves no plain copy in the home."""
+    gone = desk.add("My car is red.")
+    left = leave_work_folder(desk.engine.settings.home)
+    report = desk.engine.purge([gone.id], scope=ALICE)
+    assert report.proven
+    assert not left.exists()

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
 from engrams.backup.home_backup import is_backup, restore
 from engrams.backup.home_paths import HomePaths
+from engrams.backup.work_folders import make_work_folder
 from engrams.encryption.rekey import adopt_database
 from engrams.errors import EngramsError, StoreError
 
@@ -26,8 +26,8 @@ def rescue(paths: HomePaths, suffix: str, read_files: Callable[[], int]) -> tupl
     """
     database = paths.database
     for source in _list_backups(database.parent):
-        with tempfile.TemporaryDirectory(prefix="engrams-rescue-", dir=database.parent) as folder:
-            backup_paths = HomePaths.below(Path(folder))
+        with make_work_folder("rescue", database.parent) as folder:
+            backup_paths = HomePaths.below(folder)
             try:
                 restore(source, backup_paths)
             except EngramsError:

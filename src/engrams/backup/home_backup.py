@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 import os
 import shutil
-import tempfile
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
@@ -19,6 +18,7 @@ from engrams import encryption
 from engrams.backup.archive import MANIFEST, open_private, pack, unpack
 from engrams.backup.home_paths import HomePaths
 from engrams.backup.sealing import MAGIC, open_sealed, seal
+from engrams.backup.work_folders import make_work_folder
 from engrams.encryption import HEADER
 from engrams.errors import ConflictError, InputError, RefusedError, StoreError
 
@@ -53,9 +53,8 @@ def back_up(paths: HomePaths, target: Path, passphrase: str = "") -> BackupResul
     _check_target(paths, target)
     with (
         encryption.share_home(paths.database),
-        tempfile.TemporaryDirectory(prefix="engrams-backup-", dir=target.parent) as work,
+        make_work_folder("backup", target.parent) as folder,
     ):
-        folder = Path(work)
         plain = folder / "plain"
         complete = folder / "whole"
         count = pack(paths, folder, plain, passphrase)
@@ -115,11 +114,11 @@ def finish_restore(paths: HomePaths) -> None:
 
 def replace_backup(path: Path, change: Callable[[HomePaths], object]) -> None:
     """Rewrite the contents of an unsealed backup, keeping its file time."""
-    with tempfile.TemporaryDirectory(prefix="engrams-purge-", dir=path.parent) as folder:
-        paths = HomePaths.below(Path(folder))
+    with make_work_folder("purge", path.parent) as folder:
+        paths = HomePaths.below(folder)
         restore(path, paths)
         change(paths)
-        rewritten = Path(folder) / "new"
+        rewritten = folder / "new"
         stat = path.stat()
         back_up(paths, rewritten)
         # A rescue takes the newest backup, by the time of its file.

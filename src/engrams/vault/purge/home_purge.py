@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import re
 import shutil
-import tempfile
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -13,6 +12,7 @@ from pathlib import Path
 
 from engrams.backup.home_backup import is_sealed, restore
 from engrams.backup.home_paths import HomePaths
+from engrams.backup.work_folders import make_work_folder, remove_left_folders
 from engrams.encryption import file_encryption
 from engrams.errors import EngramsError
 from engrams.ports import LiveWords, PurgeOrder, PurgePlaceCheck
@@ -58,6 +58,7 @@ class HomeFilePurger:
 
     def clean(self, order: PurgeOrder) -> Mapping[str, int]:
         """Remove a purge's words from every file; return the number of files by place."""
+        remove_left_folders(self._deps.home)
         search = PurgedWordSearcher((*order.words, *order.ids))
         counts = Counter[str]()
         for path, place_name in self._files.iter_files():
@@ -142,14 +143,14 @@ class HomeFilePurger:
         if is_sealed(path):
             return None
         with (
-            tempfile.TemporaryDirectory(prefix="engrams-look-", dir=home) as folder,
+            make_work_folder("look", home) as folder,
             file_encryption.open_plain(home, path) as plain,
         ):
-            unpacked = HomePaths.below(Path(folder))
+            unpacked = HomePaths.below(folder)
             restore(plain, unpacked)
             needles = set[bytes]()
-            for file in list_files(Path(folder)):
-                needles |= search.find_in_file(file, Path(folder))
+            for file in list_files(folder):
+                needles |= search.find_in_file(file, folder)
             _, in_git = GitHistoryScanner(unpacked.vault).look(search)
             return needles.union(*in_git.values())
 

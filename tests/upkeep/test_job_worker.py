@@ -5,6 +5,7 @@ what waits for a model is put back for the next process, and that is no failure.
 from __future__ import annotations
 
 import threading
+import time
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -183,3 +184,26 @@ def test_a_close_while_workers_start(home: Path) -> None:
             runner.close()
             starter.join()
             assert threading.active_count() <= before
+
+
+def test_jobs_that_do_not_end_are_waited_for_once(home: Path) -> None:
+    """Six jobs that hang delay a close as long as one would, and go back to the queue."""
+    with engrams.open(home=home, jobs__workers=0) as memory:
+        begun = threading.Semaphore(0)
+        let_go = threading.Event()
+
+        def hang(_job: Job) -> None:
+            begun.release()
+            let_go.wait()
+
+        runner = JobWorkerPool(
+            memory.store, {"ask": hang}, memory.now, JobSettings(workers=6, lease_seconds=1.0)
+        )
+        memory.store.enqueue(tuple(JobSpec("ask", f"k{n}") for n in range(6)), memory.now())
+        runner.start()
+        assert all(begun.acquire(timeout=20) for _ in range(6))
+        before = time.monotonic()
+        runner.close()
+        assert time.monotonic() - before < 4.0
+        assert len(memory.store.queue(("waiting",))) == 6
+        let_go.set()

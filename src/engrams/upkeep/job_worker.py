@@ -72,6 +72,10 @@ _MIN_IDLE_SUSPENDED = 1.0
 """The same while kinds are suspended: their due jobs would be looked for without a pause."""
 _SLEEP_LEAD = 10.0
 """Seconds by which the wall clock runs ahead after sleep; less is a clock that was set."""
+_GRACE_SECONDS = 10.0
+"""Seconds that threads have to come to an end when they were told to, all together. The jobs of
+those that do not go back to the queue; what they write then is refused, as their leases are lost.
+"""
 _CONFLICT_DELAY = 0.05
 """Seconds until a job that lost a race is tried again."""
 _CONFLICT_GRACE = timedelta(days=1)
@@ -520,8 +524,10 @@ class JobWorkerPool:
             if any(thread.is_alive() for thread in threads):
                 self._cut_off = True
                 cut()
+        # One end for all: each on its own would let a process outlive its end by minutes.
+        end = time.monotonic() + min(self._settings.lease_seconds, _GRACE_SECONDS)
         for thread in threads:
-            thread.join(timeout=self._settings.lease_seconds)
+            thread.join(timeout=max(end - time.monotonic(), 0.0))
 
     def _run_last_jobs(self, job_ids: deque[str], deadline: float) -> None:
         while time.monotonic() < deadline:

@@ -21,9 +21,12 @@ _TABLES = ("records", "history", "quotes", "vectors", "owners", "tallies", "jobs
 
 def _copy(source: Path, target: Path) -> None:
     """Copy a database as ``.backup`` and ``.restore`` of SQLite's shell do."""
-    with closing(apsw.Connection(str(source))) as old, closing(apsw.Connection(str(target))) as new:
-        with new.backup("main", old, "main") as copying:
-            copying.step(-1)
+    with (
+        closing(apsw.Connection(str(source))) as old,
+        closing(apsw.Connection(str(target))) as new,
+        new.backup("main", old, "main") as copying,
+    ):
+        copying.step(-1)
 
 
 def _tell(memory: engrams.MemoryEngine, thing: str, place: str, count: int) -> None:

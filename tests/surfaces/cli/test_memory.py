@@ -316,6 +316,9 @@ def test_purge_leaves_nothing_and_proves_it(engrams: Any, home: Path) -> None:
     )
     assert engrams("purge", "--all", "-c", "c1", "--confirm", "purge").code == 0
     assert texts(engrams("list", "--kind", "note", "--json")) == ["Above the conversation"]
+    refused = engrams("purge", "--all", "--yes")
+    assert refused.code == 1
+    assert "--confirm purge" in refused.err
     assert engrams("purge").code == 1
     assert engrams("purge", memory_id, "--all").code == 1
     assert "Above the conversation" in engrams("purge", "--all", "--preview").out

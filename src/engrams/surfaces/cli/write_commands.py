@@ -223,6 +223,8 @@ def purge(  # noqa: PLR0913 - options of a command
             "There is nothing to purge.",
             hint="Give ids, --about TEXT, or --all with the scope (--user, --project, …).",
         )
+    if yes and not about:
+        raise InputError("--yes belongs to --about.", hint="Without a question: --confirm purge.")
     with options.open() as (engine, scope):
         if about:
             candidates = engine.find_about(about, scope=scope)

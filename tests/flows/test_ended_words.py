@@ -76,6 +76,45 @@ def test_less_another_person_and_other_years_end_nothing(
 
 
 @pytest.mark.parametrize(
+    ("earlier", "later", "words"),
+    [
+        ("CI: Jenkins, two agents", "rip out Jenkins, use forgejo runners", "rip out Jenkins"),
+        ("charts with plotly", "Plotly is far too heavy for this. Switch to uplot.", "Switch to"),
+        ("We ship logs via rsyslog.", "We moved from rsyslog to vector.", "We moved from"),
+        ("I take notes in Evernote.", "I got rid of Evernote, it was too slow.", "I got rid of"),
+        ("Wir nutzen Jenkins.", "Jenkins fliegt raus, wir nehmen Forgejo.", "Jenkins fliegt raus"),
+        ("Usamos Notion para las notas.", "Dejamos de usar Notion.", "Dejamos de usar"),
+    ],
+)
+def test_the_use_of_a_thing_may_be_over_once_it_is_abandoned(
+    home: Path, earlier: str, later: str, words: str
+) -> None:
+    """A message that gives a named thing up casts doubt on what was said of its use."""
+    with engrams.open(home=home, jobs__workers=0) as memory:
+        say(memory, earlier, later)
+        was = find(memory, earlier)
+        assert was.outdated is not None
+        assert was.outdated.words.startswith(words)
+        assert find(memory, later).outdated is None
+
+
+@pytest.mark.parametrize(
+    ("earlier", "later"),
+    [
+        ("My brother lives in Porto.", "I moved from Porto to Ghent."),
+        ("Mein Bruder wohnt in Köln.", "Ich bin von Köln nach Bonn gezogen."),
+        ("My mother takes Sintrom.", "I stopped taking vitamin D."),
+        ("Our tests need Postgres.", "drop the table users_old and start again"),
+    ],
+)
+def test_what_others_do_and_use_stays_undoubted(home: Path, earlier: str, later: str) -> None:
+    """What the speaker leaves is not over for somebody else, nor is a thing that stands beside."""
+    with engrams.open(home=home, jobs__workers=0) as memory:
+        say(memory, earlier, later)
+        assert find(memory, earlier).outdated is None
+
+
+@pytest.mark.parametrize(
     ("earlier", "later", "clause", "rest"),
     [
         ("I have a dog and a cat.", "The cat died last week.", "a cat", "a dog"),

@@ -18,6 +18,7 @@ from engrams.read.excerpts import cut_sentences
 from engrams.read.relevance.text_traits import describe_memory
 from engrams.text.clause_kinds import is_joke, is_of_years_before
 from engrams.text.normalize import fold
+from engrams.text.people import tells_of_others
 from engrams.text.stopwords import STOP
 from engrams.text.terms import terms, tokens
 from engrams.text.text_caches import text_cache
@@ -48,7 +49,7 @@ _GONE = re.compile(
 )
 """Words that end the thing named before them."""
 _AWAY = re.compile(
-    r"\b(?:stopped|stopping|dropped|dropping|ditch(?:ed|ing)?|removed|replac(?:e|ed|es|ing)|instead of|rid of"
+    r"\b(?:stopped|stopping|dropp(?:ed|ing)(?! \w+ (?:off|at|by|in)\b)|ditch(?:ed|ing)?|removed|replac(?:e|ed|es|ing)|instead of|rid of"
     r"|rather than|mov(?:e|ed|ing) (?:away |over )?from|switch(?:ed|ing)? (?:away )?from|no longer (?:use|on|with|at)"
     r"|quit|cancelled|canceled|anstatt|anstelle|statt|ersetz(?:t|en)|abgesetzt|weg von|en vez de|en lugar de"
     r"|au lieu d[eu']|a la place d[eu']|remplac\w+|sustitu\w+|reemplaz\w+|dej(?:o|e|ado) de|arrete\w*)\s+"
@@ -214,7 +215,7 @@ def _find_marks(hits: Sequence[Hit], changes: Sequence[Hit]) -> Iterator[tuple[s
                 continue
             later_text = _cut_text(later.record)
             probability = max(_rate(text, later_text) for text in _list_compared(hit.record))
-            if probability:
+            if probability and not tells_of_others(_cut_text(hit.record), later_text):
                 yield hit.record.id, _make_mark(hit.record, later.record, probability)
                 break
 

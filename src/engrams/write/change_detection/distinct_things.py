@@ -10,12 +10,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from engrams.text.normalize import fold
+from engrams.text.people import PARTNERS, PEOPLE, tells_of_others
 from engrams.text.terms import terms
 from engrams.text.text_caches import text_cache
 from engrams.text.vocabulary import read_vocabulary
 from engrams.write.change_detection import identifiers
 from engrams.write.change_detection.cue_words import NAMES
-from engrams.write.change_detection.features import PEOPLE
 
 if TYPE_CHECKING:
     from engrams.write.change_detection.features import MessageFeatures
@@ -65,10 +65,6 @@ _SELF = NAMES.index("self")
 _OTHER = NAMES.index("other")
 _FIRST_NAME = re.compile(r"\W*([A-ZÄÖÜÉÁÍÓÚÑÇ][a-zäöüéèßáíóúñç]+)\s+[a-z]")
 _OVER = tuple(map(NAMES.index, ("no_more", "end")))
-_PARTNER_WORDS = """
-    husband wife girlfriend boyfriend partner frau mann freund mujer marido novi femme mari copin copine 老公 老婆 夫 妻
-"""
-_PARTNERS = frozenset(_PARTNER_WORDS.split())
 
 
 _PLACED = re.compile(
@@ -130,6 +126,8 @@ def is_about_another(old: MessageFeatures, new: MessageFeatures) -> bool:
     if identifiers.tell_apart(old.text, new.text, changes=changes):
         return True
     if _has_other_owner(old.text, new.text) or _tells_of_companion(old, new):
+        return True
+    if len(old.clauses) == 1 and tells_of_others(old.text, new.text):
         return True
     if len(old.clauses) > 1 or len(new.clauses) > 1:
         return False
@@ -203,7 +201,7 @@ def _tells_of_another_person(old: MessageFeatures, new: MessageFeatures) -> bool
     of too: with both, something of the speaker's may have changed.
     """
     person = PEOPLE.match(fold(new.text))
-    if person is None or old.people or not new.people.isdisjoint(_PARTNERS):
+    if person is None or old.people or not new.people.isdisjoint(PARTNERS):
         return False
     # "My brother" counts as one mention of the speaker.
     if new.whole.cues[_SELF] > (person["who"] is not None):
@@ -236,7 +234,7 @@ def _tells_of_a_move(old: MessageFeatures, new: MessageFeatures) -> bool:
     if old.people or old.whole.cues[_OTHER]:
         return False
     tells_of_speaker = new.whole.cues[_SELF] > (person["who"] is not None)
-    return not tells_of_speaker and new.people.isdisjoint(_PARTNERS)
+    return not tells_of_speaker and new.people.isdisjoint(PARTNERS)
 
 
 def _split_words(text: str) -> list[str]:

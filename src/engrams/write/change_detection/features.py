@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 from engrams.frozen_data import dataclass
 from engrams.text import clause_kinds
 from engrams.text.normalize import fold
+from engrams.text.people import PEOPLE
 from engrams.text.terms import is_unspaced, terms
 from engrams.text.text_caches import text_cache
 from engrams.write.change_detection.cue_words import LONGEST, NAMES, count_cues
@@ -51,20 +52,6 @@ _TASK = re.compile(
     r"|\bhow (?:can|do|would|should) i\b|\bi(?:'d| would) like (?:to|some)\b|\bi want to (?:make"
     r" sure|improve|know)\b",
     re.IGNORECASE,
-)
-# Other people, as somebody tells of them; matched in folded text.
-PEOPLE = re.compile(
-    r"\b(?:my|our|his|her|mein\w{0,2}|unser\w{0,2}|mis?|mon|ma|mes|nuestr[oa]s?|notre)"
-    r" (?:\w{3,8} )?"
-    r"(?P<who>brother|sister|mother|mum|mom|father|dad"
-    r"|parents|son|daughter|kids?|children|little"
-    r" one|wife|husband|girlfriend|boyfriend|partner|friend|neighbou?r|colleague|coworker"
-    r"|flatmate|roommate|cousin|aunt|uncle|grand\w+|niece|nephew|boss|bruder|schwester|mutter|vater|eltern|sohn|tochter|kinder|frau|mann|freund|nachbar"
-    r"|kolleg|mitbewohner|oma|opa|onkel|tante|cousine|chef|herman|madre|padre|padres|hij|mujer|marido|novi|amig|vecin|prim|jef|abuel|freres?"
-    r"|soeurs?|mere|pere|parents|fils|fille|enfants|femme|mari|copine?|ami|voisin|collegue)\w{0,3}\b"
-    r"|(?<!\w)(?!it's|that|there|here|what|who|how|where|he's|she's|let's)(?P<whose>[^\W\d]{3,14})'s"
-    r" (?=[a-z])"
-    r"|(?:我|我的|我们)(?P<han>哥|姐|弟|妹|妈|爸|朋友|同事|老公|老婆|儿子|女儿|邻居)|(?P<kana>妹|姉|兄|弟|母|父|夫|妻|友達|同僚|息子|娘)[はがのも]"
 )
 _MOST_CLAUSES = 6
 _FEW_WORDS = 3

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from engrams.core import MARK_TOLD_AT
+from engrams.write.change_detection.abandoned_things import find_abandoned_use, names_abandoned
 from engrams.write.change_detection.boosted_trees import ScoredMessage, load_model
 from engrams.write.change_detection.clause_pairs import EXPLICIT, ClausePair, find_clause_pair
 from engrams.write.change_detection.distinct_things import is_about_another, is_placed_anew
@@ -33,6 +34,8 @@ _PUT_RIGHT = 0.6
 """Least probability that a value was put right, where a newer message gives another of its type."""
 _POSSIBLE = 0.25
 """Probability from which another day or time, beside a word of change, makes a mark."""
+_ABANDONED = 0.9
+"""Probability that the use of a thing is over which a message says to be used no longer."""
 _PLACED_ANEW = 0.5
 """Least probability that a labelled thing is no longer where it was said to be."""
 
@@ -67,7 +70,10 @@ def find_news(task: MessageTask) -> list[bool]:
     """Tell which new messages may be news of a change."""
     model = load_model()
     scored = task.reader.read([new for new, _ in task.pairs])
-    return [model.is_news(scored[new]) or tells_end(new[0]) for new, _ in task.pairs]
+    return [
+        model.is_news(scored[new]) or tells_end(new[0]) or names_abandoned(new[0])
+        for new, _ in task.pairs
+    ]
 
 
 def judge_messages(task: MessageTask) -> list[list[JudgedMessage | None]]:
@@ -103,10 +109,16 @@ def _judge(
     is_likely = probability >= _LEAST * task.mark_at
     minutes = (new.features.at - old.features.at).total_seconds() / 60
     is_put_right = puts_right(old.features, new.features, minutes)
-    if not (is_likely or is_anew or is_put_right or tells_end(new.features.text)):
+    abandoned = None
+    if old.features.people == new.features.people:
+        abandoned = find_abandoned_use(old.features.text, new.features.text)
+    is_explicit = abandoned is not None or tells_end(new.features.text)
+    if not (is_likely or is_anew or is_put_right or is_explicit):
         return None
     if is_about_another(old.features, new.features):
         return None
+    if abandoned is not None:
+        return JudgedMessage(_ABANDONED, *abandoned, is_partial=abandoned[0] != old.features.text)
     pair = find_clause_pair(task.reader, old.features, new.features)
     if pair is None or says_the_same(pair.ending, pair.news):
         return None

@@ -1,0 +1,46 @@
+"""Other people, as somebody tells of them: "my brother", "Ana's", "mein Chef", "我妈".
+
+Enter at ``PEOPLE`` and ``tells_of_others``.
+"""
+
+from __future__ import annotations
+
+import re
+
+from engrams.text.normalize import fold
+
+PEOPLE = re.compile(
+    r"\b(?:my|our|his|her|mein\w{0,2}|unser\w{0,2}|mis?|mon|ma|mes|nuestr[oa]s?|notre)"
+    r" (?:\w{3,8} )?"
+    r"(?P<who>brother|sister|mother|mum|mom|father|dad"
+    r"|parents|son|daughter|kids?|children|little"
+    r" one|wife|husband|girlfriend|boyfriend|partner|friend|neighbou?r|colleague|coworker"
+    r"|flatmate|roommate|cousin|aunt|uncle|grand\w+|niece|nephew|boss|bruder|schwester|mutter|vater|eltern|sohn|tochter|kinder|frau|mann|freund|nachbar"
+    r"|kolleg|mitbewohner|oma|opa|onkel|tante|cousine|chef|herman|madre|padre|padres|hij|mujer|marido|novi|amig|vecin|prim|jef|abuel|freres?"
+    r"|soeurs?|mere|pere|parents|fils|fille|enfants|femme|mari|copine?|ami|voisin|collegue)\w{0,3}\b"
+    r"|(?<!\w)(?!it's|that|there|here|what|who|how|where|he's|she's|let's)(?P<whose>[^\W\d]{3,14})'s"
+    r" (?=[a-z])"
+    r"|(?:我|我的|我们)(?P<han>哥|姐|弟|妹|妈|爸|朋友|同事|老公|老婆|儿子|女儿|邻居)|(?P<kana>妹|姉|兄|弟|母|父|夫|妻|友達|同僚|息子|娘)[はがのも]"
+)
+"""Mentions of other people, matched in folded text."""
+_PARTNER_WORDS = """
+    husband wife girlfriend boyfriend partner frau mann freund mujer marido novi femme mari copin copine 老公 老婆 夫 妻
+"""
+PARTNERS = frozenset(_PARTNER_WORDS.split())
+"""Of these something may change whenever something of the speaker does: "I'm single now"."""
+_THIRD_PERSON = re.compile(
+    r"\b(?:he|she|they|him|her|them|er|sie|ihn|ihm|il|elle|ils|elles|lui|el|ella|ellos|ellas|ele|ela|lei|loro)\b"
+    "|他|她|彼"
+)
+
+
+def tells_of_others(earlier: str, later: str) -> bool:
+    """Test if an earlier text opens with somebody else, whom a later one leaves out.
+
+    "My brother lives in Porto", "I moved from Porto to Ghent". Not of a partner.
+    """
+    opening = PEOPLE.match(fold(earlier))
+    if opening is None or opening[opening.lastgroup or 0] in PARTNERS:
+        return False
+    folded = fold(later)
+    return not (PEOPLE.search(folded) or _THIRD_PERSON.search(folded))

@@ -307,3 +307,5 @@ class ImportOptions:
 
     Empty: refuse such a file.
     """
+    overwrite: bool = False
+    """Give memories that are there already the values of an export of engrams."""

@@ -395,11 +395,13 @@ def test_tags_are_counted_and_go_with_their_memories(engine: MemoryEngine) -> No
     assert engine.links.tags(ANN) == {}
 
 
-@pytest.mark.covers("S3.49")
+@pytest.mark.covers("S3.49", "S3.50")
 def test_the_command_does_all_of_it(
     home: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """list by tag and project, search, edit, forget, stats, export and import, one after another."""
+    """list by tag, scope and project, search by words or meaning, edit, forget, stats, export and
+    import, which overwrites when it is told to, one after another.
+    """
 
     def graph(name: str, *arguments: str, place: Path = home) -> str:
         capsys.readouterr()
@@ -414,7 +416,18 @@ def test_the_command_does_all_of_it(
     assert "canoe" not in graph("list", "--tag", "rust")
     assert "Bazel" in graph("list", "--project", "jet")
     assert "Bazel" not in graph("list", "--project", "boat")
+    of_project = graph("list", "--scope", "project", "--project", "jet")
+    assert "Bazel" in of_project
+    assert "canoe" not in of_project
+    of_person = graph("list", "--scope", "global")
+    assert "canoe" in of_person
+    assert "Bazel" not in of_person
+    assert "Bazel" in graph("list", "--scope", "all")
+    graph("add", "--scope", "project", "--project", "jet", "-k", "fact", "The jet lints with Ruff")
+    assert "Ruff" not in graph("search", "--scope", "global", "Which linter does the jet have?")
     assert "pier nine" in graph("search", "Where is the canoe?")
+    by_meaning = ("search", "--semantic", "Where is the canoe?", "--json")
+    assert "pier nine" in graph(*by_meaning)
     (canoe,) = [
         row["id"]
         for row in json.loads(graph("list", "--json"))["records"]
@@ -432,6 +445,12 @@ def test_the_command_does_all_of_it(
     assert "pier ten" in graph("search", "Where is the canoe?", place=other)
     graph("import", str(file))
     assert "canoe" not in graph("list"), "what is there already stays as it is"
+    assert "1 overwritten" in graph("import", "--overwrite", str(file))
+    assert "pier ten" in graph("search", "Where is the canoe?")
+    graph("edit", canoe, "The canoe lies at pier eleven")
+    graph("import", "--overwrite", str(file))
+    assert "pier ten" in graph("search", "Where is the canoe?")
+    assert "eleven" not in graph("list")
 
 
 @pytest.mark.covers("S3.61")

@@ -90,9 +90,12 @@ def extractions(door: Door, words: str) -> list[str]:
 
 @pytest.mark.covers("S2.22", "S2.23")
 def test_the_repository_is_there_before_the_first_memory(home: Path) -> None:
-    """A server makes it when it starts, with an ignore file and a first commit; a repository that
-    is there keeps its own, and its other files.
+    """A server makes it when it starts, with an ignore file and a first commit, and so does the
+    command that sets memory up; a repository that is there keeps its own, and its other files.
     """
+    set_up = home.parent / "set-up"
+    run(set_up, "--preset", "proxy", arguments=("init", "--no-model"))
+    assert commits(set_up) == [BEGIN]
     with ScriptedModel() as model:
         with served("proxy", home, model, *serve_options(model)):
             eventually(lambda: commits(home) == [BEGIN])
@@ -226,11 +229,17 @@ async def test_the_client_watches_when_it_is_told_to(home: Path) -> None:
         assert await seen("schooner", 10)
 
 
-@pytest.mark.covers("S2.7")
+@pytest.mark.covers("S2.7", "S2.9")
 def test_nothing_is_learned_from_a_refused_request(door: Door) -> None:
-    """The upstream's own status comes back, and neither an answer nor a fact is stored."""
+    """The upstream's own status and error come back, of a stream that never began, too; neither an
+    answer nor a fact is stored.
+    """
     door.model.fail("http_429", only="chat", when="teapot", times=9)
-    door.chat("Fact one: teapot day is my favourite day", status=429, memory_id="r1")
+    for stream in (False, True):
+        said = "Fact one: teapot day is my favourite day"
+        refused = door.chat(said, status=429, memory_id="r1", stream=stream)
+        assert refused.headers["content-type"] == "application/json"
+        assert refused.json()["error"]["code"] == "rate_limit_exceeded"
     door.model.heal()
     door.chat("Fact two: the kettle is new", memory_id="r2")
     eventually(lambda: facts(door, "r2"))

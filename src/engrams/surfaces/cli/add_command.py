@@ -14,7 +14,7 @@ from engrams.errors import EngramsError, InputError, RefusedError
 from engrams.ipc.call_identity import IDENTITY
 from engrams.ipc.command_server import DeclinedCallError
 from engrams.ipc.served_command import CURRENT
-from engrams.surfaces.cli.filter_options import parse_name, parse_when
+from engrams.surfaces.cli.filter_options import ScopeOptions, parse_name, parse_when
 from engrams.surfaces.cli.options import GlobalOptions, flatten_options, new_app
 from engrams.surfaces.cli.output import emit, fit_line, note
 from engrams.surfaces.cli.render import print_receipt
@@ -142,6 +142,7 @@ class TurnOptions:
 @flatten_options
 def add(  # noqa: PLR0913 - options of a command
     options: GlobalOptions,
+    part: ScopeOptions,
     turn_options: TurnOptions,
     texts: Annotated[
         list[str] | None,
@@ -190,6 +191,7 @@ def add(  # noqa: PLR0913 - options of a command
         # The commit below names what was added; a worker's would come before it.
         git_settings = ["vault.enabled=true", "vault.git=true", f"vault.git_seconds={_LATER}"]
         options = replace(options, overrides=[*options.overrides, *git_settings])
+    options = part.choose_project(options)
     with options.open() as (engine, scope):
         checkout = options.find_checkout(engine.settings)
         writer = _TurnWriter(

@@ -12,7 +12,12 @@ import typer
 
 from engrams.errors import InputError
 from engrams.settings.project_name import ProjectNames
-from engrams.surfaces.cli.filter_options import AsOfTimeOptions, RecordFilterOptions, parse_name
+from engrams.surfaces.cli.filter_options import (
+    AsOfTimeOptions,
+    RecordFilterOptions,
+    ScopeOptions,
+    parse_name,
+)
 from engrams.surfaces.cli.options import GlobalOptions, flatten_options, new_app
 from engrams.surfaces.cli.output import (
     clean,
@@ -42,6 +47,7 @@ Id = Annotated[str, typer.Argument(help="The memory's id, or its first six chara
 @flatten_options
 def list_(  # noqa: PLR0913 - options of a command
     options: GlobalOptions,
+    part: ScopeOptions,
     sift: RecordFilterOptions,
     times: AsOfTimeOptions,
     limit: Annotated[
@@ -73,15 +79,15 @@ def list_(  # noqa: PLR0913 - options of a command
     where = sift.where() if "all" in (status or ()) else _without_bookkeeping(sift.where())
     filters: dict[str, Any] = {
         "kinds": sift.kinds(),
-        "where": where,
         "as_of": times.moment(),
         "text": text,
         "limit": limit,
     }
     if status:
         filters["statuses"] = _parse_statuses(status)
-    with options.open() as (engine, scope):
-        page = engine.list(scope=scope, order=order, after=after, **filters)
+    with part.choose_project(options).open() as (engine, scope):
+        where = part.narrow(where, scope)
+        page = engine.list(scope=scope, where=where, order=order, after=after, **filters)
     if options.json:
         emit({"records": page.records, "next": page.next})
         return

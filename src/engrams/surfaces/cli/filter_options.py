@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
 from engrams.errors import InputError
+from engrams.surfaces.cli.options import GlobalOptions
 
 if TYPE_CHECKING:
     from engrams.core import Kind, Status
@@ -86,6 +87,36 @@ class RecordFilterOptions:
         ]
         conditions += [Condition("tags", "contains", tag) for tag in self.tag or ()]
         return Where("and", tuple(conditions)) if conditions else None
+
+
+@dataclass(frozen=True)
+class ScopeOptions:
+    """Option that names a part of the memory as coding agents do."""
+
+    part: Annotated[
+        Literal["all", "project", "global"] | None,
+        typer.Option(
+            "--scope",
+            help="project: this folder's project, or --project's; global: no project's; all.",
+            show_default=False,
+        ),
+    ] = None
+
+    def choose_project(self, options: GlobalOptions) -> GlobalOptions:
+        """Return the options with the project that the part means."""
+        if self.part == "project":
+            return replace(options, project=options.project or ".")
+        return options if self.part is None else replace(options, project=None)
+
+    def narrow(self, where: Where | None, scope: tuple[str, ...]) -> Where | None:
+        """Add to a filter that memories are of this part alone."""
+        from engrams.core import Scope
+        from engrams.ports import Condition, Where
+
+        if self.part in (None, "all"):
+            return where
+        is_of_part = Condition("scope", "eq", Scope(scope).key)
+        return Where("and", (is_of_part, *([where] if where else [])))
 
 
 @dataclass(frozen=True)

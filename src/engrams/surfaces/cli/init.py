@@ -117,6 +117,7 @@ def init(  # noqa: PLR0913 - options of a command
     )
     if server is None:
         model_setup.save_connection(file, model_setup.ModelConnectionParameters("none"))
+        _begin_history(options)
         if options.json:
             emit({"home": file.parent, "provider": "none"})
         else:
@@ -147,6 +148,7 @@ def init(  # noqa: PLR0913 - options of a command
     )
     if proxy:
         model_setup.save_upstream(file, server.url)
+    _begin_history(options)
     if options.json:
         emit(
             {
@@ -173,6 +175,16 @@ def init(  # noqa: PLR0913 - options of a command
         f"{tested or clean(name)}\n{destination}Written to"
         f" {file}.\n{_LEARN}\n{_PROXIED if proxy else _CHAT.format(url=server.url)}"
     )
+
+
+def _begin_history(options: GlobalOptions) -> None:
+    """Make the repository of the files, where ``vault.git`` asks for one."""
+    section = options.load().settings.vault
+    if not (section.enabled and section.git):
+        return
+    with options.open(needs_owner=False) as (engine, _):
+        if engine.vault is not None:
+            engine.vault.begin_history()
 
 
 def _choose_server(

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from engrams.surfaces.cli.filter_options import AsOfTimeOptions, RecordFilterOptions
+from engrams.surfaces.cli.filter_options import (
+    AsOfTimeOptions,
+    RecordFilterOptions,
+    ScopeOptions,
+)
 from engrams.surfaces.cli.options import GlobalOptions, flatten_options, new_app
 from engrams.surfaces.cli.output import clean, emit, note, paint, say
 from engrams.surfaces.cli.render import hit_to_dict, print_hit
@@ -39,22 +44,39 @@ _GAPS = {
 """What a search had to do without, for people."""
 
 
+_BY_MEANING = (
+    "read.fusion=sum",
+    "read.weights.dense=1",
+    *(
+        f"read.weights.{name}=0"
+        for name in ("bm25", "bm25_window", "bm25_session", "slot", "identifier", "date", "when")
+    ),
+)
+"""Settings of a search by vectors alone."""
+
+
 @app.command()
 @flatten_options
-def search(
+def search(  # noqa: PLR0913 - options of a command
     query: Query,
     options: GlobalOptions,
+    part: ScopeOptions,
     sift: RecordFilterOptions,
     times: AsOfTimeOptions,
     limit: Limit = None,
     history: Annotated[
         bool, typer.Option("--history", help="Include superseded and archived memories.")
     ] = False,
+    semantic: Annotated[
+        bool, typer.Option("--semantic", help="Order by meaning alone, without the words.")
+    ] = False,
 ) -> None:
     """Find memories that answer a question, best first, with scores."""
     kinds = sift.kinds()
-    where = sift.where()
     moment = times.moment()
+    options = part.choose_project(options)
+    if semantic:
+        options = replace(options, overrides=[*_BY_MEANING, *options.overrides])
     with options.open(reads=True) as (engine, scope):
         result = engine.search(
             query,
@@ -62,7 +84,7 @@ def search(
             limit=limit,
             as_of=moment,
             kinds=kinds,
-            where=where,
+            where=part.narrow(sift.where(), scope),
             history=history,
             checkout=options.find_checkout(engine.settings),
         )

@@ -14,6 +14,7 @@ import typer
 
 from engrams.core import ImportOptions, Scope
 from engrams.errors import ConflictError, InputError
+from engrams.surfaces.cli.filter_options import ScopeOptions
 from engrams.surfaces.cli.options import GlobalOptions, flatten_options, new_app, only_computes
 from engrams.surfaces.cli.output import clean, emit, note, paint, print_table, say, show_progress
 
@@ -34,6 +35,7 @@ _EMPTY: dict[str, Any] = {
 @flatten_options
 def import_(  # noqa: PLR0913 - options of a command
     options: GlobalOptions,
+    part: ScopeOptions,
     files: Annotated[
         list[str] | None,
         typer.Argument(help="Files, folders or zips to import; `-` reads standard input."),
@@ -62,6 +64,13 @@ def import_(  # noqa: PLR0913 - options of a command
         bool,
         typer.Option(
             "--include-ignored", help="Import files that .gitignore or .secretsignore name too."
+        ),
+    ] = False,
+    overwrite: Annotated[
+        bool,
+        typer.Option(
+            "--overwrite",
+            help="Give memories that are here already the values of engrams' own export.",
         ),
     ] = False,
     listed: Annotated[bool, typer.Option("--list", help="List the imports so far.")] = False,
@@ -99,9 +108,9 @@ def import_(  # noqa: PLR0913 - options of a command
         _preview_files(files, format)
         if dry_run
         else _import_files(
-            options,
+            part.choose_project(options),
             files,
-            ImportOptions(format, skip_bad, ignored=ignored, user=from_user),
+            ImportOptions(format, skip_bad, ignored=ignored, user=from_user, overwrite=overwrite),
             wait=wait,
         )
     )
@@ -297,10 +306,11 @@ def _print_result(result: dict[str, Any]) -> None:
         f"{result[name]} {words}"
         for name, words in (
             ("existing", "already stored"),
+            ("overwritten", "overwritten"),
             ("refused", "refused"),
             ("edges", "links"),
         )
-        if result[name]
+        if result.get(name)
     ]
     if result.get("history"):
         parts.append(f"{result['history']} of them history")

@@ -25,7 +25,7 @@ from engrams.transfer.formats import (
     ParsedTurn,
     UnreadablePiece,
 )
-from engrams.transfer.imports.restoring import restore_exported
+from engrams.transfer.imports.restoring import EditRecord, overwrite_existing, restore_exported
 from engrams.transfer.progress import Progress
 from engrams.write.ignored_files import find_ignore_rule, match_ignore_rule, read_rooted_rules
 
@@ -48,6 +48,8 @@ class ImportCounts:
     """Messages and memories that are new."""
     existing: int = 0
     """Messages and memories that were there before."""
+    overwritten: int = 0
+    """Those of them that an export gave other values."""
     refused: int = 0
     """Messages that the rules of this memory refuse."""
     edges: int = 0
@@ -77,6 +79,8 @@ class ImportTarget:
     ignore_root: Path = Path()
     """Folder whose ignore files count beside those of the files' own folders."""
     quota: QuotaSettings = field(default_factory=QuotaSettings)
+    edit: EditRecord | None = None
+    """Changes a memory that is there already. None: it stays as it is."""
 
 
 def load(
@@ -206,6 +210,10 @@ class _FileImporter:
         if not items:
             return
         target = self.target
+        if self.options.overwrite and target.edit is not None:
+            self.counts.overwritten += overwrite_existing(
+                items, self.scope, target.store, target.edit, target.clock()
+            )
         restored = restore_exported(
             items, self.scope, target.store, target.quota, target.clock(), self.options.mark
         )

@@ -6,14 +6,30 @@ unchanged. The ids that an import restored are kept beside them, in states of th
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
+from typing import Any, TypeAlias
 
-from engrams.core import HistoryEntry, Record, Scope
-from engrams.ports import IMPORTS, NewRecord, OwnerStateRow, StorageUse, Store, WriteBatch
+from engrams.core import HistoryEntry, Record, Scope, Status
+from engrams.forget.edit_fields import EDITABLE
+from engrams.ports import (
+    IMPORTS,
+    NewRecord,
+    OwnerStateRow,
+    RecordChange,
+    StorageUse,
+    Store,
+    WriteBatch,
+)
 from engrams.settings import QuotaSettings
 from engrams.transfer.formats import ExportedEdge, ExportedRecord
+
+EditRecord: TypeAlias = Callable[[Record, Mapping[str, Any], str], object]
+"""Edits a record: its new values, and the reason."""
+_LIFECYCLE = ("status", "strength", "trust", "superseded_by", "ended_at", "retired_at")
+"""Fields that an import overwrites and no edit sets."""
+_OVERWRITTEN = "overwritten by an import"
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +90,42 @@ def restore_exported(
     return RestoredExport(
         scopes=tuple(record.scope for record in records), stored=len(new_records), edges=len(edges)
     )
+
+
+def overwrite_existing(
+    items: Sequence[ExportedRecord | ExportedEdge],
+    scope: Scope,
+    store: Store,
+    edit: EditRecord,
+    now: datetime,
+) -> int:
+    """Give stored memories the values of their exported records; return their number.
+
+    A purged memory stays purged. Edges are added by ``restore_exported``.
+    """
+    exported = {item.record.id: item.record for item in items if isinstance(item, ExportedRecord)}
+    changes = []
+    overwritten_ids = set()
+    for stored in store.get(scope.owner, list(exported)):
+        if stored.status is Status.PURGED:
+            continue
+        if values := _find_differences(stored, exported[stored.id], EDITABLE):
+            edit(stored, values, _OVERWRITTEN)
+            overwritten_ids.add(stored.id)
+        if values := _find_differences(stored, exported[stored.id], _LIFECYCLE):
+            changes.append(RecordChange(scope.owner, stored.id, values, "import"))
+            overwritten_ids.add(stored.id)
+    if changes:
+        store.commit(WriteBatch("import", _OVERWRITTEN, now, changes=tuple(changes)))
+    return len(overwritten_ids)
+
+
+def _find_differences(stored: Record, exported: Record, names: Iterable[str]) -> dict[str, Any]:
+    return {
+        name: getattr(exported, name)
+        for name in names
+        if getattr(exported, name) != getattr(stored, name)
+    }
 
 
 def list_restored_ids(store: Store, owner: Scope, import_id: str) -> list[str]:

@@ -231,7 +231,7 @@ class EngineComponents:
             clock=self.deps.clock,
             ignore_root=Path(settings.write.ignore_root or "."),
             quota=settings.quota,
-            edit=lambda record, values, reason: self.editor.edit(record, values, reason),
+            edit=self.editor.edit,
         )
         return ImportRunRegistry(target, self.purge, self.privacy.is_silent)
 

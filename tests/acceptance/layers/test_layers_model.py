@@ -16,7 +16,7 @@ import pytest
 import engrams
 from engrams import MemoryEngine, Turn
 from engrams.core import EdgeType, Kind, Record, Status
-from engrams.errors import ConflictError, NotFoundError
+from engrams.errors import ConflictError, ModelError, NotFoundError
 from engrams.testing import HashEmbedder, ReceivedModelRequest, ScriptedModel, SettableClock
 
 ANN = ("user", "ann")
@@ -356,13 +356,24 @@ def test_a_session_with_nothing_held_changes_nothing(home: Path, clock: Settable
         assert known(engine) == before
 
 
+class FailingEmbedder(HashEmbedder):
+    """An embedder in the process that fails when it is told to."""
+
+    fails = False
+
+    def embed(self, *arguments: Any) -> Any:
+        if self.fails:
+            raise ModelError("The embedder is out of memory.")
+        return super().embed(*arguments)
+
+
 @pytest.mark.covers("S4.59")
 @pytest.mark.slow
 def test_what_could_not_be_embedded_is_embedded_later(
     home: Path, clock: SettableClock, model: ScriptedModel
 ) -> None:
-    """A failing embedder costs nothing but the search by meaning, until the backfill;
-    so with another model's vectors.
+    """A failing embedder, a server's or one of the process, costs nothing but the search by meaning,
+    until the backfill; so with another model's vectors.
     """
     remote = {"embed__provider": "openai", "embed__model": "e", "embed__url": f"{model.url}/v1"}
     with opened(home, clock, **remote) as engine:
@@ -377,10 +388,14 @@ def test_what_could_not_be_embedded_is_embedded_later(
         engine.retry()
         engine.drain()
         assert sum(engine.stats(ANN)["model"].values()) == 1
-    new = HashEmbedder(48)
+    new = FailingEmbedder(48)
     with opened(home, clock, embedder=new) as engine:
         assert engine.search("kettle", scope=ANN).hits
         engine.drain()
+        assert engine.stats(ANN)["model"][new.card.id] == 1
+        new.fails = True
+        told = engine.add(Turn("The toaster is loud"), scope=ANN, kind=Kind.FACT)
+        assert engine.list(scope=ANN, text="toaster").records[0].id == told.id
         assert engine.stats(ANN)["model"][new.card.id] == 1
 
 

@@ -30,6 +30,7 @@ def open_eager(home: Path, **more: Any) -> MemoryEngine:
         **{
             "jobs__workers": 0,
             "write__changes__close_at": 0.6,
+            "write__changes__close_fact_at": more.get("write__changes__close_at", 0.6),
             "write__changes__mark_at": 0.3,
             **more,
         },
@@ -583,7 +584,7 @@ def test_a_clause_that_may_be_over_is_marked_in_its_place(home: Path) -> None:
     """A doubt stands beside the clause that it is about, not after the whole message."""
     old = "The office is on the fourth floor. My landlord is Mr Okafor."
     new = "Mr Okafor is gone, the landlord is Ms Brandt now."
-    with engrams.open(home=home, jobs__workers=0, write__changes__close_at=1) as memory:
+    with open_eager(home, write__changes__close_at=1, write__changes__mark_at=0.33) as memory:
         say(memory, old, new)
         hit = find(memory, "Who is my landlord?", "fourth floor")
         assert hit.status is Status.ACTIVE
@@ -632,7 +633,7 @@ def test_another_customer_outdates_nothing(home: Path) -> None:
 def test_words_above_are_outdated_from_below(home: Path) -> None:
     """A customer's statement marks those of the tenant for itself only."""
     tenant = CUSTOMERS[:2]
-    with engrams.open(home=home, jobs__workers=0, write__changes__close_at=1) as memory:
+    with open_eager(home, write__changes__close_at=1, write__changes__mark_at=0.33) as memory:
         old = "My landlord is Mr Okafor."
         memory.observe([Turn(old, at=START, session="s")], scope=tenant)
         new = Turn(

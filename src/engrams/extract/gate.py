@@ -193,11 +193,22 @@ def _find_refusal(text: str, min_words: int) -> str:
     content = [
         word for word in tokens(head) if word.replace("'", "") not in STOP and not _is_symbol(word)
     ]
-    if not content:
-        return "stop_words"
     has_first_person = bool(_FIRST_PERSON.search(head))
     is_short = word_count(" ".join(content)) + has_first_person < min_words
-    return "short" if is_short and not _tells_loss(head) else ""
+    if (content and not is_short) or _tells_how_to_answer(head):
+        return ""
+    if not content:
+        return "stop_words"
+    return "" if _tells_loss(head) else "short"
+
+
+def _tells_how_to_answer(text: str) -> bool:
+    """True for "duz mich", which is brief and a rule for every answer."""
+    # Loaded here: most messages are long enough.
+    from engrams.extract.rules.answer_rules import find_answer_rule
+    from engrams.extract.rules.sentence_segmenter import split_sentences
+
+    return any(find_answer_rule(sentence, text) for sentence in split_sentences(text))
 
 
 def _keep_own(record: Record, text: str, decisions: list[StageDecision]) -> Record | None:

@@ -93,6 +93,9 @@ def _mark_clauses(
     own_mark = hit.outdated
     own_clause = own_mark.clause if own_mark is not None and own_mark.is_told else ""
     for fact, quote in ended_facts:
+        if own_mark is not None and not own_mark.closed and own_mark.by == fact.superseded_by:
+            # The message only may be over, as its mark says.
+            continue
         if own_clause and own_clause in quote.quote and own_clause != quote.quote:
             # The fact says more than what ends.
             continue

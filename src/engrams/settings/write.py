@@ -21,6 +21,15 @@ class ChangeDetectionSettings(SettingsSection):
     close_at: Share = Field(
         0.94, ge=0, le=1, description="Probability from which the older statement is superseded."
     )
+    close_fact_at: Share = Field(
+        0.6,
+        ge=0,
+        le=1,
+        description=(
+            "Probability from which a fact is superseded whose words are the clause that ends; one of"
+            " health only from close_at on."
+        ),
+    )
     mark_at: Share = Field(
         0.33,
         ge=0,

@@ -35,11 +35,27 @@ _BARE = word_set(
     "appointment budget deadline exam fee interview launch meeting price release rent salary"
     " standup"
 )
+_IS = frozenset(("is", "are", "'s"))
+_PASSING = word_set("late left away ago early off today tonight tomorrow more degrees done")
+"""Words behind a number that tell of the moment: "3 hours late"."""
+_WEEKDAYS = word_set("monday tuesday wednesday thursday friday saturday sunday")
+_MOST_NOUNS = 3
+"""Words of the longest noun that stands without an article."""
+_NEAR = 7
+"""Words behind "is" among which one may tell that the value is of the moment."""
 _MOST_LEAD = 60
 """Maximum words of markers, times and names before a clause."""
 
 
-_NO_NAMES = MARKERS | LEAD | ADVERBS | DETERMINERS | PREPOSITIONS | PRONOUN | _SUBORDINATE
+_NO_NOUNS = (
+    ADVERBS
+    | DETERMINERS
+    | PREPOSITIONS
+    | PRONOUN
+    | _SUBORDINATE
+    | word_set("one two three four five none answer total sum result score something nothing")
+)
+_NO_NAMES = MARKERS | LEAD | _NO_NOUNS
 
 
 def find_subject(
@@ -73,11 +89,34 @@ def find_subject(
         return match_possessed(words, at)
     if word.lower in _BARE and _is_changed(words, at + 1):
         return "other", (ClauseToken("the", "the", word.start, word.start), word), at + 1
+    valued = _find_valued(words, at)
+    if valued:
+        article = ClauseToken("the", "the", word.start, word.start)
+        return "other", (article, *words[at:valued]), valued
     if word.text[0].isupper() and (
         word.lower in names or at == 0 or words[at - 1].lower in (",", "and", "but")
     ):
         return _match_named(words, at, names)
     return None
+
+
+def _find_valued(words: Sequence[ClauseToken], at: int) -> int:
+    """Find the verb of ``bin day is Wednesday``: a noun without article, and a day or number; 0: none."""
+    end = at
+    while end < len(words) and end < at + _MOST_NOUNS and words[end].lower not in _IS:
+        word = words[end]
+        is_noun = word.text.isalpha() and word.lower not in (_NO_NAMES if end == at else _NO_NOUNS)
+        if not is_noun:
+            return 0
+        end += 1
+    if end == at or end >= len(words) or words[end].lower not in _IS:
+        return 0
+    value = words[end + 1 : end + 1 + _MOST_NOUNS]
+    is_valued = any(
+        word.text[0].isdigit() or word.lower.removesuffix("s") in _WEEKDAYS for word in value
+    )
+    is_passing = any(word.lower in _PASSING for word in words[end + 1 : end + _NEAR])
+    return end if is_valued and not is_passing else 0
 
 
 def _is_changed(words: Sequence[ClauseToken], at: int) -> bool:

@@ -73,6 +73,10 @@ _BIRTHDAY = late_pattern(
     r"\b(?:(?:birthday|bday|b-day|anniversary)(?!\s+(?:dinner|lunch|party|celebration|trip|present|gift|cake|weekend|event)s?\b)|name\s?day|born|geburtstag|hochzeitstag|jahrestag|geboren|cumpleaños|aniversario|nací|nació"
     r"|anniversaire|née?\s+le)\b|生日|诞辰|誕生日|記念日"
 )
+_OCCASION = late_pattern(
+    r"\b(?:for|zum|zur|para|por|pour)\b[^,;.]*\Z|\d(?:st|nd|rd|th|\.|º|e|ème)\s+\Z"
+)
+"""Words before a birthday on which something happens once: "for my mother's 70th birthday"."""
 _LIKES = late_pattern(
     r"\b(?:love|loves|like|likes|hate|hates|prefer|prefers|enjoy|enjoys|adore|favou?rite|mag|mögen|liebe|liebt|hasse|gern|gerne|lieblings\w*"
     r"|gusta|gustan|encanta|encantan|odio|prefiero|aime|aimons|adore|déteste|préfère)\b|喜欢|喜歡|爱|讨厌|好き|嫌い"
@@ -293,8 +297,10 @@ def _is_birthday(clause: _Clause, span: TimeSpan) -> bool:
     birthday = _BIRTHDAY.search(words)
     if birthday is None:
         return False
-    is_birth = birthday[0].startswith(("born", "gebor", "nac", "n"))
-    return is_birth or clause.outlook(span) in ("present", "open")
+    if birthday[0].startswith(("born", "gebor", "nac", "n")):
+        return True
+    is_occasion = _OCCASION.search(words, 0, birthday.start()) is not None
+    return not is_occasion and clause.outlook(span) in ("present", "open")
 
 
 def _choose(clause: _Clause, reading: _Reading) -> list[tuple[TimeSpan, float]]:

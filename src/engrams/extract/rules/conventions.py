@@ -67,7 +67,7 @@ _BANS = tuple(
 _TECHNICAL = late_pattern(
     r"`[^`\n]+`|\b[\w.-]+/(?:[\w.*-]+/?)*|\b\w+\.(?:py|tsx?|jsx?|go|rs|java|kt|rb|md|json|ya?ml|toml|sql|sh|css"
     r"|html|lock|env|prisma)\b"
-    r"|\b[a-z]+[A-Z]\w+|\b[a-z]+_[a-z_]+\b|\B\.env\b|\bv\d|\b(?i:"
+    r"|\b[a-z]{2,}[A-Z][a-z]\w+|\b[a-z]+_[a-z_]+\b|\B\.env\b|\bv\d|\b(?i:"
     r"tests?|testing|commits?|committing|prs?|pull requests?|branch(?:es)?|repo(?:s|sitory|sitories)?|codebase|code"
     r"|migrations?"
     r"|endpoints?|apis?|columns?|rows?|tables?|schemas?|deploy(?:s|ments?|ing)?|releases?|ci|cd|pipelines?"

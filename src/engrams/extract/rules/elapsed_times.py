@@ -52,7 +52,7 @@ _BARE_AGE = re.compile(
     r"|aunt|uncle|cousin|niece|partner|boyfriend|girlfriend|boy|girl|baby|child|dog|cat|youngest|oldest|eldest)(?:'s| is)"
     r"|[Ii]ch bin|[Ee]r ist|[Ss]ie ist"
     r"|(?:Sohn|Tochter|Schwester|Bruder|Mutter|Vater|Mann|Frau|Hund|Katze) ist))\s+(?:already |now |jetzt |schon |only )?(?P<n>\d{1,2})\b"
-    r"(?=\s*(?:[.,;!?)]|\Z)|\s+(?:now|and|but|und|already|today|jetzt|next|this)\b)"
+    r"(?=\s*(?:[,;!?)]|\.(?!\d)|\Z)|\s+(?:now|and|but|und|already|today|jetzt|next|this)\b)"
 )
 _LISTED_AGE = re.compile(r"\b[A-ZÄÖÜ][\wäöüßéñ]+\s+\((?P<n>\d{1,2})\)")
 _NO_PERSON = re.compile(

@@ -276,11 +276,14 @@ class _EnglishReader:
             return self._last and replace(self._last, relation=("", ""))
         shown = collapse_space(self._text[clause.owner[0].start : clause.owner[-1].end])
         if first == "the":
-            return ClauseSubject(shown.partition(" ")[2])
+            return ClauseSubject(" ".join(word.text for word in clause.owner[1:]))
         if first not in ("my", "our"):
             is_speaker = shown.lower() in speech.names and shown.lower() != speech.speaker.lower()
             return ClauseSubject(shown, is_hearsay=is_speaker)
         words = clause.owner[1:]
+        mark = next((i for i, word in enumerate(words) if word.lower == "'s"), len(words))
+        if mark and words[mark - 1].lower in RELATIONS:  # "my mum's name is Ana, she …" is of mum
+            words = words[:mark]
         at = next((i for i, word in enumerate(words) if word.lower in RELATIONS), len(words))
         names = [word.text for word in words[at + 1 : at + 3] if word.text[0].isupper()]
         if names and words[at + 1].text.isalpha() and words[at + 1].text[0].isupper():

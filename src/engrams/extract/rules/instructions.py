@@ -6,6 +6,7 @@ import re
 
 from engrams.core import Kind
 from engrams.extract.candidate import CandidateStatement
+from engrams.extract.rules.answer_rules import find_answer_rule
 from engrams.extract.rules.clause_quote import collapse_space, trim_quote
 from engrams.extract.rules.conventions import find_convention, is_decision
 from engrams.extract.rules.english_lexicon import find_lemma
@@ -232,8 +233,30 @@ def extract_command(
                 "always",
                 body,
             )
-    return _extract_wish(piece, quote, speech) or _extract_convention(
-        text[sentence.start : sentence.start + len(sentence.text)], speech, has_fact
+    return (
+        _extract_answer_rule(sentence, text, speech)
+        or _extract_wish(piece, quote, speech)
+        or _extract_convention(
+            text[sentence.start : sentence.start + len(sentence.text)], speech, has_fact
+        )
+    )
+
+
+def _extract_answer_rule(
+    sentence: TextSentence, text: str, speech: UtteranceContext
+) -> CandidateStatement | None:
+    """Extract how an assistant is to answer: ``keep your answers short``."""
+    wish = find_answer_rule(sentence, text) if speech.speaker == "the user" else None
+    if wish is None:
+        return None
+    quote = text[sentence.start : sentence.start + len(sentence.text)]
+    if wish.kind == "name":
+        return _name_speaker(wish.name, quote, speech)
+    body = trim_quote(collapse_space(quote))
+    if wish.kind == "rule":
+        return _build_candidate(quote, speech, Kind.RULE, "assistant", "always", body)
+    return _build_candidate(
+        quote, speech, Kind.NEGATIVE, "assistant", "never", body, triggers=_ban_triggers(body)
     )
 
 

@@ -10,8 +10,9 @@ import re
 from collections.abc import Iterator
 
 from engrams.extract.rules.clause_quote import trim_quote
+from engrams.extract.rules.english_lexicon import BE, MODALS, find_lemma
 from engrams.extract.rules.languages.language_table import load_language
-from engrams.extract.rules.sentence_segmenter import TextSentence
+from engrams.extract.rules.sentence_segmenter import TextSentence, tokens
 
 _ENGLISH_CUE = re.compile(
     r"\b(?:i|i'm|im|i've|ive|i'll|my|we|we're|our|mine|ours)\b", re.IGNORECASE
@@ -37,6 +38,7 @@ _LEAD_IN = re.compile(
     r"(?:(?:also|and|actually|plus|btw|by the way|then|now|today|yesterday|lately)\W+)*",
     re.IGNORECASE,
 )
+_FINITE = BE.keys() | MODALS | {"'s", "'ve", "'ll", "can", "will"}
 _FEWEST_WORDS = 3
 _MOST_BEFORE_CUE = 24
 _ASKS = re.compile(r"(?:吗|嗎|呢|か|ですか|ますか|ください|てね)\s*[?？]?\Z")
@@ -66,7 +68,8 @@ def split_loosely(sentence: TextSentence, language: str) -> Iterator[tuple[int, 
         piece = text[begin:end]
         is_short = language not in ("zh", "ja") and len(piece.split()) < _FEWEST_WORDS
         is_named = _NAMED.match(piece) and (len(starts) > 1 or _SAFETY.search(piece))
-        if (is_named or cue.search(piece)) and not is_short:
+        is_whole = language != "en" or _holds_verb(piece)
+        if (is_named or cue.search(piece)) and is_whole and not is_short:
             yield sentence.start + begin, sentence.start + begin + len(piece.rstrip())
 
 
@@ -85,6 +88,14 @@ _TRAILING = re.compile(
     r"[\s,;，；]+(?:and|but|so|because|und|aber|denn|weil|y|pero|porque|et|mais|car)\s*\Z",
     re.IGNORECASE,
 )
+
+
+def _holds_verb(piece: str) -> bool:
+    """False for a piece of a list: "950 a month, my half"; what stands behind a colon is whole."""
+    if ":" in piece:
+        return True
+    words = [word.lower for word in tokens(piece)]
+    return any(word in _FINITE or find_lemma(word) is not None for word in words)
 
 
 def _opens_clause(text: str, begin: int, cue: re.Pattern[str], farthest: int) -> bool:

@@ -68,8 +68,12 @@ _TENSES = {
 }
 _DEGREES = word_set("very well much that often enough really fluently")
 _OVER = word_set("anymore longer more")
+_LIMITS = frozenset(("self", "somebody", "negated"))
+"""Words of a row's tenses that limit it: all of them must hold."""
 _PARTICLES = word_set("back over out here up down away together around off along forward")
 _NO_OBJECT = word_set("how when that what seeing hearing having if")
+_AFTER_GOAL = word_set("on for at by with until since because so and")
+"""Words behind a place that somebody goes to: "to Rome for a wedding"."""
 _HELPS = word_set("make find give get leave set put share help bring ensure")
 _JOB_ENDINGS = ("ologist", "ographer", "ician", "tician")
 _PASSING = word_set(
@@ -189,9 +193,19 @@ def _list_tenses(clause: EnglishClause) -> frozenset[str]:
         tenses.discard("any")
     if clause.person == "self":
         tenses.add("self")
+    if _is_somebody(clause):
+        tenses.add("somebody")
     if clause.negated:
         tenses.add("negated")
     return frozenset(tenses)
+
+
+def _is_somebody(clause: EnglishClause) -> bool:
+    """True if the subject is a person or a pet: "my locker is 212" tells no age."""
+    owner = clause.owner
+    return (
+        not owner or owner[-1].lower in RELATIONS or owner[-1].text[0].isupper() or len(owner) == 1
+    )
 
 
 def _match_rows(
@@ -199,8 +213,8 @@ def _match_rows(
 ) -> tuple[ClauseMeaning, ...]:
     text = rest.text
     for row in _rows_of_verb(clause.verb):
-        needed = row.tenses & {"self", "negated"}
-        if not needed <= tenses or row.tenses.isdisjoint(tenses - {"self", "negated"}):
+        needed = row.tenses & _LIMITS
+        if not needed <= tenses or row.tenses.isdisjoint(tenses - _LIMITS):
             continue
         match = row.pattern.fullmatch(text)
         if match is None:
@@ -383,12 +397,13 @@ def _take_one_tool(rest: _Rest) -> Words | None:
 
 
 def _take_towards(rest: _Rest) -> Words | None:
-    """Take ``to Rome``, ``to a small town in Hove``."""
+    """Take ``to Rome``, ``to a small town in Hove``; not on which day, nor what for."""
     is_goal = (
         rest.words[0].lower == "to"
         and _take_place(_Rest(rest.words[1:], rest.is_lowercase)) is not None
     )
-    return rest.words if is_goal else None
+    end = takewhile(lambda word: word.lower not in _AFTER_GOAL, rest.words)
+    return tuple(end) if is_goal else None
 
 
 def _take_action(rest: _Rest) -> Words | None:

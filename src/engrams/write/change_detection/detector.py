@@ -74,6 +74,7 @@ _RELATED_SLOTS = {
 }
 """Predicates that tell of another slot: what somebody eats may end a diet."""
 _IS = "is"
+_HEALTH = "health"
 _LONG_BEFORE = timedelta(days=731)
 """Age from which an event ends nothing that was said after it: a change may be told months later.
 """
@@ -226,7 +227,7 @@ class ChangeDetector:
         is_certain = change.probability >= self._settings.close_at
         ended_facts = self._find_ended_facts(record, change, open_facts)
         ended_quotes = {_find_quote(fact, change.earlier) for fact in ended_facts}
-        closes_fact = is_certain and len(ended_quotes) == 1
+        closes_fact = len(ended_quotes) == 1 and self._closes_facts(ended_facts, change.probability)
         for fact in ended_facts:
             if closes_fact:
                 changes.end_by_turn(fact, record, reason)
@@ -241,6 +242,16 @@ class ChangeDetector:
             change.probability,
         )
         changes.note_ending(record, _describe_ending(record, change, is_over=is_certain))
+
+    def _closes_facts(self, facts: Sequence[Record], probability: float) -> bool:
+        """True if a change is probable enough to end the facts of its clause, health more than others.
+
+        A fact may end where its message is only marked: a false fact costs more than a missing one, and the
+        message still tells it.
+        """
+        is_of_health = any(fact.category == _HEALTH for fact in facts)
+        least = self._settings.close_at if is_of_health else self._settings.close_fact_at
+        return probability >= least
 
     def _find_ended_facts(
         self, record: Record, change: DetectedChange, open_facts: Sequence[Record]

@@ -20,6 +20,7 @@ from engrams.write.change_detection.message_reader import Message, MessageReader
 from engrams.write.change_detection.replacement_evidence import (
     is_long,
     puts_right,
+    replaces_another,
     says_the_same,
     shows_common_ground,
     shows_replacement,
@@ -121,6 +122,8 @@ def _judge(
         return JudgedMessage(_ABANDONED, *abandoned, is_partial=abandoned[0] != old.features.text)
     pair = find_clause_pair(task.reader, old.features, new.features)
     if pair is None or says_the_same(pair.ending, pair.news):
+        return None
+    if replaces_another(old.features.text, pair.news):
         return None
     if pair.probability == EXPLICIT:
         return JudgedMessage(*pair)

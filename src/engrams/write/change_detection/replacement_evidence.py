@@ -69,6 +69,12 @@ _LEFT_SIDE = late_pattern(
     r"(?i:\bleft (?:hand\w*|foot|leg|knee|arm|side|ear|eye|shoe|sock|boot|wrist|shoulder|turn|lane|wing)\b|\bon the left\b)"
 )
 """Left, not right: no word of an end."""
+_REPLACED = late_pattern(
+    r"\b(?:mov|switch|migrat|chang)\w* (?:\w+ )?from ((?:the |our |my )?[\w.+#-]+) to\b"
+    r"|\b(?:instead of|rather than|in place of) ([\w.+#-]+)|\w, not ([\w.+#-]+)\W*$"
+    r"|\b(?:rip(?:ped)? out|ditch(?:ed)?|got rid of|get rid of) (?:the |our |my )?([\w.+#-]+)"
+)
+"""What is replaced: "from Jenkins to Buildkite", "bun, not pnpm"."""
 _OWNER = late_pattern(r"(\w+)['’]s\b")
 _SUBJECT = late_pattern(r"(?<=\w)\s+(?=(?:[a-z]+(?:s|ed|t)|and|is|are|und|y|et|has|hat|ha|a)\s)")
 """End of the subject of a clause, roughly: before its verb."""
@@ -144,6 +150,21 @@ def shows_common_ground(ending: str, news: str, minutes: float) -> bool:
     ):
         return True
     return _gives_other_value(ending, news) or _changes_circumstance(old, new)
+
+
+def replaces_another(old_text: str, news: str) -> bool:
+    """True if a clause says what is replaced, and an older message names nothing of it.
+
+    "Use bun now, not pnpm" ends nothing that was said of ruff.
+    """
+    replaced = {
+        word
+        for match in _REPLACED.finditer(news)
+        for group in match.groups()
+        if group
+        for word in terms(group)
+    }
+    return bool(replaced) and replaced.isdisjoint(terms(old_text))
 
 
 def _has_other_day_or_time(ending: str, news: str) -> bool:

@@ -58,6 +58,10 @@ _ARTICLE = re.compile(
 )
 
 
+_DANGLING = re.compile(
+    r"(?:\s+(?:im|am|an|in|um|seit|ab|vom|en|el|desde|de|del|à|au|le|du|depuis))+$", re.IGNORECASE
+)
+"""Prepositions whose time was taken out: "nach Köln im"."""
 _UNSPACED = re.compile("[\u3040-\u30ff\u4e00-\u9fff]")
 _MOST_OPENING = 2000
 """Characters of a text among which a first person is looked for."""
@@ -226,7 +230,7 @@ def _to_candidate(
         form, when.start if when and when.start <= speech.said_at else None, speech.said_at
     )
     for span in times if form.predicate != "attribute" else ():
-        value = " ".join(value.replace(span.text, " ").split())
+        value = _DANGLING.sub("", " ".join(value.replace(span.text, " ").split()))
     is_liking = predicate == "likes" or predicate.startswith("favorite_")
     settled = min(when.end, speech.said_at) if when and begun == when.start else speech.said_at
     return speech.make_statement(

@@ -1,0 +1,100 @@
+"""Standing wishes of how an assistant is to answer, in six languages: "keep your answers short", 回答简短一点.
+
+Enter at ``find_answer_rule``. Language, length, tone, address and units hold for every answer, so that such
+a sentence is a rule without "always". The forms are in ``vocabulary/answer_rules.txt``.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from functools import cache
+from typing import NamedTuple
+
+from engrams.extract.rules.sentence_segmenter import TextSentence
+from engrams.frozen_data import dataclass
+from engrams.text.late_patterns import holds_any, late_pattern
+from engrams.text.vocabulary import read_rows
+
+_LONGEST = 180
+_MARKS = " \t\n.!,;:。！，、…·~～-"
+_OF_NOW = re.compile(
+    r"\b(?:this|that|these|those|above|below|today|tonight|tomorrow|once|email|letter|essay|poem|story"
+    r"|diese[nrsm]?|das hier|heute|est[eao]s?|hoy|cette?|ces|aujourd)\b|这[个篇段封]|今天|今日|この",
+    re.IGNORECASE,
+)
+"""Words of the task at hand."""
+
+
+class AnswerRule(NamedTuple):
+    """Kind of a wish: ``rule``, ``ban`` or ``name``; with how to call the speaker."""
+
+    kind: str
+    name: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class _AnswerForms:
+    """Forms of one language."""
+
+    hints: tuple[str, ...]
+    trim: re.Pattern[str]
+    """Polite words at either end; the group ``said`` is what lies between."""
+    forms: Sequence[tuple[str, re.Pattern[str]]]
+
+
+def find_answer_rule(sentence: TextSentence, text: str) -> AnswerRule | None:
+    """Find the wish that a sentence of ``text`` is; None: it is none, or speaks of the task at hand."""
+    said = sentence.text.strip(_MARKS)
+    if not said or len(said) > _LONGEST:
+        return None
+    lower = f"{said.lower()} "
+    for language in _read_languages():
+        if not holds_any(lower, language.hints):
+            continue
+        trimmed = language.trim.fullmatch(said)
+        wish = (trimmed["said"] if trimmed else said).strip(_MARKS)
+        for kind, pattern in language.forms:
+            match = pattern.fullmatch(wish)
+            if match is None or (kind == "alone" and len(text.strip(_MARKS)) > len(said)):
+                continue
+            if kind == "name":
+                return AnswerRule(kind, match["name"])
+            if _OF_NOW.search(wish):
+                return None
+            return AnswerRule("rule" if kind == "alone" else kind)
+    return None
+
+
+@cache
+def _read_languages() -> tuple[_AnswerForms, ...]:
+    """Read the table, once a process; each pattern is compiled when it is first used."""
+    rows: dict[str, list[tuple[str, str]]] = {}
+    for row in read_rows(__file__, "answer_rules"):
+        code, kind, pattern = row.split("\t")
+        rows.setdefault(code, []).append((kind, pattern))
+    return tuple(_build_forms(code, lines) for code, lines in rows.items())
+
+
+def _build_forms(code: str, lines: Sequence[tuple[str, str]]) -> _AnswerForms:
+    macros: dict[str, str] = {}
+    hints: tuple[str, ...] = ()
+    forms = []
+    for kind, pattern in lines:
+        for name, part in macros.items():
+            pattern = pattern.replace(name, part)  # noqa: PLW2901 - each macro in turn
+        if kind == "hint":
+            hints = tuple(pattern.split("|"))
+        elif kind.startswith("$"):
+            macros[kind] = pattern
+        else:
+            # Names are told by their capital.
+            flags = 0 if kind == "name" else re.IGNORECASE
+            forms.append((kind, late_pattern(pattern, flags)))
+    edge = "" if code in ("zh", "ja") else r"\b"
+    gap = r"[\s,.:!，、]*"
+    trim = late_pattern(
+        rf"(?:{macros['$polite']}{edge}{gap})*(?P<said>.+?)(?:{gap}{edge}{macros['$tail']})*",
+        re.IGNORECASE | re.DOTALL,
+    )
+    return _AnswerForms(hints, trim, forms)

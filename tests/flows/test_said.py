@@ -1,0 +1,169 @@
+"""What sentences teach: facts as they were said, rules of how to answer, and nothing from what tells nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+import engrams
+from engrams import MemoryEngine
+from engrams.core import TIMES, Kind, Record, Status, Turn
+
+_AT = datetime(2026, 11, 28, 10, tzinfo=UTC)
+_STATEMENTS = (Kind.FACT, Kind.PREFERENCE, Kind.RULE, Kind.NEGATIVE, Kind.PROCEDURE)
+
+
+@pytest.fixture(scope="module")
+def memory(tmp_path_factory: pytest.TempPathFactory) -> Iterator[MemoryEngine]:
+    """A memory in which each test has a scope of its own."""
+    home: Path = tmp_path_factory.mktemp("said")
+    with engrams.open(home=home, jobs__workers=0) as memory:
+        yield memory
+
+
+def learn(memory: MemoryEngine, text: str) -> list[Record]:
+    """Add a message for somebody new, and list what is learned."""
+    scope = ("user", f"person {text}")
+    memory.add(Turn(text, at=_AT), scope=scope)
+    return list(memory.list(scope=scope, kinds=_STATEMENTS).records)
+
+
+@pytest.mark.parametrize(
+    ("text", "kind"),
+    [
+        ("Please answer in metric units.", Kind.RULE),
+        ("Please keep your answers short.", Kind.RULE),
+        ("When I ask for recipes, leave out coriander.", Kind.RULE),
+        ("Explain things to me like I'm a beginner.", Kind.RULE),
+        ("Don't call me Jonathan, it's Jon.", Kind.NEGATIVE),
+        ("Bitte antworte kurz.", Kind.RULE),
+        ("Duz mich bitte.", Kind.RULE),
+        ("Keine Emojis bitte.", Kind.NEGATIVE),
+        ("Trátame de usted.", Kind.RULE),
+        ("No uses emojis, por favor.", Kind.NEGATIVE),
+        ("Réponds toujours en français.", Kind.RULE),
+        ("Pas d'emojis s'il te plaît.", Kind.NEGATIVE),
+        ("请用中文回答我。", Kind.RULE),
+        ("回答は短くしてください。", Kind.RULE),
+        ("絵文字は使わないでください。", Kind.NEGATIVE),
+    ],
+)
+def test_how_to_answer_is_a_rule(memory: MemoryEngine, text: str, kind: Kind) -> None:
+    """A wish of how to answer is a rule in the words of the speaker, without "always"."""
+    assert [(rule.kind, rule.text) for rule in learn(memory, text)] == [(kind, text.rstrip(".。"))]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Can you write this email in short sentences?",
+        "Please translate it. Answer in one sentence.",
+        "Keep this letter short.",
+        "Kannst du das kurz erklären?",
+        "Escríbeme esta carta sin rodeos.",
+        "Réponds à cette question.",
+        "950 a month my half",
+        "el Requiem de Fauré",
+        "flight is 3 hours late",
+    ],
+)
+def test_the_task_at_hand_and_pieces_teach_nothing(memory: MemoryEngine, text: str) -> None:
+    """An order about one text is no rule, and a piece of a list no fact."""
+    assert learn(memory, text) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "triples"),
+    [
+        (
+            "My mum's name is Ana, she lives in Porto.",
+            {("user's mum", "is_named", "Ana"), ("user's mum", "lives_in", "Porto")},
+        ),
+        ("Bin day is Wednesday now.", {("bin day", "is", "Wednesday")}),
+        ("PV is 7.4 kWp on the roof facing west", {("PV", "", "")}),
+        ("My locker at the pool is 212.", {("user's locker at the pool", "", "")}),
+        ("rent is 950 a month", {("rent", "is", "950 a month")}),
+        ("叫我小林就好", {("user", "is_named", "小林")}),
+        ("Nenn mich bitte Ali", {("user", "is_named", "Ali")}),
+    ],
+)
+def test_whose_it_is(memory: MemoryEngine, text: str, triples: set[tuple[str, str, str]]) -> None:
+    """Subject, predicate and object name whose value it is, and which."""
+    facts = learn(memory, text)
+    assert {fact.kind for fact in facts} == {Kind.FACT}
+    learned = {(fact.subject, fact.predicate, fact.object) for fact in facts}
+    assert learned == triples
+
+
+def test_a_trip_for_a_birthday_is_one_planned_day(memory: MemoryEngine) -> None:
+    """Driving somewhere is a plan and no possession, and the day of a birthday's feast comes once."""
+    said = "We're driving to Porto on the 14th of December for my mother's 70th birthday."
+    (fact,) = learn(memory, said)
+    assert (fact.predicate, fact.object, fact.category) == ("plans_to", "drive to Porto", "plan")
+    (time,) = fact.meta[TIMES]
+    assert "recurs" not in time
+    assert time["start"] == "2026-12-14T00:00:00+00:00"
+
+
+def tell(memory: MemoryEngine, scope: tuple[str, str], *lines: str) -> None:
+    """Say lines, three weeks apart."""
+    for number, line in enumerate(lines):
+        turn = Turn(line, at=_AT + timedelta(weeks=3 * number), session="s")
+        memory.observe([turn], scope=scope)
+        assert memory.drain(30)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "fact"),
+    [
+        ("I smoke about ten a day, yes I know", "quit smoking", "I smoke about ten a day"),
+        (
+            "Los tests los corremos con Jest, cobertura mínima 80 %.",
+            "Desde el PR 512 todo corre en Vitest, la mitad de tiempo. El 80 % de cobertura sigue siendo sagrado.",
+            "Los tests los corremos con Jest",
+        ),
+    ],
+)
+def test_a_fact_ends_where_its_message_is_marked(
+    memory: MemoryEngine, old: str, new: str, fact: str
+) -> None:
+    """Of a probable change the message keeps a mark, and its fact is current no more; "it still holds"
+    brings it back.
+    """
+    scope = ("user", f"change {old}")
+    tell(memory, scope, old, new)
+    (message,) = [hit for hit in memory.search(old, scope=scope).hits if hit.record.text == old]
+    assert message.status is Status.ACTIVE
+    assert message.outdated is not None and message.outdated.is_told
+    assert not [text for text in list_facts(memory, scope) if text.startswith(fact)]
+    memory.restore(message.record.id, scope=scope)
+    assert [text for text in list_facts(memory, scope) if text.startswith(fact)]
+
+
+def list_facts(memory: MemoryEngine, scope: tuple[str, str]) -> list[str]:
+    """List the texts of all current facts."""
+    return [record.text for record in memory.list(scope=scope, kinds=_STATEMENTS).records]
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("use ruff for formatting", "use bun now, not pnpm"),
+        ("don't mock the database in tests", "we moved from jenkins to buildkite"),
+        ("mypy is on strict in ci", "we moved from jenkins to buildkite"),
+        ("use uv, not poetry", "rip out celery, use procrastinate"),
+        ("prices are decimal(10,2)", "image uploads: max 5 MB"),
+        ("errors in the api as problem+json", "mypy is on strict in ci"),
+    ],
+)
+def test_a_rule_is_ended_by_news_of_the_very_same_thing(
+    memory: MemoryEngine, old: str, new: str
+) -> None:
+    """News that says what it replaces marks nothing that was said of other things."""
+    scope = ("user", f"rules {old} {new}")
+    tell(memory, scope, old, new)
+    hits = [hit for hit in memory.search(old, scope=scope).hits if hit.record.text == old]
+    assert hits and not any(hit.outdated for hit in hits)

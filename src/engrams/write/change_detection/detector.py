@@ -25,12 +25,14 @@ from engrams.core import (
     Status,
 )
 from engrams.extract.predicate_slots import SINGLE
+from engrams.extract.rules.languages.unsettled import tells_other_time
 from engrams.extract.rules.story_marks import find_story
 from engrams.ports import CandidateSearchQuery, Embedder, RecordQuery, ScopeReach
 from engrams.ports.read_ahead import ReadAhead
 from engrams.text.foreign_parts import blank_foreign_parts
 from engrams.text.terms import terms
 from engrams.text.text_spans import find_span
+from engrams.text.times import detect_language
 from engrams.write.change_detection.cue_words import NAMES
 from engrams.write.change_detection.features import read_clause
 from engrams.write.change_detection.message_judge import (
@@ -65,6 +67,7 @@ _LONGEST_REASON = 200
 _PROBABLE = 0.5
 """Probability from which the fact of a clause ends, or may end, with its clause."""
 _NO = NAMES.index("no")
+_NOT_YET = tuple(map(NAMES.index, ("if", "plan", "past")))
 _RELATED_SLOTS = {
     **dict.fromkeys(("eats", "eats_no", "drinks"), "diet"),
     "address": "lives_in",
@@ -227,7 +230,7 @@ class ChangeDetector:
         is_certain = change.probability >= self._settings.close_at
         ended_facts = self._find_ended_facts(record, change, open_facts)
         ended_quotes = {_find_quote(fact, change.earlier) for fact in ended_facts}
-        closes_fact = len(ended_quotes) == 1 and self._closes_facts(ended_facts, change.probability)
+        closes_fact = len(ended_quotes) == 1 and self._closes_facts(ended_facts, record, change)
         for fact in ended_facts:
             if closes_fact:
                 changes.end_by_turn(fact, record, reason)
@@ -243,15 +246,20 @@ class ChangeDetector:
         )
         changes.note_ending(record, _describe_ending(record, change, is_over=is_certain))
 
-    def _closes_facts(self, facts: Sequence[Record], probability: float) -> bool:
+    def _closes_facts(
+        self, facts: Sequence[Record], record: Record, change: DetectedChange
+    ) -> bool:
         """True if a change is probable enough to end the facts of its clause, health more than others.
 
         A fact may end where its message is only marked: a false fact costs more than a missing one, and the
-        message still tells it.
+        message still tells it. News of a plan or of former days must be certain.
         """
-        is_of_health = any(fact.category == _HEALTH for fact in facts)
-        least = self._settings.close_at if is_of_health else self._settings.close_fact_at
-        return probability >= least
+        needs_certainty = any(fact.category == _HEALTH for fact in facts) or _is_of_other_time(
+            record.text, change.news
+        )
+        settings = self._settings
+        least = settings.close_at if needs_certainty else settings.close_fact_at
+        return change.probability >= least
 
     def _find_ended_facts(
         self, record: Record, change: DetectedChange, open_facts: Sequence[Record]
@@ -538,6 +546,12 @@ def _is_long_past(new_facts: Sequence[Record], earlier: Record) -> bool:
         and fact.valid_from < earlier.recorded_at - _LONG_BEFORE
         for fact in new_facts
     )
+
+
+def _is_of_other_time(text: str, news: str) -> bool:
+    """True if news speaks of a plan, a condition or former days."""
+    cues = read_clause(news).cues
+    return any(cues[cue] for cue in _NOT_YET) or tells_other_time(text, detect_language(text))
 
 
 def _was_over(fact: Record, source: Record) -> bool:

@@ -6,7 +6,11 @@ import re
 from datetime import datetime
 
 from engrams.extract.rules import clause_dates
-from engrams.extract.rules.languages.language_table import LanguageTable, SentencePattern
+from engrams.extract.rules.languages.language_table import (
+    LanguageTable,
+    SentencePattern,
+    load_language,
+)
 from engrams.frozen_data import dataclass
 
 _CUT = re.compile(r"[,;:，；、]|\b(?:und|aber|sondern|y|pero|sino|et|mais)\b", re.IGNORECASE)
@@ -61,6 +65,15 @@ def is_unsettled(
         return True
     spans = clause_dates.find_spans(whole, said) if form.effect != "changes" else ()
     return any(span.start > said and not _UNTIL.search(whole[: span.at]) for span in spans)
+
+
+def tells_other_time(text: str, language_code: str) -> bool:
+    """True for a text that speaks of what is over or to come: "à partir de janvier, …", "住了一年"."""
+    language = load_language(language_code)
+    if language is None:
+        return False
+    patterns = (language.over, language.coming, _LEFT)
+    return any(pattern.search(text) is not None for pattern in patterns)
 
 
 def find_clause(text: str, at: int, cue: re.Pattern[str]) -> ForeignClause:

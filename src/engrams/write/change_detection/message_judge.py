@@ -121,9 +121,7 @@ def _judge(
     if abandoned is not None:
         return JudgedMessage(_ABANDONED, *abandoned, is_partial=abandoned[0] != old.features.text)
     pair = find_clause_pair(task.reader, old.features, new.features)
-    if pair is None or says_the_same(pair.ending, pair.news):
-        return None
-    if replaces_another(old.features.text, pair.news):
+    if pair is None or not _may_end(old, pair):
         return None
     if pair.probability == EXPLICIT:
         return JudgedMessage(*pair)
@@ -139,6 +137,12 @@ def _judge(
     if joined < task.mark_at:
         return None
     return JudgedMessage(joined, pair.ending, pair.news, is_partial=pair.is_partial)
+
+
+def _may_end(old: ScoredMessage, pair: ClausePair) -> bool:
+    """False if the newer clause repeats the older, or says that it replaces something else."""
+    repeats = says_the_same(pair.ending, pair.news)
+    return not repeats and not replaces_another(old.features.text, pair.news)
 
 
 def _shows_change(

@@ -45,18 +45,18 @@ class _AnswerForms:
 
 def find_answer_rule(sentence: TextSentence, text: str) -> AnswerRule | None:
     """Find the wish that a sentence of ``text`` is; None: it is none, or speaks of the task at hand."""
-    said = sentence.text.strip(_MARKS)
-    if not said or len(said) > _LONGEST:
+    spoken_words = sentence.text.strip(_MARKS)
+    if not spoken_words or len(spoken_words) > _LONGEST:
         return None
-    lower = f"{said.lower()} "
+    lower = f"{spoken_words.lower()} "
     for language in _read_languages():
         if not holds_any(lower, language.hints):
             continue
-        trimmed = language.trim.fullmatch(said)
-        wish = (trimmed["said"] if trimmed else said).strip(_MARKS)
+        trimmed = language.trim.fullmatch(spoken_words)
+        wish = (trimmed["said"] if trimmed else spoken_words).strip(_MARKS)
         for kind, pattern in language.forms:
             match = pattern.fullmatch(wish)
-            if match is None or (kind == "alone" and len(text.strip(_MARKS)) > len(said)):
+            if match is None or (kind == "alone" and len(text.strip(_MARKS)) > len(spoken_words)):
                 continue
             if kind == "name":
                 return AnswerRule(kind, match["name"])

@@ -42,6 +42,8 @@ class JudgedPrompt:
     needed: int
     missing: tuple[str, ...]
     """Needed messages that were not shown."""
+    unknown: tuple[str, ...]
+    """Those of them that stand in no statement of the profile either."""
     has_stale: bool
     stale_as_current: tuple[str, ...]
     """Messages out of date that were shown without a mark."""
@@ -58,6 +60,8 @@ def judge(world: World, prompt: WorldPrompt, injection: Injection) -> JudgedProm
     items = _count_once(injection.items, world.standing - right)
     shown_ids = frozenset[str]().union(*(item.sources for item in items))
     unmarked_ids = frozenset[str]().union(*(item.sources for item in items if not item.is_marked))
+    missing = [ids for ids in prompt.needed if not ids & shown_ids]
+    profile_ids = frozenset[str]().union(*injection.profile)
     right_items = [item for item in items if item.sources & right]
     return JudgedPrompt(
         world=world.name,
@@ -69,7 +73,8 @@ def judge(world: World, prompt: WorldPrompt, injection: Injection) -> JudgedProm
         shown=len(items),
         right=len(right_items),
         needed=len(prompt.needed),
-        missing=tuple("|".join(sorted(ids)) for ids in prompt.needed if not ids & shown_ids),
+        missing=tuple("|".join(sorted(ids)) for ids in missing),
+        unknown=tuple("|".join(sorted(ids)) for ids in missing if not ids & profile_ids),
         has_stale=bool(prompt.stale),
         stale_as_current=tuple(sorted(prompt.stale & unmarked_ids)),
         tokens=injection.tokens,
@@ -109,6 +114,9 @@ METRICS: Mapping[str, Metric] = {
     ),
     "pooled": lambda rows: _ratio(sum(row.right for row in rows), sum(row.shown for row in rows)),
     "recall": lambda rows: _mean([1 - len(row.missing) / row.needed for row in rows if row.needed]),
+    "with profile": lambda rows: _mean(
+        [1 - len(row.unknown) / row.needed for row in rows if row.needed]
+    ),
     "silence": lambda rows: _mean([not row.shown for row in rows if row.is_silent]),
     "false sil.": lambda rows: _mean([not row.shown for row in rows if row.needed]),
     "stale": lambda rows: _mean([bool(row.stale_as_current) for row in rows if row.has_stale]),
@@ -121,9 +129,10 @@ METRICS: Mapping[str, Metric] = {
 }
 """precision: share of what was shown for a prompt that needs something which belongs, averaged over
 these prompts. pooled: the same share of everything shown, for silent prompts too. recall: share of
-the needed that was shown. silence: share of silent prompts with exactly nothing. false sil.: share
-of the others with nothing. stale: share of prompts with a stale message that was shown unmarked.
-exact: everything needed and nothing wrong. right text: share of the characters that belong.
+the needed that was shown; with profile: or stands in the profile. silence: share of silent prompts
+with exactly nothing. false sil.: share of the others with nothing. stale: share of prompts with a
+stale message that was shown unmarked. exact: everything needed and nothing wrong. right text: share
+of the characters that belong.
 """
 
 

@@ -14,13 +14,17 @@ import engrams
 from bench.inject.worlds import World, WorldPrompt, WorldTurn
 from bench.quality.data import Item
 from bench.quality.systems import Bm25System, RrfSystem, System, make_embedder
-from engrams.core import Context, Hit, Record, Status, Turn
+from engrams.core import Context, Hit, Record, Scope, Status, Turn
 from engrams.errors import EngramsError
+from engrams.surfaces.hook.agent_texts import asks_nothing
+from engrams.surfaces.hook.events import AgentHookEvent
+from engrams.surfaces.hook.recall import RecallTarget, SessionRecall
+from engrams.surfaces.hook.session_ledger import SessionLedger
 
 DOORS = ("nearest", "search", "context", "deliver", "hook")
 """nearest: every hit of a search. search: those of which it says that they help. context: what
-``engine.context`` renders. deliver: the same for the conversation so far. hook: as the hook of
-coding agents asks.
+``engine.context`` renders. deliver: the same for the conversation so far. hook: what the
+hook of coding agents gives for the first prompt of a session, whose start has the profile.
 """
 BASELINES = ("bm25", "hybrid")
 _ANSWER_CHARACTERS = 500
@@ -108,7 +112,26 @@ class EngramsWorld:
             hits = result.hits if door == "nearest" else result.helpful
             items = self._list_items(hits)
             return Injection(items, _estimate_tokens(items))
-        return self._inject_context(self._read_context(prompt, door), prompt, door)
+        if door == "hook":
+            return self._inject_by_hook(prompt)
+        return self._inject_context(self._read_context(prompt, door), prompt)
+
+    def _inject_by_hook(self, prompt: WorldPrompt) -> Injection:
+        """Start a session of a coding agent, which is given a profile, and send it the prompt."""
+        ledger = SessionLedger(Path(self._folder.name), prompt.id)
+        target = RecallTarget(Scope(prompt.scope), checkout=None, tokens=None)
+        recall = SessionRecall(self.engine, target, ledger)
+        start = recall.start(AgentHookEvent("SessionStart", prompt.id, source="startup"))
+        standing = [self.engine.get(name, scope=prompt.scope) for name in ledger.ids]
+        event = AgentHookEvent("UserPromptSubmit", prompt.id, prompt=prompt.text)
+        context = recall.find_helpful(event, prompt.before)
+        is_shown = not (asks_nothing(prompt.text) or context.abstain)
+        return Injection(
+            items=self._list_items(context.hits) if is_shown else (),
+            tokens=context.tokens if is_shown else 0,
+            profile=tuple(map(self.find_sources, standing)),
+            profile_tokens=len(start) // _CHARACTERS_PER_TOKEN,
+        )
 
     def _read_context(self, prompt: WorldPrompt, door: str) -> Context:
         if door == "deliver":
@@ -116,19 +139,10 @@ class EngramsWorld:
             return self.engine.deliver(
                 messages, scope=prompt.scope, session=prompt.id, tokens=self.tokens
             )
-        if door == "hook":
-            section = self.engine.settings.read
-            return self.engine.context(
-                prompt.text,
-                scope=prompt.scope,
-                tokens=self.tokens,
-                limit=section.limit,
-                cut_ratio=section.cut_ratio or 0.5,
-            )
         return self.engine.context(prompt.text, scope=prompt.scope, tokens=self.tokens)
 
-    def _inject_context(self, context: Context, prompt: WorldPrompt, door: str) -> Injection:
-        is_shown = bool(context.tail) and not (door == "hook" and context.abstain)
+    def _inject_context(self, context: Context, prompt: WorldPrompt) -> Injection:
+        is_shown = bool(context.tail)
         tail_tokens = round(context.tokens * len(context.tail) / max(1, len(context.text)))
         records = [self.engine.get(name, scope=prompt.scope) for name in context.standing]
         return Injection(
@@ -151,8 +165,9 @@ class EngramsWorld:
         return ShownItem(self.find_sources(hit.record), characters, is_marked)
 
     def find_sources(self, record: Record) -> frozenset[str]:
-        if record.external_id:
-            return frozenset((record.external_id,))
+        """Find the messages that a record is, or was learned from."""
+        if not record.evidence:
+            return frozenset((record.external_id,)) - {""}
         sources = {self._find_turn(quote.source, record) for quote in record.evidence}
         return frozenset(sources - {""})
 

@@ -309,6 +309,7 @@ class AsyncMemoryEngine(AsyncPart["MemoryEngine"]):
         session: str = "",
         before: Sequence[Turn | Meta] = (),
         cut_ratio: float | None = None,
+        least_probability: float = 0.0,
         shown: Collection[str] | None = None,
         checkout: Path | None = None,
         where: Filter | None = None,
@@ -316,7 +317,8 @@ class AsyncMemoryEngine(AsyncPart["MemoryEngine"]):
         """Render memory as text for a prompt, within ``tokens`` of ``read.tokenizer``.
 
         ``tokens``: budget (None: ``read.context_tokens``). ``limit``: most hits. ``cut_ratio``: 0..1,
-        share of the best score below which hits are cut (None: ``read.cut_ratio``). ``before``: the
+        share of the best score below which hits are cut (None: ``read.cut_ratio``).
+        ``least_probability``: 0..1, hits that help with less probability are left out. ``before``: the
         messages of the conversation so far; they complete a query that says little by itself ("what
         do you suggest?").
 
@@ -339,6 +341,7 @@ class AsyncMemoryEngine(AsyncPart["MemoryEngine"]):
                 session=session,
                 before=before,
                 cut_ratio=cut_ratio,
+                least_probability=least_probability,
                 shown=shown,
                 checkout=checkout,
                 where=where,

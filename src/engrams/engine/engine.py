@@ -371,6 +371,7 @@ class MemoryEngine:
         session: str = "",
         before: Sequence[Turn | Meta] = (),
         cut_ratio: float | None = None,
+        least_probability: float = 0.0,
         shown: Collection[str] | None = None,
         checkout: Path | None = None,
         where: Filter | None = None,
@@ -378,7 +379,8 @@ class MemoryEngine:
         """Render memory as text for a prompt, within ``tokens`` of ``read.tokenizer``.
 
         ``tokens``: budget (None: ``read.context_tokens``). ``limit``: most hits. ``cut_ratio``: 0..1,
-        share of the best score below which hits are cut (None: ``read.cut_ratio``). ``before``: the
+        share of the best score below which hits are cut (None: ``read.cut_ratio``).
+        ``least_probability``: 0..1, hits that help with less probability are left out. ``before``: the
         messages of the conversation so far; they complete a query that says little by itself ("what
         do you suggest?").
 
@@ -410,6 +412,7 @@ class MemoryEngine:
             limit=self.settings.read.most_in_context if limit is None else limit,
             as_of=to_as_of(as_of),
             cut_ratio=cut_ratio,
+            least_probability=least_probability,
             checkout=checkout,
             where=to_where(where),
         )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Literal
 
 from engrams.core import UNSEARCHED, Hit, Kind, Record, SearchResult, Status
@@ -11,8 +11,10 @@ from engrams.ports import Condition, RecordQuery, Where
 from engrams.read.corrected_words import mask_corrected
 from engrams.read.dependencies import ReadDeps
 from engrams.read.excerpts import split_sentences
-from engrams.read.render import DOUBTED
+from engrams.read.relevance.features import bears_on
+from engrams.read.render import DOUBTED, profile_statement
 from engrams.read.request import ReadRequest
+from engrams.read.succession import gives_way
 from engrams.text.acknowledgements import is_acknowledgement, is_answer
 from engrams.text.terms import terms
 
@@ -27,6 +29,13 @@ _FEWEST_TERMS = 2
 
 _ECHO = 0.7
 """Share of an assistant's words that a better hit has, from which it is an echo."""
+
+
+_NEAR_BEST = 0.75
+"""Share of the best score from which a hit is probable in a memory too small to be judged."""
+
+_ASSISTANT_PROBABILITY = 0.5
+"""Least probability of an assistant's message: what it did at a user's word mostly repeats that."""
 
 
 def add_last_episode(hits: Sequence[Hit], request: ReadRequest, deps: ReadDeps) -> Sequence[Hit]:
@@ -78,27 +87,65 @@ def add_neighbours(hits: Sequence[Hit], request: ReadRequest, deps: ReadDeps) ->
     return list(joined.values())[: request.limit]
 
 
-def choose_helpful(result: SearchResult) -> list[Hit]:
+def choose_helpful(result: SearchResult, request: ReadRequest) -> list[Hit]:
     """Choose the hits that help, or whose trigger the query names; nothing where none does.
 
     What was judged comes in the order of its probability, each thing once: what an assistant only
-    repeats is left out, and so is what has ended, unless the past was asked about.
+    repeats is left out, and so is what has ended, unless the past was asked about. What helps with
+    less than ``request.least_probability`` is left out, and so is what may have ended beside the
+    message that may have ended it.
     """
     if result.abstain:
         return [hit for hit in result.hits if "trigger" in hit.parts]
     hits = list(result.helpful)
+    if request.least_probability:
+        hits = _keep_probable(hits, request.text, request.least_probability)
     if any(hit.probability is None for hit in hits):
         return hits
     hits.sort(key=lambda hit: -(hit.probability or 0.0))
     if not result.trace.understood.get("past"):
         hits = _drop_ended(hits)
+        if request.least_probability:
+            hits = _drop_replaced(hits, frozenset(terms(request.text)))
     return _drop_echoes(hits)
+
+
+def _keep_probable(hits: Sequence[Hit], text: str, least_probability: float) -> list[Hit]:
+    """Keep what helps with a probability; of hits that are not judged, those near the best one.
+
+    What somebody may not eat stays however improbable it is.
+    """
+    best_score = max((hit.score for hit in hits), default=0.0)
+    probable_hits: list[Hit] = []
+    for hit in hits:
+        if hit.probability is None:
+            is_probable = hit.score >= _NEAR_BEST * best_score
+        elif hit.record.role == "assistant":
+            is_probable = hit.probability >= max(least_probability, _ASSISTANT_PROBABILITY)
+        else:
+            is_probable = hit.probability >= least_probability
+        if is_probable or "trigger" in hit.parts or bears_on(text, hit.record.search_text):
+            probable_hits.append(hit)
+    return probable_hits
 
 
 def _drop_ended(hits: Sequence[Hit]) -> list[Hit]:
     """Leave out what has ended, where something else is left."""
     lasting = [hit for hit in hits if not _has_ended(hit)]
     return lasting or list(hits)
+
+
+def _drop_replaced(hits: Sequence[Hit], query_terms: frozenset[str]) -> list[Hit]:
+    """Leave out what may have ended, where the message that may have ended it is shown too."""
+    shown = {record.id for hit in hits for record in (hit.record, *hit.facts)}
+    return [
+        hit
+        for hit in hits
+        if hit.outdated is None
+        or not hit.outdated.is_told
+        or hit.outdated.by not in shown
+        or not gives_way(hit, query_terms)
+    ]
 
 
 def _has_ended(hit: Hit) -> bool:
@@ -183,13 +230,42 @@ def keep_matching(hits: list[Hit], request: ReadRequest, deps: ReadDeps) -> list
 
 
 def drop_given(hits: Sequence[Hit], request: ReadRequest) -> list[Hit]:
-    """Leave out what the reader was given before, and what their session said itself."""
-    return [
-        hit
-        for hit in hits
-        if hit.record.id not in request.already_given
-        and not (request.session and hit.record.session == request.session)
-    ]
+    """Leave out what the reader was given before, and what their session said itself.
+
+    Of a message whose statements the reader was given, only what it says besides is left.
+    """
+    new_hits: list[Hit] = []
+    for hit in hits:
+        is_own = bool(request.session) and hit.record.session == request.session
+        if is_own or hit.record.id in request.already_given:
+            continue
+        quotes = _list_given_quotes(hit, request.already_given)
+        if not quotes:
+            new_hits.append(hit)
+        elif _says_besides(hit.record.text, quotes):
+            new_hits.append(_cut_quoted(hit, quotes))
+    return new_hits
+
+
+def _says_besides(text: str, quotes: Iterable[str]) -> bool:
+    """Return True if a text says more than some quotes and an acknowledgement."""
+    for quote in quotes:
+        text = text.replace(quote, " ")
+    return bool(terms(text)) and not is_acknowledgement(text)
+
+
+def _list_given_quotes(hit: Hit, given_ids: Collection[str]) -> list[str]:
+    """List the words of a message that statements hold which the reader was given."""
+    quotes: list[str] = []
+    for fact in hit.facts:
+        if fact.id in given_ids:
+            stated_terms = set(terms(profile_statement(fact).words))
+            quotes += [
+                item.quote
+                for item in fact.evidence
+                if item.source == hit.record.id and stated_terms.issuperset(terms(item.quote))
+            ]
+    return quotes
 
 
 def drop_shown(

@@ -23,4 +23,10 @@ def complete_follow_up(request: ReadRequest, settings: ReadSettings) -> ReadRequ
             return replace(request, text="", conversation="")
         if not (is_vague(request.text) or is_acknowledgement(request.text)):
             return replace(request, conversation="")
-    return replace(request, text=f"{request.text}\n{request.conversation}", conversation="")
+    return replace(
+        request,
+        text=f"{request.text}\n{request.conversation}",
+        conversation="",
+        # The words of the conversation, of which few are meant, lower each probability.
+        least_probability=request.least_probability / 2,
+    )

@@ -186,9 +186,11 @@ def _choose_hits(
     deps: ReadDeps,
 ) -> list[Hit]:
     """Choose the hits to show beside profile and last turns, with what gives them meaning."""
-    hits = add_last_episode(choose_helpful(result), request, deps)
-    hits = drop_given(hits, request)
-    hits = drop_given(add_neighbours(hits, request, deps), request)
+    helpful = add_last_episode(choose_helpful(result, request), request, deps)
+    hits = drop_given(helpful, request)
+    given_ids = {hit.record.id for hit in helpful} - {hit.record.id for hit in hits}
+    hits = add_neighbours(hits, request, deps)
+    hits = drop_given([hit for hit in hits if hit.record.id not in given_ids], request)
     whole = [record for record in profile if IN_PART not in record.meta]
     quoting = profile if deps.settings.line_format in _QUOTING_FORMATS else []
     hits = drop_shown(hits, [*whole, *last_turns], quoting)

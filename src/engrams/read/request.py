@@ -55,6 +55,8 @@ class ReadRequest:
     """The conversation turned to something else, so that a reranker judges anew."""
     cut_ratio: float | None = None
     """Share of the best score, 0..1, below which hits are cut; None: ``read.cut_ratio``."""
+    least_probability: float = 0.0
+    """Probability, 0..1, that a hit of a context helps at least; hits that are not judged stay."""
     checkout: Path | None = None
     """Folder of the code with which hits are compared; None: they are not."""
     is_silent: bool = False

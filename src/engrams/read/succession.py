@@ -126,7 +126,7 @@ def put_current_first(
     present = {record.id: record for hit in hits for record in (hit.record, *hit.facts)}
     successors = {
         hit.record.id: _list_successors(hit)
-        if _gives_way(hit, query_terms)
+        if gives_way(hit, query_terms)
         else _list_answers(hit, present, answers)
         for hit in hits
     }
@@ -160,7 +160,8 @@ def _raise_to(winner: Hit, score: float) -> Hit:
     return replace(winner, score=score, parts={**winner.parts, "current": raised})
 
 
-def _gives_way(hit: Hit, query_terms: frozenset[str]) -> bool:
+def gives_way(hit: Hit, query_terms: frozenset[str]) -> bool:
+    """Return True for a hit that a later statement replaces in what a query's words are about."""
     if hit.status is Status.SUPERSEDED:
         return True
     if hit.outdated is None:

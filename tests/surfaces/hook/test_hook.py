@@ -427,17 +427,21 @@ def test_a_project_begins_with_what_is_known_of_it(home: Path) -> None:
     )
 
 
-def test_a_prompt_gets_few_memories(home: Path, call: HookCallOptions) -> None:
-    """Where much comes near, a prompt gets as many memories as a search shows."""
+def test_a_prompt_gets_few_memories(home: Path) -> None:
+    """A prompt gets no more memories than a search shows."""
     with engrams.open(home=str(home), jobs__workers=0) as engine:
-        for number in range(30):
-            engine.add(
-                f"The staging DB number {number} is on port {5400 + number}.", scope=("user", "ann")
-            )
-    answer = answer_event(
-        call, AgentHookEvent("UserPromptSubmit", "s1", prompt="Which port is the staging DB on?")
-    )
-    assert 1 <= answer.count("The staging DB number") <= 10
+        for text in (
+            "The staging DB is on port 5433.",
+            "The staging DB is on port 5433 in the office, too.",
+        ):
+            engine.add(text, scope=("user", "ann"))
+    prompt = "Which port is the staging DB on?"
+    counts = []
+    for limit in (10, 1):
+        call = HookCallOptions({"home": str(home), "user": "ann", "read.limit": limit})
+        answer = answer_event(call, AgentHookEvent("UserPromptSubmit", f"s{limit}", prompt=prompt))
+        counts.append(answer.count("5433"))
+    assert counts == [2, 1]
 
 
 def test_a_prompt_gets_what_is_near_the_best(home: Path, call: HookCallOptions) -> None:

@@ -122,6 +122,79 @@ def test_the_start_says_where_the_last_session_stopped(agent: Session, tmp_path:
     assert "<last_session" not in agent.send("s1", "SessionStart", source="compact")
 
 
+HARBOUR = (
+    "All errors of the api are problem+json with a stable type slug.",
+    "`make check` needs a running Postgres. I start it by docker compose on port 5433, because 5432 is taken.",
+    "The queue for background work is celery with redis.",
+    "Redis has to go, ops will not run it. Use procrastinate on our Postgres for the queue.",
+    "The upload test is flaky on the build server, about one run in twenty.",
+    "The harbour page is drawn with leaflet, tiles come from our own server.",
+    "Mails are written in mjml below emails/ and compiled in ci.",
+    "Amounts are integer cents everywhere.",
+    "The pier report is a pdf made by typst from templates/report.typ.",
+    "Webhooks of the payment provider come twice, so they are keyed by event id.",
+)
+"""What was said in a project, each message in a session of its own."""
+
+
+@pytest.fixture(scope="module")
+def harbour(tmp_path_factory: pytest.TempPathFactory) -> Session:
+    home = tmp_path_factory.mktemp("harbour")
+    with engrams.open(home=str(home), jobs__workers=0) as engine:
+        for number, text in enumerate(HARBOUR):
+            engine.observe([Turn(text, "user", session=f"old{number}")], scope=SHOP)
+        engine.drain(20)
+    return Session(home)
+
+
+def test_a_message_gives_what_the_start_has_not_said(harbour: Session) -> None:
+    """The message that a rule of the start was learned from does not come again; of one that says
+    more, the rest does. A session that has no start gets both whole.
+    """
+    start = harbour.send("started", "SessionStart", source="startup")
+    assert "problem+json" in start and "ops will not run it" in start
+    endpoint = "add an endpoint that lists the errors of the api"
+    queue = "which queue do we use for background work?"
+    assert harbour.ask("started", endpoint) == ""
+    recalled = harbour.ask("started", queue)
+    assert "procrastinate" in recalled and "ops will not run it" not in recalled
+    assert "problem+json" in harbour.ask("other", endpoint)
+    assert "ops will not run it" in harbour.ask("other", queue)
+
+
+def test_what_was_replaced_does_not_come_beside_its_replacement(harbour: Session) -> None:
+    """The present queue is given, the former one only to a question about the past."""
+    recalled = harbour.ask("now", "which queue do we use for background work?")
+    assert "procrastinate" in recalled and "celery" not in recalled
+    past = harbour.ask("then", "what did we use for background work before procrastinate?")
+    assert "celery with redis" in past
+
+
+@pytest.mark.parametrize(
+    "prompt",
+    [
+        "what did we decide about push notification sounds?",
+        "where is the backup of the database stored?",
+    ],
+)
+def test_what_hardly_helps_is_left_out(harbour: Session, prompt: str) -> None:
+    """Memories with a word in common that help less often than three times in ten are noise."""
+    assert harbour.ask(prompt, prompt) == ""
+
+
+def test_a_young_project_gives_what_is_near(home: Path) -> None:
+    """Of a few memories, in which nothing can be judged, a prompt gets those nearest to it."""
+    with engrams.open(home=str(home), jobs__workers=0) as engine:
+        for text in (
+            "Anvil is the ansible side: debian hosts, roles in roles/, molecule for tests.",
+            "The secrets of anvil are in ansible-vault, the password file is on the bastion.",
+        ):
+            engine.observe([Turn(text, "user", session="old")], scope=SHOP)
+        engine.drain(20)
+    recalled = Session(home).ask("s1", "how are the roles tested?")
+    assert "molecule" in recalled and "bastion" not in recalled
+
+
 @pytest.mark.parametrize("prompt", ["use that one then", "go on and plan it", "thanks", "ok do it"])
 def test_a_vague_prompt_gets_nothing(agent: Session, prompt: str) -> None:
     """What only the conversation explains pulls nothing."""

@@ -98,6 +98,7 @@ _LATEST = late_alternatives(
 )
 _PAST = late_alternatives(
     r"\buse[d]?\s+to\b|\b(?:before|originally|previous(?:ly)?|former(?:ly)?|in\s+the\s+past|back\s+then|at\s+first|initial(?:ly)?|earlier|once)\b",
+    r"\b(?:was|were|did)\b.{0,60}\b(?:the|my|our)\s+old\b|\bwhy\s+did\s+(?:we|i)\s+(?:drop|leave|quit|stop|replace|remove|switch)\b",
     r"\b(?:no\s+longer|old\s+(?:job|address|phone|number|apartment|house)|at\s+the\s+time)\b",
     r"\b(?:fruher\w*|damals|ursprunglich|ehemalig\w*|vorher|zuvor|anfangs)\b",
     r"\b(?:antes|anteriormente|originalmente|solia|al\s+principio|anterior)\b",

@@ -6,9 +6,9 @@ start there are rules and facts, and where the last session of the project stopp
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from engrams.frozen_data import dataclass
 from engrams.surfaces.hook.agent_texts import asks_nothing, is_passing
@@ -23,6 +23,10 @@ if TYPE_CHECKING:
 _SHARE_OF_BEST = 0.5
 """Share of the best score from which a memory is recalled for a prompt, where ``read.cut_ratio`` is
 0.
+"""
+_LEAST_PROBABILITY = 0.3
+"""Probability from which a memory is recalled for a prompt: a line that helps less often costs the
+agent more than it gives.
 """
 _COMPLETING_TURNS = 4
 """Messages of the session that complete a prompt which says little by itself."""
@@ -78,24 +82,32 @@ class SessionRecall:
         """Return what helps with a prompt and was not given to this session before."""
         if not event.prompt or asks_nothing(event.prompt):
             return ""
+        context = self.find_helpful(event, self._read_last_turns(event.session))
+        if context.abstain or not context.tail:
+            return ""
+        self._ledger.add(_list_ids(context))
+        return context.tail
+
+    def find_helpful(self, event: AgentHookEvent, before: Sequence[Mapping[str, Any]]) -> Context:
+        """Find what helps with a prompt.
+
+        ``before``: messages of the session so far, with role and content, oldest first.
+        """
         # A task needs few memories: none clearly below the best, and no more than a search shows.
         section = self._engine.settings.read
-        context = self._engine.context(
+        return self._engine.context(
             event.prompt,
             scope=self._scope,
             tokens=self._tokens,
             limit=section.limit,
             cut_ratio=section.cut_ratio or _SHARE_OF_BEST,
-            before=self._read_last_turns(event.session),
+            least_probability=_LEAST_PROBABILITY,
+            before=before,
             # After a compaction the session no longer has what it said itself.
             session="" if self._ledger.is_compacted else event.session,
             shown=self._ledger.ids,
             checkout=self._checkout,
         )
-        if context.abstain or not context.tail:
-            return ""
-        self._ledger.add(_list_ids(context))
-        return context.tail
 
     def _read_last_turns(self, session: str) -> list[dict[str, str]]:
         """Read the last messages of a session, oldest first: they complete "same as before"."""

@@ -27,7 +27,7 @@ from engrams.engine import MemoryEngine
 from engrams.program.registry import create_app
 from engrams.settings import ServeSettings
 from engrams.surfaces.http.listening import format_address, listen
-from engrams.surfaces.http.uvicorn_server import create_server
+from engrams.surfaces.http.uvicorn_factory import create_server
 from engrams.testing import ScriptedModel, temp_engine
 
 OUT = Path(__file__).resolve().parents[1] / "docs" / "pictures"

@@ -19,9 +19,9 @@ from engrams.engine.dependencies import EngineDeps
 from engrams.errors import RefusedError, SettingsError
 from engrams.models.chat.factory import adopt_chat_server, adopt_upstream, choose_chat, inject
 from engrams.models.chat.upkeep_schedule import UpkeepSchedule
+from engrams.models.embed.cosine_translation import translate_preset
 from engrams.models.embed.factory import choose_embedder, make_plain, require_embedder
 from engrams.models.embed.null import NullEmbedder
-from engrams.models.embed.preset_cosines import translate_preset
 from engrams.models.rerank.factory import RerankerChoice, choose_reranker
 from engrams.models.tokens.factory import choose_counter
 from engrams.ports import (
@@ -249,7 +249,7 @@ def _open_vault(
         return None
     from engrams.forget.cascade import cascade_changes
     from engrams.forget.edits import MemoryEditor
-    from engrams.forget.forgetting import ForgetRequest, forget_records
+    from engrams.forget.memory_forgetter import ForgetRequest, forget_records
     from engrams.vault import Vault, VaultDeps, VaultEditCallbacks, VaultStore
     from engrams.write.write_deps import WriteDeps
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from engrams.index import segment_file
-from engrams.store.sqlite import segment_folder
+from engrams.store.sqlite import index_file_folder
 from engrams.store.sqlite.index_files import SqliteIndexFiles
 
 _ENDINGS = (".new", ".segment")
@@ -74,6 +74,6 @@ _POINTS: dict[str, Callable[[_Countdown, bool], None]] = {
     "its removal": lambda die, late: _wrap(Path, "unlink", die, late, _is_index_file),
     "its mark": lambda die, late: _wrap(SqliteIndexFiles, "read_epoch", die, late),
     "a purge's mark": lambda die, late: _wrap(SqliteIndexFiles, "unmark", die, late),
-    "a purge": lambda die, late: _wrap(segment_folder.SegmentFolder, "drop", die, late),
+    "a purge": lambda die, late: _wrap(index_file_folder.IndexFileFolder, "drop", die, late),
     "a map": lambda die, late: _wrap(segment_file, "map_segment", die, late),
 }

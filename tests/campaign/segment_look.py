@@ -25,7 +25,7 @@ from engrams.models.embed.static import BuiltinEmbedder
 from engrams.ports import CandidatePool, CandidateSearchQuery, ScopeReach
 from engrams.settings import StoreSettings
 from engrams.store.sqlite import SqliteStore
-from engrams.store.sqlite.segment_folder import name_owner
+from engrams.store.sqlite.index_file_folder import name_owner
 from engrams.text.terms import terms
 
 MOMENT = datetime(2040, 1, 1, tzinfo=UTC)

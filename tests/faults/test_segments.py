@@ -24,7 +24,7 @@ import engrams
 from engrams.index import segment_file
 from engrams.ports import CandidatePool
 from engrams.store.sql import index_cache
-from engrams.store.sqlite import segment_folder
+from engrams.store.sqlite import index_file_folder
 from engrams.store.sqlite.index_files import SqliteIndexFiles
 from engrams.vault.purge.purged_words import PurgedWordSearcher
 
@@ -164,7 +164,7 @@ def test_a_purge_tells_what_it_could_not_remove(
         raise PermissionError(13, "Permission denied")
 
     with monkeypatch.context() as held:
-        held.setattr(segment_folder, "lock_folder", refuse)
+        held.setattr(index_file_folder, "lock_folder", refuse)
         assert store.purge(ALICE, [first], START).remaining["index"] == 0
     assert not files(tmp_path)
     find_scores(store, ALICE, 0)

@@ -9,7 +9,7 @@ import pytest
 
 from engrams.index.ann import AnnIndex
 from engrams.index.columns import IndexColumns
-from engrams.index.nearest import CodeUnpacker, NearestVectorSearcher
+from engrams.index.nearest import CodeUnpacker, NearestVectorSearcher, PackedCodes
 from engrams.index.slots import top_slots, unique_sorted
 
 
@@ -73,7 +73,9 @@ def test_codes_are_used_as_soon_as_they_are_unpacked() -> None:
     codes = AnnIndex.build(columns.vectors)
     assert codes is not None
     columns.quantize()
-    searcher = NearestVectorSearcher(packed=(np.frombuffer(codes.encode(), np.uint8), 3_000))
+    searcher = NearestVectorSearcher(
+        packed=PackedCodes(np.frombuffer(codes.encode(), np.uint8), 3_000)
+    )
     mask = np.ones(3_000, np.bool_)
     vector = columns.get_vectors(np.array([17]))[0]
     for _ in range(2):
@@ -106,7 +108,7 @@ def test_the_first_searches_scan_and_later_ones_use_codes(monkeypatch: pytest.Mo
     mask = np.ones(3_000, np.bool_)
     packed = np.frombuffer(codes.encode(), np.uint8)
     for codes_of_file, times in ((packed, 1), (packed[:100], 2)):
-        searcher = NearestVectorSearcher(packed=(codes_of_file, 3_000))
+        searcher = NearestVectorSearcher(packed=PackedCodes(codes_of_file, 3_000))
         first = searcher.find(columns, vector, mask, 40)
         assert len(decoded) == times - 1
         assert searcher.codes is None

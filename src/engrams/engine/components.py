@@ -52,7 +52,7 @@ if TYPE_CHECKING:
     from engrams.engine.memory_code import MemoryCode
     from engrams.engine.memory_links import MemoryLinks
     from engrams.forget.edits import MemoryEditor
-    from engrams.forget.forgetting import MemoryForgetter
+    from engrams.forget.memory_forgetter import MemoryForgetter
     from engrams.forget.purge import MemoryPurger
     from engrams.session.ending.finaliser import SessionFinaliser
     from engrams.session.extraction_queue import ExtractionQueue
@@ -275,7 +275,7 @@ class EngineComponents:
     @LazyPart
     def forgetter(self) -> MemoryForgetter:
         """Forgetting and restoring of memories."""
-        from engrams.forget.forgetting import ForgetDeps, MemoryForgetter
+        from engrams.forget.memory_forgetter import ForgetDeps, MemoryForgetter
 
         return MemoryForgetter(
             ForgetDeps(

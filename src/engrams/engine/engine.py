@@ -249,7 +249,7 @@ class MemoryEngine:
         components.forgetter.forget(
             [record for record in records if record.status is not Status.PURGED],
             owner,
-            jobs=[components.purger.make_job(records, owner)],
+            jobs=[components.purger.make_deferred_job(records, owner)],
         )
         components.runner.wake()
         return PurgeReport({}, {})
@@ -581,7 +581,7 @@ class MemoryEngine:
         from engrams.extract.own_words import split_own_words
 
         record = self.get(id, scope=scope)
-        parts = split_own_words(record, record.text)[1]
+        parts = split_own_words(record, record.text).foreign
         if not parts:
             raise NotFoundError(
                 "Nothing of this memory was kept out.", hint="`engrams quarantine` lists what was."

@@ -28,7 +28,7 @@ def list_kept_out(reach: ScopeReach, store: RecordStore, limit: int) -> list[Kep
     """List the newest messages with foreign parts, at most ``limit``."""
     kept_out: list[KeptOutText] = []
     for record in _iter_messages(reach, store):
-        parts = split_own_words(record, record.text)[1]
+        parts = split_own_words(record, record.text).foreign
         if parts:
             kept_out.append(KeptOutText(record, parts))
             if len(kept_out) == limit:

@@ -213,20 +213,22 @@ def _tells_how_to_answer(text: str) -> bool:
 
 def _keep_own(record: Record, text: str, decisions: list[StageDecision]) -> Record | None:
     """Return the record with its sender's own words alone; None: all of it is foreign."""
-    own_words, foreign_texts = split_own_words(record, text)
+    message = split_own_words(record, text)
     decisions.extend(
         StageDecision(
             stage="gate",
-            verdict="cut" if own_words else "skip",
+            verdict="cut" if message.own_words else "skip",
             reason=f"{_FOREIGN}{foreign.reason}",
             text=foreign.text[:80],
             record=record.id,
         )
-        for foreign in foreign_texts
+        for foreign in message.foreign
     )
-    if not own_words:
+    if not message.own_words:
         return None
-    return record if own_words == record.text else replace(record, text=own_words)
+    if message.own_words == record.text:
+        return record
+    return replace(record, text=message.own_words)
 
 
 def _tells_loss(text: str) -> bool:

@@ -35,16 +35,26 @@ class ForeignText:
         return f"{words}\n{following}".strip() if colon else self.text
 
 
-def split_own_words(record: Record, text: str) -> tuple[str, tuple[ForeignText, ...]]:
-    """Split a message's text into its sender's own words, and its foreign parts in order.
+@dataclass(frozen=True, slots=True)
+class SplitMessage:
+    """A message's text, split by whose words they are."""
+
+    own_words: str
+    foreign: tuple[ForeignText, ...]
+    """Foreign parts, in order."""
+
+
+def split_own_words(record: Record, text: str) -> SplitMessage:
+    """Split a message's text into its sender's own words and its foreign parts.
 
     ``text``: of the record, or what is left of it without echoes. A text that a person let in is
     own as a whole.
     """
     if record.meta.get(CONFIRMED):
-        return text, ()
+        return SplitMessage(text, ())
     if record.meta.get(FOREIGN):
-        return "", (ForeignText(str(record.meta[FOREIGN]), text.strip()),)
+        reason = str(record.meta[FOREIGN])
+        return SplitMessage("", (ForeignText(reason, text.strip()),))
     foreign: list[ForeignText] = []
     own_part = record.meta.get(OWN_WORDS)
     if isinstance(own_part, str) and own_part in text and own_part != text:
@@ -57,4 +67,5 @@ def split_own_words(record: Record, text: str) -> tuple[str, tuple[ForeignText, 
         if record.kind is Kind.TURN:
             parts += find_third_person(text)
     foreign += [ForeignText(part.reason, text[part.start : part.end].strip()) for part in parts]
-    return (cut_parts(text, parts) if parts else text), tuple(foreign)
+    own_words = cut_parts(text, parts) if parts else text
+    return SplitMessage(own_words, tuple(foreign))

@@ -12,7 +12,7 @@ from typing import Any
 
 from engrams.core import CORRECTED, MESSAGE_KINDS, UNSAID, Kind, Record, Status
 from engrams.forget.dependents import find_returning
-from engrams.forget.forgetting import build_forgetting
+from engrams.forget.memory_forgetter import build_forget_batch
 from engrams.forget.restoring import build_restore
 from engrams.forget.source_changes import find_restored_sources, find_source_changes
 from engrams.ports import RecordChange, RecordQuery, RecordStore, ScopeReach
@@ -33,7 +33,7 @@ def cascade_changes(
     message must have left to be worth keeping (``write.min_words``).
     """
     if values.get("status") is Status.FORGOTTEN:
-        batch = build_forgetting([record], store, now, reason="", min_words=min_words)
+        batch = build_forget_batch([record], store, now, reason="", min_words=min_words)
         return tuple(change for change in batch.changes if change.id != record.id)
     if record.status is Status.FORGOTTEN and "status" in values:
         batch = build_restore(find_returning(record, store), now)

@@ -111,10 +111,10 @@ class MemoryPurger:
         """
         return self._purge(PurgeTarget(records, owner, self._min_words, git))
 
-    def make_job(self, records: Sequence[Record], owner: Scope) -> JobSpec:
-        """Make the job that purges memories later.
+    def make_deferred_job(self, records: Sequence[Record], owner: Scope) -> JobSpec:
+        """Make the job that purges memories later, in the background.
 
-        One job of an owner takes all that wait for it.
+        A waiting job of this owner takes these memories too, so that one job purges all.
         """
         payload = {
             "owner": owner.key,

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 from engrams.core import Kind, Receipt, Record, Scope, Status, Turn
 from engrams.extract.memory_requests import is_about_before
-from engrams.forget.forgetting import MemoryForgetter
+from engrams.forget.memory_forgetter import MemoryForgetter
 from engrams.ports import RecordQuery, RecordStore, ScopeReach
 
 _LATEST = 12

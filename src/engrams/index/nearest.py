@@ -1,4 +1,8 @@
-"""Nearest vectors of a query: proposed by codes where there are many, and rescored exactly."""
+"""Search for the vectors nearest to a query.
+
+A code is a vector that turbovec compressed to a few bits a dimension. In a large index the codes
+propose candidates, and their exact vectors give the scores. A small index has no codes.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +10,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from functools import partial
 from threading import Thread
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -17,13 +22,17 @@ from engrams.index.segment_file import release_pages
 from engrams.index.slots import Flags, Floats, Slots, top_slots
 
 _TAIL = 1024
-"""Most slots without codes: turbovec arranges all its codes anew after an addition."""
+"""Rows that may wait without a code. turbovec arranges all its codes anew after an addition, so rows
+are added many at once.
+"""
 
 _SCANS = 8
-"""Most searches of mapped vectors while their codes are unpacked, which takes as long."""
+"""Most searches that scan all vectors while a thread unpacks the codes: together they take as long as
+the unpacking.
+"""
 
 _SPLIT = 700
-"""Slots for each one that is wanted from which turbovec splits a search among threads."""
+"""Rows for each wanted result from which turbovec splits one search among threads."""
 
 
 class CodeUnpacker(Thread):
@@ -63,17 +72,23 @@ class _NearestThread(Thread):
         return self._find() if self._slots is None else self._slots
 
 
+class PackedCodes(NamedTuple):
+    """Codes as an index file holds them."""
+
+    data: npt.NDArray[np.uint8]
+    slots: int
+    """Slots from the first that have a code."""
+
+
 class NearestVectorSearcher:
     """Nearest-vector search: quantised codes first, recent slots by a scan.
 
-    To unpack the codes of a file takes as long as some scans of all vectors: the first searches
-    scan, and from the second on a thread unpacks meanwhile, until it is done.
+    Unpacking the codes of a file takes as long as some scans of all vectors. So the first searches
+    scan. From the second search on, a thread unpacks the codes at the same time.
     """
 
-    def __init__(
-        self, codes: AnnIndex | None = None, packed: tuple[npt.NDArray[np.uint8], int] | None = None
-    ) -> None:
-        """Search by codes; ``packed``: codes of a file and the number of their slots."""
+    def __init__(self, codes: AnnIndex | None = None, packed: PackedCodes | None = None) -> None:
+        """Search by ``codes``, or by those of a file (``packed``) once they are unpacked."""
         self.codes = codes
         """Codes of the first slots; None: there are too few."""
         self._packed = packed
@@ -81,8 +96,11 @@ class NearestVectorSearcher:
         self._unpacker: CodeUnpacker | None = None
 
     def extend(self, columns: IndexColumns, tail: int = _TAIL) -> None:
-        """Code added rows, once there are more than ``tail`` of them."""
-        if self._packed is not None and columns.size - self._packed[1] <= tail:
+        """Add codes for new rows, once more than ``tail`` rows have none.
+
+        The first codes are built when the index gets large enough.
+        """
+        if self._packed is not None and columns.size - self._packed.slots <= tail:
             return
         self.unpack(columns)
         if self.codes is not None:
@@ -98,16 +116,16 @@ class NearestVectorSearcher:
         """Decode the codes of a file, or code all vectors anew."""
         if self._packed is None:
             return
-        packed, size = self._packed
-        unpacker = self._start_unpacking(packed)
+        slots = slice(0, self._packed.slots)
+        unpacker = self._start_unpacking(self._packed)
         unpacker.join()
         self._packed = None
         self._unpacker = None
-        self.codes = unpacker.codes or AnnIndex.build(columns.get_vectors(slice(0, size)))
+        self.codes = unpacker.codes or AnnIndex.build(columns.get_vectors(slots))
 
-    def _start_unpacking(self, packed: npt.NDArray[np.uint8]) -> CodeUnpacker:
+    def _start_unpacking(self, packed: PackedCodes) -> CodeUnpacker:
         if self._unpacker is None:
-            self._unpacker = CodeUnpacker(packed)
+            self._unpacker = CodeUnpacker(packed.data)
             self._unpacker.start()
         return self._unpacker
 
@@ -136,7 +154,7 @@ class NearestVectorSearcher:
         if self._packed is not None and self._may_scan():
             self._scans += 1
             if self._scans > 1:
-                self._start_unpacking(self._packed[0])
+                self._start_unpacking(self._packed)
             slots = np.flatnonzero(mask)
             return slots[top_slots(columns.scan(vector)[slots], width)]
         self.unpack(columns)

@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from engrams.index.ann import AnnIndex
 from engrams.index.columns import CENTRE, VECTORS, IndexColumns
-from engrams.index.nearest import NearestVectorSearcher
+from engrams.index.nearest import NearestVectorSearcher, PackedCodes
 from engrams.index.number_maps import RowSlotMap, SessionNumberMap, StringCodebook
 from engrams.index.postings import InvertedIndex, PostingSegment
 from engrams.index.segment_file import SegmentContent, SegmentFileError
@@ -101,7 +101,7 @@ class OwnerIndexState:
         postings = []
         if "terms" in arrays:
             postings.append(PostingSegment(*(arrays[name] for name in _POSTINGS)))
-        packed = (arrays["codes"], notes["size"]) if "codes" in arrays else None
+        packed = PackedCodes(arrays["codes"], notes["size"]) if "codes" in arrays else None
         scopes, kinds, voices = json.loads(arrays["names"].tobytes())
         return cls(
             columns=IndexColumns(arrays[VECTORS].shape[1], notes["size"], arrays),

@@ -9,7 +9,7 @@ from engrams.logs.audit_files import AuditEventFiles, AuditEventMemory
 from engrams.logs.audit_log import AuditLog
 from engrams.logs.crisis_log import CrisisLog, CrisisLogRecord
 from engrams.logs.feedback_log import FeedbackLog, FeedbackLogRecord
-from engrams.logs.log_database import LogDatabase, home_folder
+from engrams.logs.session_log_database import SessionLogDatabase, home_folder
 from engrams.ports import SessionLogName, SessionLogTable
 from engrams.settings import Settings
 
@@ -25,4 +25,4 @@ def open_event_files(settings: Settings) -> AuditEventFiles | AuditEventMemory:
 def open_log_file(name: SessionLogName, settings: Settings) -> SessionLogTable | None:
     """Open ``ledgers/NAME.db`` of a home; None where memory is in memory."""
     home = home_folder(settings)
-    return None if home is None else LogDatabase(home / "ledgers" / f"{name}.db")
+    return None if home is None else SessionLogDatabase(home / "ledgers" / f"{name}.db")

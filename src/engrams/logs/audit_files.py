@@ -15,7 +15,7 @@ from pathlib import Path
 from engrams import encryption
 from engrams.encryption import file_encryption
 from engrams.errors import StoreError
-from engrams.logs.log_database import make_private
+from engrams.logs.session_log_database import make_private
 from engrams.ports import AuditEventBatch, AuditEventQuery, AuditLogEntry
 
 _DAY = re.compile(r"\d{4}-\d\d-\d\d")

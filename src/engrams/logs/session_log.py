@@ -18,7 +18,7 @@ from typing import Generic, TypeVar
 from engrams.core.clock import micros, utc
 from engrams.core.log_enums import LogWriteOutcome
 from engrams.errors import EncryptionError, InputError, StoreError
-from engrams.logs.log_database import LogDatabase
+from engrams.logs.session_log_database import SessionLogDatabase
 from engrams.ports import Clock, SessionLogRow, SessionLogSearch, SessionLogTable
 
 _DAY_MICROS = 86_400_000_000
@@ -87,7 +87,7 @@ class SessionLogStore(Generic[_Record]):
         self._days = days
         self._record = record
         self._words = words
-        self._memory: SessionLogTable = LogDatabase(None)
+        self._memory: SessionLogTable = SessionLogDatabase(None)
         self._durable = self._memory if table is None else table
         self._tables = tuple(dict.fromkeys((self._durable, self._memory)))
         self._swept_on: date | None = None

@@ -28,7 +28,7 @@ from engrams.surfaces.http.server_workers import WorkerPlan
 
 def main() -> None:
     """Serve connections that the parent hands over, until told to end."""
-    hand = int(sys.argv[1])
+    handover = int(sys.argv[1])
     report = int(sys.argv[2])
     plan: WorkerPlan = pickle.load(sys.stdin.buffer)  # noqa: S301 - written by the parent, a process of this user
     threading.Thread(
@@ -42,7 +42,7 @@ def main() -> None:
     home = ServedHome(plan.settings, plan.configured, list_server_surfaces())
     try:
         with write_log_lines(plan.settings.log):
-            serve_home(home, socket.socket(fileno=hand), report_ready, plan)
+            serve_home(home, socket.socket(fileno=handover), report_ready, plan)
     except EngramsError as error:
         fields = {"error": type(error).__name__, "message": error.message, "hint": error.hint}
         _write_line(report, fields)

@@ -9,7 +9,7 @@ from weakref import WeakValueDictionary
 
 from engrams.core import Kind, Receipt, Record, Scope, content_hash
 from engrams.errors import ConflictError
-from engrams.forget.forgetting import build_forget
+from engrams.forget.memory_forgetter import build_tombstone_batch
 from engrams.frozen_data import dataclass
 from engrams.ports import (
     PREFERENCES,
@@ -108,7 +108,7 @@ class OwnerSettingsStore:
         with self._owner_lock(scope):
             rules = self._load_rules(scope)
             if rules:
-                self._store.commit(build_forget(rules, self._clock(), "rules cleared"))
+                self._store.commit(build_tombstone_batch(rules, self._clock(), "rules cleared"))
             return len(rules)
 
     def _load_rules(self, scope: Scope) -> tuple[Record, ...]:

@@ -48,7 +48,13 @@ class WriteSettings(SettingsSection):
         True, description="Keep small talk and noise from extraction. The journal keeps every turn."
     )
     min_words: int = Field(
-        2, ge=0, description="Fewest meaningful words of a turn for an extraction."
+        2,
+        ge=0,
+        description=(
+            "Fewest meaningful words that a message must have: no facts are extracted from a shorter"
+            " one, and what an edit or a forget leaves of a message is kept only with so many. Words"
+            ' such as "the" and "is" do not count; "I" and "my" together count as one.'
+        ),
     )
     extract: Literal["off", "rules", "llm", "auto"] = Field(
         "auto",

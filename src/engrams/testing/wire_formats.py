@@ -284,6 +284,7 @@ def _chat_chunks(speech: ScriptedExchange) -> Iterator[dict[str, Any]]:
 
 
 def _output_items(speech: ScriptedExchange, status: str) -> list[dict[str, Any]]:
+    """Format the output of the Responses API: the message first, then the tool calls."""
     items: list[dict[str, Any]] = [
         {
             "type": "function_call",

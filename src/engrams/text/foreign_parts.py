@@ -146,6 +146,15 @@ class ForeignPart:
 
 
 @dataclass(frozen=True, slots=True)
+class _ForeignBeginning:
+    """Beginning of a foreign text."""
+
+    start: int
+    """Position in the whole text."""
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
 class _Line:
     start: int
     end: int
@@ -267,19 +276,18 @@ def _find_pasted(text: str, lines: Sequence[_Line]) -> Iterator[ForeignPart]:
     for index, line in enumerate(lines):
         if len(line.folded) > _LONGEST_ASK and ":" not in line.folded[:_LONGEST_ASK]:
             continue
-        start, reason = _read_line(lines, index)
-        if not reason:
-            continue
-        yield from _end_at_query(text, lines, start, reason)
-        return
+        beginning = _find_beginning(lines, index)
+        if beginning is not None:
+            yield from _end_at_query(text, lines, beginning)
+            return
 
 
-def _read_line(lines: Sequence[_Line], index: int) -> tuple[int, str]:
-    """Return where a foreign text begins at this line, and why; an empty reason: nowhere."""
+def _find_beginning(lines: Sequence[_Line], index: int) -> _ForeignBeginning | None:
+    """Find where a foreign text begins at this line; None: nowhere."""
     line = lines[index]
     reason = _read_mark(lines, index)
     if reason:
-        return line.start, reason
+        return _ForeignBeginning(line.start, reason)
     has_more = index + 1 < len(lines)
     for start, end in _split_asks(line):
         sentence = line.folded[start:end]
@@ -289,10 +297,10 @@ def _read_line(lines: Sequence[_Line], index: int) -> tuple[int, str]:
             if not text_behind and not has_more:
                 continue
             if reason := _read_head(head):
-                return line.start + _find_start(line, start, end), reason
+                return _ForeignBeginning(line.start + _find_start(line, start, end), reason)
         elif has_more and (reason := _read_ask(sentence)):
-            return line.end, reason
-    return 0, ""
+            return _ForeignBeginning(line.end, reason)
+    return None
 
 
 def _split_asks(line: _Line) -> Iterator[tuple[int, int]]:
@@ -389,9 +397,14 @@ def _read_ask(sentence: str) -> str:
 
 
 def _end_at_query(
-    text: str, lines: Sequence[_Line], start: int, reason: str
+    text: str, lines: Sequence[_Line], beginning: _ForeignBeginning
 ) -> Iterator[ForeignPart]:
-    """Yield the part from ``start`` on; in a template of retrieved text the one query is own."""
+    """Yield the part from its beginning to the end of the text.
+
+    In a template with retrieved texts and one query, the query is the sender's own.
+    """
+    start = beginning.start
+    reason = beginning.reason
     queries = [line for line in lines if line.start >= start and _QUERY_LINE.search(line.folded)]
     if reason != _FROM_SEARCH or len(queries) != 1:
         yield ForeignPart(start, len(text), reason)

@@ -15,9 +15,10 @@ _NO_CODE = late_pattern(
     r"\d+[a-z]{1,5}|\d+-[a-z]+.*|[qhv]\d{1,2}|covid-?19|(?:mid|pre|post|early|late|spring|summer|autumn|fall|winter|euro)-?(?:19|20)\d\d"
 )
 _NUMBER = late_pattern(r"(?!(?:19|20)\d\d$)\d{4,}")
-_LEAST_DIGITS = 2
-_MOST = 8
-_LONGEST = 64
+_LEAST_CODE_DIGITS = 2
+_MOST_IDENTIFIERS = 8
+_MOST_CHARS = 64
+"""Characters of the longest word that is looked at."""
 
 
 def is_code(word: str) -> bool:
@@ -33,13 +34,14 @@ def count_digits(word: str) -> int:
 def find_identifiers(text: str) -> list[str]:
     """Find the first eight codes and long numbers, folded, each once.
 
-    Codes have two digits or more, numbers four or more; years are none.
+    A code has letters and at least two digits. A number has at least four digits and is no year
+    from 1900 to 2099.
     """
     if not any(map(str.isdigit, text)):
         return []
-    words = dict.fromkeys(word for word in WORD.findall(fold(text)) if len(word) <= _LONGEST)
+    words = dict.fromkeys(word for word in WORD.findall(fold(text)) if len(word) <= _MOST_CHARS)
     return [
         word
         for word in words
-        if _NUMBER.fullmatch(word) or (is_code(word) and count_digits(word) >= _LEAST_DIGITS)
-    ][:_MOST]
+        if _NUMBER.fullmatch(word) or (is_code(word) and count_digits(word) >= _LEAST_CODE_DIGITS)
+    ][:_MOST_IDENTIFIERS]

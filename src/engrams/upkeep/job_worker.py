@@ -540,7 +540,7 @@ class JobWorkerPool:
                 return
 
     def _return_leases(self, leases: Sequence[str]) -> None:
-        """Return jobs that take longer than anybody waits to the queue."""
+        """Put the jobs that did not end in time back into the queue."""
         for lease in leases:
             now = self._clock()
             try:
@@ -548,7 +548,10 @@ class JobWorkerPool:
                     JobFailure(lease, "Its worker was stopped.", now, now, counts=False)
                 )
             except EngramsError as problem:
-                _log.warning("a job is taken over when its lease is over: %s", problem.message)
+                _log.warning(
+                    "a job could not be returned; it runs again after its lease: %s",
+                    problem.message,
+                )
 
 
 def _read_clocks(clock: Clock) -> tuple[datetime, float]:

@@ -299,7 +299,10 @@ class WorkingTier:
         return ""
 
     def _find_equal(self, record: Record, scope: Scope) -> str:
-        """Find the recent memory of the same words, where a text has no vector yet."""
+        """Return the id of a recent turn with exactly this text; empty: none.
+
+        For a text without a vector, which cannot be compared by meaning.
+        """
         conditions = (
             Condition("tier", "eq", Tier.RECENT.value),
             Condition("role", "eq", record.role),
@@ -311,8 +314,10 @@ class WorkingTier:
             where=Where("and", conditions),
             limit=_TWIN_CANDIDATES,
         )
-        found = [twin.id for twin in self._store.find(query).records if twin.id != record.id]
-        return found[0] if found else ""
+        for twin in self._store.find(query).records:
+            if twin.id != record.id:
+                return twin.id
+        return ""
 
     def _assign_tier(
         self, put: NewRecord, tiers: Mapping[str, Tier], twins: Mapping[str, str]

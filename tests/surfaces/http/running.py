@@ -13,7 +13,7 @@ from engrams.program.registry import create_mounts
 from engrams.settings import ServeSettings
 from engrams.surfaces.http.listening import format_address, listen
 from engrams.surfaces.http.permissions import SERVER_PERMISSIONS
-from engrams.surfaces.http.uvicorn_server import create_server
+from engrams.surfaces.http.uvicorn_factory import create_server
 from engrams.testing import temp_engine
 
 

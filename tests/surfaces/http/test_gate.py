@@ -18,7 +18,7 @@ from engrams.core import Scope
 from engrams.engine import MemoryEngine
 from engrams.settings import ServeSettings
 from engrams.surfaces.http.listening import format_address, listen
-from engrams.surfaces.http.uvicorn_server import create_server
+from engrams.surfaces.http.uvicorn_factory import create_server
 from engrams.testing import ScriptedModel, temp_engine
 
 SIDEWAYS = (

@@ -36,7 +36,7 @@ _TIMED = word_set(
     "monday tuesday wednesday thursday friday saturday sunday january february march april may june"
     " july august september october november december"
 )
-_MOVES = word_set(
+_CHANGE_VERBS = word_set(
     "change move extend push postpone reschedule update raise increase reduce shift delay switch"
     " bump drop cut lower set"
 )
@@ -52,12 +52,12 @@ def read_attribute(
 
     ``times``: those of the clause.
     """
-    if clause.verb == "be" and clause.owner[0].lower in ("my", "our", "the"):
+    if clause.verb == "be" and clause.subject_words[0].lower in ("my", "our", "the"):
         owned = _read_value(clause, text, speech, times)
         if owned is not None:
             return owned
-    changed = _read_changed(clause, text, speech, bool(times))
-    if changed is not None or clause.verb != "be" or clause.owner[0].lower == "the":
+    changed = _read_changed_value(clause, text, speech, bool(times))
+    if changed is not None or clause.verb != "be" or clause.subject_words[0].lower == "the":
         return changed
     return _read_inverse(clause, text, speech)
 
@@ -66,7 +66,7 @@ def _read_value(
     clause: EnglishClause, text: str, speech: UtteranceContext, times: Sequence[TimeSpan]
 ) -> CandidateStatement | None:
     rest = trim_trailing(clause.rest)
-    owner = [word for word in clause.owner if word.lower not in _OF_NOW]
+    owner = [word for word in clause.subject_words if word.lower not in _OF_NOW]
     is_told = clause.tense == "present" and not clause.negated
     if not is_told or not rest or len(owner) < 2:
         return None
@@ -163,7 +163,7 @@ def _find_slot(
     return (f"{speaker}'s {thing}" if is_mine else thing), "is"
 
 
-def _read_changed(
+def _read_changed_value(
     clause: EnglishClause, text: str, speech: UtteranceContext, has_times: bool
 ) -> CandidateStatement | None:
     """Read a changed attribute: ``the deadline was moved to June 10``.
@@ -171,22 +171,27 @@ def _read_changed(
     A date without a year is the next one, whatever the verb's tense.
     """
     rest = clause.rest
-    if clause.owner[-1].lower in RELATIONS or clause.owner[-1].text[0].isupper():
+    if clause.subject_words[-1].lower in RELATIONS or clause.subject_words[-1].text[0].isupper():
         return None
     first = rest[0].lower if rest else ""
     lemma = find_lemma(first)
-    is_passive = clause.verb in ("be", "get") and lemma is not None and lemma[0] in _MOVES
+    is_passive = clause.verb in ("be", "get") and lemma is not None and lemma[0] in _CHANGE_VERBS
     is_done = clause.tense in ("past", "perfect")
-    if is_passive or (clause.verb == "go" and is_done and first in ("up", "down")):
+    goes_up_or_down = clause.verb == "go" and is_done and first in ("up", "down")
+    if is_passive or goes_up_or_down:
         rest = rest[1:]
-    elif clause.verb not in _MOVES or not is_done:
+    elif clause.verb not in _CHANGE_VERBS or not is_done:
         return None
-    after = max((index for index, word in enumerate(rest) if word.lower == "to"), default=-1) + 1
-    if not 0 < after < len(rest) or clause.negated:
+    # The new value stands after the last "to".
+    value_start = 1 + max(
+        (index for index, word in enumerate(rest) if word.lower == "to"), default=-1
+    )
+    has_value = 0 < value_start < len(rest)
+    if not has_value or clause.negated:
         return None
     bounds = (clause.start, clause.end)
     times = find_clause_spans(text, bounds, speech.local_time, "present", "be") if has_times else ()
-    present = replace(clause, verb="be", tense="present", rest=rest[after:])
+    present = replace(clause, verb="be", tense="present", rest=rest[value_start:])
     value = _read_value(present, text, speech, times)
     return value and replace(
         value, effect="changes", valid_from=speech.said_at, reason="rule attribute changed"
@@ -212,7 +217,7 @@ def _read_inverse(
     return speech.make_statement(
         text[clause.start : clause.end],
         predicate=predicate,
-        object=text[clause.owner[0].start : clause.owner[-1].end],
+        object=text[clause.subject_words[0].start : clause.subject_words[-1].end],
         category="identity",
         single=is_single(predicate),
         reason="rule attribute",

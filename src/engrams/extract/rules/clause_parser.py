@@ -35,12 +35,13 @@ _OTHERS_VERB = frozenset(("i", "we", "to", "help", "helps", "let", "lets", "make
 class EnglishClause:
     """One clause of an English sentence.
 
-    ``rest``: the tokens after the verb. ``verb``: its lemma; ``surface``: as it stood. ``owner``:
-    tokens of a subject other than the speaker. ``lasting``: it says since when or for how long.
+    ``subject_words``: tokens of the subject; empty if it is the speaker. ``rest``: the tokens after
+    the verb. ``verb``: its base form; ``surface``: the verb as it stood. ``lasting``: the clause says
+    since when or for how long.
     """
 
     person: Person
-    owner: tuple[ClauseToken, ...]
+    subject_words: tuple[ClauseToken, ...]
     verb: str
     surface: str
     tense: Tense
@@ -74,8 +75,10 @@ def parse_clauses(
         if subject is None:
             at += 1
             continue
-        person, owner, after = subject
-        clause, end = _parse_verb_phrase(words, after, person, owner, words[at].start, names)
+        person, subject_words, after = subject
+        clause, end = _parse_verb_phrase(
+            words, after, person, subject_words, words[at].start, names
+        )
         if clause is None:
             at += 1
             continue
@@ -139,7 +142,7 @@ def _parse_coordinated(
             words,
             after,
             last.person,
-            last.owner,
+            last.subject_words,
             words[after].start,
             names,
             like=None if works else last.tense,
@@ -182,7 +185,7 @@ def _parse_verb_phrase(  # noqa: PLR0913 - the state of the parser
     words: Sequence[ClauseToken],
     at: int,
     person: Person,
-    owner: tuple[ClauseToken, ...],
+    subject_words: tuple[ClauseToken, ...],
     start: int,
     names: frozenset[str],
     like: Tense | None = None,
@@ -195,7 +198,7 @@ def _parse_verb_phrase(  # noqa: PLR0913 - the state of the parser
     stop = rest[-1].end if rest else words[read.after - 1].end
     clause = EnglishClause(
         person=person,
-        owner=owner,
+        subject_words=subject_words,
         verb=read.verb,
         surface=read.surface,
         tense=read.tense,

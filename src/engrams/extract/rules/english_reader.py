@@ -142,7 +142,7 @@ class _EnglishReader:
             return
         is_bare = not made
         starts_sentence = clause.start == self._sentences[index].start
-        is_thing = bool(clause.owner) and clause.owner[0].lower == "the"
+        is_thing = bool(clause.subject_words) and clause.subject_words[0].lower == "the"
         is_given_up = clause.negated and _AFTER_ALL.search(self._sentences[index].text)
         # "I love rye bread, the crust is so dark"
         is_aside = is_thing and not starts_sentence
@@ -157,7 +157,7 @@ class _EnglishReader:
                 tuple(_reject_value(one, clause, words, self._text) for one in candidates),
                 clause.start,
                 clause.start + len(quote),
-                is_sure=is_own_attribute and clause.owner[0].lower in ("my", "our"),
+                is_sure=is_own_attribute and clause.subject_words[0].lower in ("my", "our"),
             )
         )
 
@@ -171,7 +171,7 @@ class _EnglishReader:
             attribute = read_attribute(clause, self._text, self._speech, times)
         if attribute is not None:
             found = [attribute]
-        elif clause.person == "other" and clause.owner[0].lower == "the":
+        elif clause.person == "other" and clause.subject_words[0].lower == "the":
             found = []
         else:
             found = self._read_table(clause, subject, times)
@@ -271,16 +271,16 @@ class _EnglishReader:
         speech = self._speech
         if clause.person != "other":
             return ClauseSubject(speech.subject)
-        first = clause.owner[0].lower
+        first = clause.subject_words[0].lower
         if first in ("he", "she"):
             return self._last and replace(self._last, relation=("", ""))
-        shown = collapse_space(self._text[clause.owner[0].start : clause.owner[-1].end])
+        shown = collapse_space(self._text[clause.subject_words[0].start : clause.subject_words[-1].end])
         if first == "the":
-            return ClauseSubject(" ".join(word.text for word in clause.owner[1:]))
+            return ClauseSubject(" ".join(word.text for word in clause.subject_words[1:]))
         if first not in ("my", "our"):
             is_speaker = shown.lower() in speech.names and shown.lower() != speech.speaker.lower()
             return ClauseSubject(shown, is_hearsay=is_speaker)
-        words = clause.owner[1:]
+        words = clause.subject_words[1:]
         mark = next((i for i, word in enumerate(words) if word.lower == "'s"), len(words))
         if mark and words[mark - 1].lower in RELATIONS:  # "my mum's name is Ana, she …" is of mum
             words = words[:mark]

@@ -109,6 +109,8 @@ _UNSURE = 0.4
 """Confidence of a wish that is only implied."""
 _ASKED = re.compile(r"\b(?:when|whenever|if) (?:i|we|you|asked)\b", re.IGNORECASE)
 """Occasion of a rule, beside which any verb is an instruction: "always tailor … when I ask"."""
+_NO_BANS = word_set("have be forget mind give know worry say")
+"""Verbs that make no ban after "don't" or "never": "don't worry"."""
 _IMPERATIVE = word_set(read_vocabulary(__file__, "imperative"))
 _STEPS = re.compile(
     (
@@ -430,19 +432,20 @@ def _command_body(match: re.Match[str], quote: str) -> str:
 
 
 def _is_imperative(body: str, *, negative: bool = False) -> bool:
-    """True for an instruction: ``use metric units``, not ``loved the sea``."""
+    """True for an instruction: ``use metric units``, not ``loved the sea``.
+
+    ``negative``: the text stood after "never" or "don't".
+    """
     first = body.split(maxsplit=1)[0].lower().strip(",.'\"") if body.split() else ""
-    known = find_lemma(first)
     if first in _IMPERATIVE:
         return True
+    lemma = find_lemma(first)
+    is_verb = lemma is not None
+    is_base_form = lemma is not None and first == lemma[0]
     if _ASKED.search(body):
-        return first.isalpha() and (known is None or first == known[0])
-    return (
-        negative
-        and known is not None
-        and (first == known[0] or first.endswith("ing"))
-        and first not in ("have", "be", "forget", "mind", "give", "know", "worry", "say")
-    )
+        return first.isalpha() and (is_base_form or not is_verb)
+    is_banned = is_base_form or (is_verb and first.endswith("ing"))
+    return negative and is_banned and first not in _NO_BANS
 
 
 def _ban_triggers(body: str) -> tuple[str, ...]:

@@ -16,6 +16,8 @@ from engrams.text.text_caches import text_cache
 _LONGEST = 6000
 _LONGEST_SENTENCE = 1000
 _MOST = 60
+_LEAST_STATEMENT = 12
+"""Characters from which the words before a question can be a statement."""
 
 _FENCE = re.compile(
     r"```.*?(?:```|\Z)|~~~.*?(?:~~~|\Z)|^(?:>|\||   "
@@ -229,28 +231,37 @@ def _iter_sentences(text: str, begin: int) -> Iterator[TextSentence]:
     masked = mask_text(text)
     masked = " " * min(begin, len(masked)) + masked[begin:]
     lower = masked.lower()
-    whole: Modality = "asserted"
-    if holds_any(lower, _JOKE_WORDS) and _JOKE.search(masked):
-        whole = "joke"
-    elif holds_any(lower, _FICTION_WORDS) and _FICTION.search(masked):
-        whole = "hypothetical"
-    invented = holds_any(lower, _INVENTED_WORDS)
-    opens, closes = find_story(masked)
+    text_modality = _judge_text(masked, lower)
+    may_be_invented = holds_any(lower, _INVENTED_WORDS)
+    story_start, story_end = find_story(masked)
     for start, end, mark in _cut_long_spans(masked, _find_spans(masked)):
-        piece = masked[start:end]
-        asked = "?" in mark or "？" in mark
-        if asked:
-            piece, stated = _cut_question(piece, mark)
-            if not stated:
-                yield TextSentence(piece, start, "question", True)
+        sentence = masked[start:end]
+        is_question = "?" in mark or "？" in mark
+        if is_question:
+            statement = _cut_question(sentence, mark)
+            if not statement:
+                yield TextSentence(sentence, start, "question", True)
                 continue
-        modality = whole
-        told = end > opens and start < closes
-        if modality == "asserted" and (
-            told or _IMAGINED.match(piece) or (invented and _INVENTED.search(piece))
-        ):
+            sentence = statement
+        is_in_story = end > story_start and start < story_end
+        is_imagined = (
+            is_in_story
+            or _IMAGINED.match(sentence) is not None
+            or (may_be_invented and _INVENTED.search(sentence) is not None)
+        )
+        modality = text_modality
+        if modality == "asserted" and is_imagined:
             modality = "hypothetical"
-        yield TextSentence(piece, start, modality, asked)
+        yield TextSentence(sentence, start, modality, is_question)
+
+
+def _judge_text(text: str, lower: str) -> Modality:
+    """Judge a text as a whole: a joke, a fiction that is asked for, or asserted."""
+    if holds_any(lower, _JOKE_WORDS) and _JOKE.search(text):
+        return "joke"
+    if holds_any(lower, _FICTION_WORDS) and _FICTION.search(text):
+        return "hypothetical"
+    return "asserted"
 
 
 def _find_spans(text: str) -> Iterator[tuple[int, int, str]]:
@@ -301,16 +312,19 @@ def _trim_span(text: str, start: int, end: int) -> tuple[int, int]:
     return start, end
 
 
-def _cut_question(piece: str, mark: str) -> tuple[str, str]:
-    """Keep the statement before a question: ``I use Flask, can you help``."""
-    if _TAG.search(f"{piece}{mark}"):
-        return _TAG.sub("", f"{piece}?"), "stated"
-    found = next(
-        (match for match in _ASK.finditer(piece) if match.start() > 12 or match.start() == 0), None
-    )
-    if found is None or found.start() < 12:
-        return piece, ""
-    return piece[: found.start()], "stated"
+def _cut_question(sentence: str, mark: str) -> str:
+    """Return the statement before a question: ``I use Flask, can you help``; empty: none.
+
+    ``mark``: the question mark behind the sentence.
+    """
+    if _TAG.search(f"{sentence}{mark}"):
+        return _TAG.sub("", f"{sentence}?")
+    for match in _ASK.finditer(sentence):
+        if match.start() == 0:
+            return ""
+        if match.start() > _LEAST_STATEMENT:
+            return sentence[: match.start()]
+    return ""
 
 
 def _name_code(match: re.Match[str]) -> str:

@@ -160,9 +160,9 @@ def _read_scheme(rows: Sequence[tuple[Any, ...]]) -> int:
 
 
 def require_schema(url: str, label: str) -> None:
-    """Refuse a database whose schema this version does not know.
+    """Raise StoreError unless the database has exactly the schema of this version.
 
-    StoreError: it has none, an older or a newer one, or cannot be reached.
+    It may have no schema, an older or a newer one, or be out of reach.
     """
     with map_errors(label), psycopg.connect(url, **KEEP_ALIVE) as connection:
         if not _has_tables(connection, label):
@@ -170,7 +170,8 @@ def require_schema(url: str, label: str) -> None:
                 f"{label} contains no memory yet.",
                 hint="Create its tables first: `engrams migrate`.",
             )
-        # A user may have rights only in the roles of transactions.
+        # The user of the address may have no rights of its own: only the roles that transactions take
+        # have them.
         connection.execute("SELECT set_config('role', %s, true)", (FLEET,))
         compare_schema(connection.execute(APPLIED).fetchall(), label)
 

@@ -137,13 +137,18 @@ class PostgresStore(SqlStore):
     def surroundings(
         self, owner: Scope, ids: Sequence[str], types: Sequence[EdgeType], commit: str = ""
     ) -> tuple[tuple[Edge, ...], tuple[Record, ...]]:
-        """Ask whether kept reads hold, and for the rest, together.
+        """Return the links of records, and the linked records, with one round trip at most.
 
-        Nothing is asked where a survey told that they hold, and there is no rest.
+        Links and records that this process has cached are not read again. The round trip reads the
+        others, and checks that the owner's last commit is the one at which the cache was filled. If
+        ``commit`` is that one and nothing is missing, there is no round trip. If the cache is
+        outdated, everything is read again.
         """
-        reads = self._reads.get(owner.key)
-        around = self._look_around(owner, ids, types, reads, commit)
-        return around or self._look_around(owner, ids, types, MarkedReads()) or ((), ())
+        cached = self._reads.get(owner.key)
+        around = self._look_around(owner, ids, types, cached, commit)
+        if around is None:
+            around = self._look_around(owner, ids, types, MarkedReads())
+        return around or ((), ())
 
     def _look_around(
         self,
@@ -153,9 +158,9 @@ class PostgresStore(SqlStore):
         reads: MarkedReads,
         commit: str = "",
     ) -> tuple[tuple[Edge, ...], tuple[Record, ...]] | None:
-        """Read surroundings with kept reads; None: these hold no more.
+        """Read the surroundings that ``reads`` does not have; None: ``reads`` is outdated.
 
-        ``commit``: mark of a commit that was read just now; empty: none was.
+        ``commit``: the owner's last commit, if it was read just now; empty: unknown.
         """
         unread_ids = [record_id for record_id in record_ids if record_id not in reads.edges]
         kept_edges = reads.list_edges(

@@ -12,7 +12,7 @@ from engrams.errors import EngramsError
 from engrams.store.sql.index_file_store import SegmentKey
 from engrams.store.sql.named_queries import execute, fetch_one
 from engrams.store.sqlite.database import SqliteDatabase
-from engrams.store.sqlite.segment_folder import ENDING, SegmentFolder, name_mark
+from engrams.store.sqlite.index_file_folder import ENDING, IndexFileFolder, name_mark
 
 if TYPE_CHECKING:
     from engrams.index import OwnerSearchIndex
@@ -27,7 +27,7 @@ class SqliteIndexFiles:
     def __init__(self, database: SqliteDatabase) -> None:
         path = database.path
         self._database = database
-        self._folder = SegmentFolder(path.with_name(path.name + ENDING) if path else None)
+        self._folder = IndexFileFolder(path.with_name(path.name + ENDING) if path else None)
 
     def load(self, connection: apsw.Connection, key: SegmentKey) -> OwnerSearchIndex | None:
         (mark,) = fetch_one(connection, "spent", name_mark(key.owner))

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from engrams.core import Kind, Record, content_hash
 from engrams.core.code_anchors import CodeVerdict
@@ -32,6 +33,14 @@ FIXES = "Fixes"
 FACTS = "Facts"
 _TITLES = (RULES, DECISIONS, FIXES, FACTS)
 _RULE_KINDS = (Kind.RULE, Kind.NEGATIVE, Kind.PROCEDURE, Kind.CORRECTION, Kind.PREFERENCE)
+
+
+class _SectionMarks(NamedTuple):
+    """Comments around the section of a page."""
+
+    begin: re.Match[str]
+    end: re.Match[str]
+    """Also has the ids of the memories that the section showed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,11 +106,22 @@ def show_text(record: Record, root: str) -> str:
     return text.replace(f"{root}/", "") if root else text
 
 
+def _find_marks(page: str) -> _SectionMarks | None:
+    """Find the comments around the section; None: the page has none."""
+    begin = _BEGIN_MARK.search(page)
+    end = _END_MARK.search(page)
+    if begin is None or end is None or begin.start() > end.start():
+        return None
+    return _SectionMarks(begin, end)
+
+
 def replace_section(page: str, section: str) -> str:
     """Put the section into a page, in the place of the one before, else at its end."""
-    begin, end = _BEGIN_MARK.search(page), _END_MARK.search(page)
-    if begin is not None and end is not None and begin.start() < end.start():
-        return page[: begin.start()] + section.rstrip("\n") + page[end.end() :]
+    marks = _find_marks(page)
+    if marks is not None:
+        before = page[: marks.begin.start()]
+        after = page[marks.end.end() :]
+        return before + section.rstrip("\n") + after
     if not page.strip():
         return section
     return f"{page.rstrip()}\n\n{section}"
@@ -109,14 +129,14 @@ def replace_section(page: str, section: str) -> str:
 
 def read_edits(page: str) -> PageEdits:
     """Read what people changed in the section of a page; nothing where there is none."""
-    begin, end = _BEGIN_MARK.search(page), _END_MARK.search(page)
-    if begin is None or end is None or begin.start() > end.start():
+    marks = _find_marks(page)
+    if marks is None:
         return PageEdits({}, (), ())
     title = ""
     changed: dict[str, str] = {}
     seen_ids: set[str] = set()
     added: list[tuple[str, str]] = []
-    for line in page[begin.end() : end.start()].splitlines():
+    for line in page[marks.begin.end() : marks.end.start()].splitlines():
         heading = _HEADING.match(line)
         if heading is not None:
             title = heading["title"]
@@ -127,7 +147,7 @@ def read_edits(page: str) -> PageEdits:
                 changed[match["id"]] = text
         elif title in _TITLES and (match := _NEW_LINE.match(line)) is not None:
             added.append((title, _DAY.sub("", match["text"])))
-    removed = [memory_id for memory_id in end["ids"].split() if memory_id not in seen_ids]
+    removed = [memory_id for memory_id in marks.end["ids"].split() if memory_id not in seen_ids]
     return PageEdits(changed, tuple(removed), tuple(added))
 
 

@@ -94,6 +94,7 @@ class SessionLedger:
         return {} if self._path is None else _read_json(self._path)
 
     def _write(self) -> None:
+        """Write the session's file; without a home or a session, write nothing."""
         if self._path is None or not self._home.is_dir():
             return
         state = {

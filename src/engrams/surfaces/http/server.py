@@ -29,7 +29,7 @@ from engrams.surfaces.http.server_role import ServerRole
 from engrams.surfaces.http.server_surfaces import ServedHome, ServerSurfaces
 from engrams.surfaces.http.server_workers import WorkerPlan, WorkerSupervisor, unlock
 from engrams.surfaces.http.start_checks import check_settings, require_shareable
-from engrams.surfaces.http.uvicorn_server import create_server
+from engrams.surfaces.http.uvicorn_factory import create_server
 
 
 def serve(settings: Settings, surfaces: ServerSurfaces, *, as_json: bool = False) -> None:

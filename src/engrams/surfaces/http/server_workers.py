@@ -35,6 +35,8 @@ _CONNECTIONS_AT_ONCE = 64
 _STEADY_SECONDS = 10.0
 """A worker that lived shorter than this is started again after a pause, which doubles."""
 _MAX_PAUSE_SECONDS = 30.0
+_NEW_CONNECTION = b"c"
+"""Byte that goes with each connection: a descriptor is not sent without data."""
 _PATIENCE_SECONDS = 60.0
 """Time for workers to end by themselves, beyond that for their sessions."""
 
@@ -66,8 +68,8 @@ class _WorkerProcess:
     report: IO[bytes]
     """Pipe on which the worker says whether it serves."""
 
-    hand: socket.socket
-    """Socket over which it gets connections."""
+    handover: socket.socket
+    """Socket over which the parent sends it connections."""
 
     started_at: float = field(default_factory=time.monotonic)
     pause: float = 0.0
@@ -78,7 +80,7 @@ class _WorkerProcess:
 
     def close(self) -> None:
         self.report.close()
-        self.hand.close()
+        self.handover.close()
         if self.process.stdin is not None:
             self.process.stdin.close()
 
@@ -105,7 +107,8 @@ class WorkerSupervisor:
         )
         self._workers: list[_WorkerProcess] = []
         self._signals = 0
-        self._turn = 0
+        self._last_worker = 0
+        """Index of the worker that got the last connection."""
 
     def run(self, greet: Callable[[list[int]], None]) -> None:
         """Serve until a signal comes.
@@ -155,20 +158,23 @@ class WorkerSupervisor:
                 self._hand_to_worker(connection)
 
     def _hand_to_worker(self, connection: socket.socket) -> None:
-        """Give a connection to the next worker whose socket takes it; else it is closed."""
+        """Give a connection to the next worker, in turn, that runs and whose socket is not full.
+
+        If none takes it, the caller closes it.
+        """
         for _ in self._workers:
-            self._turn = (self._turn + 1) % len(self._workers)
-            worker = self._workers[self._turn]
+            self._last_worker = (self._last_worker + 1) % len(self._workers)
+            worker = self._workers[self._last_worker]
+            if worker.ended_at:
+                continue
             with suppress(OSError):
-                if not worker.ended_at and socket.send_fds(
-                    worker.hand, [b"c"], [connection.fileno()]
-                ):
+                if socket.send_fds(worker.handover, [_NEW_CONNECTION], [connection.fileno()]):
                     return
 
     def _start(self, number: int) -> _WorkerProcess:
         reading, writing = os.pipe()
-        hand, taker = socket.socketpair()
-        hand.setblocking(False)
+        handover, taker = socket.socketpair()
+        handover.setblocking(False)
         metrics = self._folder / "metrics"
         metrics.mkdir(exist_ok=True)
         process = subprocess.Popen(  # noqa: S603 - this very program
@@ -198,7 +204,7 @@ class WorkerSupervisor:
             process.stdin.flush()
         except BrokenPipeError:
             pass  # it has ended already, which is noticed soon
-        return _WorkerProcess(number, process, os.fdopen(reading, "rb"), hand)
+        return _WorkerProcess(number, process, os.fdopen(reading, "rb"), handover)
 
     def _look_after(self, worker: _WorkerProcess) -> None:
         """Start a worker anew that has ended."""

@@ -10,7 +10,7 @@ from engrams.engine import MemoryEngine
 from engrams.settings import Settings
 from engrams.surfaces.http.app import create_app
 from engrams.surfaces.http.listening import format_address, listen
-from engrams.surfaces.http.uvicorn_server import create_server
+from engrams.surfaces.http.uvicorn_factory import create_server
 
 
 @contextmanager

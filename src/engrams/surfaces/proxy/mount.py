@@ -75,8 +75,8 @@ class ProxyMount:
         self._settings = settings
         self._memory = TimeLimitedEngine(engine, deadlines)
         self._upstreams = UpstreamRouter(settings.serve)
-        self._warming: asyncio.Task[None] | None = None
-        self._interval = sys.getswitchinterval()
+        self._warm_up: asyncio.Task[None] | None = None
+        self._earlier_switch_seconds = sys.getswitchinterval()
 
     def install(self, app: FastAPI) -> None:
         posts, gets = self._proxy_routes() if self._upstreams else self._local_routes()
@@ -122,18 +122,18 @@ class ProxyMount:
         return posts, gets
 
     async def start(self) -> None:
-        """Warm memory, and switch threads faster for streams."""
-        self._interval = sys.getswitchinterval()
+        """Load memory in the background, and switch threads faster for streams until ``stop``."""
+        self._earlier_switch_seconds = sys.getswitchinterval()
         sys.setswitchinterval(_SWITCH_SECONDS)
         if self._settings.enabled:
             owner = core.Scope(self._settings.owner_labels("any"))
-            self._warming = asyncio.create_task(self._memory.warm(owner))
+            self._warm_up = asyncio.create_task(self._memory.warm(owner))
 
     async def stop(self) -> None:
         """Wait for turns being stored."""
-        sys.setswitchinterval(self._interval)
-        if self._warming is not None:
-            await cancel_task(self._warming)
+        sys.setswitchinterval(self._earlier_switch_seconds)
+        if self._warm_up is not None:
+            await cancel_task(self._warm_up)
         await self._memory.close()
         await self._upstreams.close()
 

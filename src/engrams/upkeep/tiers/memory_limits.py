@@ -12,7 +12,7 @@ from datetime import datetime
 from typing import Any, Literal
 
 from engrams.core import EVICTED, Kind, Record, Scope, Status
-from engrams.forget.forgetting import build_forget
+from engrams.forget.memory_forgetter import build_tombstone_batch
 from engrams.ports import Clock, RecordChange, RecordQuery, ScopeReach, Store, WriteBatch
 from engrams.read.decay import age_days, half_life_decay
 from engrams.read.paging import iter_records
@@ -133,7 +133,7 @@ class MemoryCapEnforcer:
         if excess:
             marked = [replace(record, meta={**record.meta, EVICTED: True}) for record in excess]
             self._store.commit(
-                build_forget(marked, self._clock(), "over the cap of a conversation")
+                build_tombstone_batch(marked, self._clock(), "over the cap of a conversation")
             )
         return len(excess)
 

@@ -14,7 +14,7 @@ from engrams.vault.files.folder_access import PlannedFileWrite
 from engrams.vault.files.outbox import VaultOutboxWriter
 from engrams.vault.files.vault_paths import CONFLICTS, make_slug
 from engrams.vault.notes.vault_notes import VaultNotes
-from engrams.vault.purge.note_redaction import redact_notes
+from engrams.vault.purge.file_redaction import redact_files
 
 _PAGE = 1000
 _NAME = re.compile(r"__(?P<slug>[^/]*)__(?P<tail>[0-9a-z]{4,32})\.[0-9a-f]{8}\.md$")
@@ -58,7 +58,7 @@ class VaultMemoryEraser:
         records = [
             record for record in deps.store.get(owner, ids) if record.status is not Status.PURGED
         ]
-        notes_changed = self._redact_notes(records, words)
+        notes_changed = self._redact_files(records, words)
         report = erase()
         files = self._outbox.execute_purges() + notes_changed
         self._drop_old_names(owner, shortened_ids)
@@ -91,8 +91,8 @@ class VaultMemoryEraser:
         linked_ids = [edge.source for edge in store.edges(owner, ids)]
         return [*(record.id for record in quoting), *linked_ids]
 
-    def _redact_notes(self, records: Sequence[Record], words: Sequence[str]) -> int:
-        changed = redact_notes(self._deps, records, words)
+    def _redact_files(self, records: Sequence[Record], words: Sequence[str]) -> int:
+        changed = redact_files(self._deps, records, words)
         if changed:
             self._notes.index.sync()
         return changed

@@ -19,6 +19,7 @@ from engrams.ports import Clock
 from engrams.settings import StoreSettings
 from engrams.store.sql.named_queries import execute, fetch_first, fetch_one
 from engrams.store.sqlite import schema_setup, stored_terms
+from engrams.store.sqlite.index_file_folder import ENDING, IndexFileFolder
 from engrams.store.sqlite.rescue import lost_memories, vector_repair
 from engrams.store.sqlite.rescue.file_opening import check_integrity, find_problems
 from engrams.store.sqlite.rescue.file_replacement import (
@@ -30,7 +31,6 @@ from engrams.store.sqlite.rescue.file_replacement import (
 from engrams.store.sqlite.rescue.lost_memories import MemoryRescueLoss
 from engrams.store.sqlite.rescue.row_salvage import copy_readable
 from engrams.store.sqlite.rescue.text_damage import accept_damaged_texts, find_damaged_texts
-from engrams.store.sqlite.segment_folder import ENDING, SegmentFolder
 
 T = TypeVar("T")
 P = ParamSpec("P")
@@ -186,7 +186,7 @@ def _check_migrations(connection: apsw.Connection) -> list[str]:
 
 def _list_damaged_indexes(database: CheckedDatabase) -> list[Path]:
     path = database.path
-    return SegmentFolder(path.with_name(path.name + ENDING)).list_damaged() if path else []
+    return IndexFileFolder(path.with_name(path.name + ENDING)).list_damaged() if path else []
 
 
 # --------------------------------------------------------------------------------------------------

@@ -105,13 +105,13 @@ class ModelResponse(BaseModel):
 
 def router(settings: Settings) -> APIRouter:
     routes = limited_router(settings, "upkeep", prefix="/v1/settings")
-    started = _load_file(settings).settings.chat
+    chat_at_start = _load_file(settings).settings.chat
     trial = model_setup.ModelTrial()
 
     @routes.get("/model", responses=error_responses())
     def find(caller: AnyCaller) -> ModelResponse:
         """Tell which model is set; its key is never shown."""
-        return _to_response(caller, started)
+        return _to_response(caller, chat_at_start)
 
     @routes.post("/model/servers", responses=error_responses())
     def find_servers(body: ModelServersRequest, caller: AnyCaller) -> ModelServersResponse:
@@ -152,7 +152,7 @@ def router(settings: Settings) -> APIRouter:
 
     @routes.put("/model", responses=error_responses())
     def change(body: ModelConnectionRequest, caller: AnyCaller) -> ModelResponse:
-        """Write the model into config.toml; a restart makes it count."""
+        """Write the model into config.toml. The server uses it after a restart."""
         settings = caller.engine.settings
         if settings.incognito:
             raise RefusedError(
@@ -164,7 +164,7 @@ def router(settings: Settings) -> APIRouter:
         if problem is not None:
             raise problem
         model_setup.save_connection(settings.config_file, connection)
-        return _to_response(caller, started)
+        return _to_response(caller, chat_at_start)
 
     return routes
 
@@ -181,12 +181,12 @@ def _connect(
     return model_setup.connect(_load_file(caller.engine.settings).settings.chat, connection)
 
 
-def _to_response(caller: IdentifiedCaller, started: ChatSettings) -> ModelResponse:
+def _to_response(caller: IdentifiedCaller, chat_at_start: ChatSettings) -> ModelResponse:
     running = caller.engine.settings
     loaded = _load_file(running)
     chat = loaded.settings.chat
     model = caller.engine.chat_model
-    needs_restart = chat != started and {chat.provider, started.provider} != {"none"}
+    needs_restart = chat != chat_at_start and {chat.provider, chat_at_start.provider} != {"none"}
     return ModelResponse(
         provider=chat.provider,
         url=chat.url,

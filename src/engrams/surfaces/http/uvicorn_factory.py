@@ -1,6 +1,7 @@
-"""uvicorn as this server needs it: time limits for requests, and connections from another process.
+"""Factory of the uvicorn server that answers HTTP.
 
-`create_server` makes one.
+``create_server`` adds two things to uvicorn: time limits for requests, and connections that a parent
+process hands over.
 """
 
 from __future__ import annotations
@@ -23,13 +24,14 @@ _MAX_HEAD_BYTES = 1 << 16
 def create_server(
     app: FastAPI,
     settings: ServeSettings | None = None,
-    hand: socket.socket | None = None,
+    handover: socket.socket | None = None,
     grace: float = 10.0,
 ) -> uvicorn.Server:
     """Create a uvicorn server without its own headers and access log.
 
-    ``hand``: it takes connections from there, and listens nowhere. ``grace``: seconds that requests
-    have to end when it stops.
+    ``handover``: socket over which a parent process sends the connections that it accepted; the
+    server then listens on no port. ``grace``: seconds that requests have to end when the server
+    stops.
     """
     serve = settings or ServeSettings()
     protocol = type("TimedProtocol", (_TimedProtocol,), {"receive_seconds": serve.receive_seconds})
@@ -44,7 +46,7 @@ def create_server(
         timeout_keep_alive=math.ceil(serve.idle_seconds),
         timeout_graceful_shutdown=max(1, math.ceil(grace)),
     )
-    return uvicorn.Server(config) if hand is None else _HandedServer(config, hand)
+    return uvicorn.Server(config) if handover is None else _HandedServer(config, handover)
 
 
 class _TimedProtocol(AutoHTTPProtocol):  # type: ignore[misc, valid-type]
@@ -93,20 +95,20 @@ class _TimedProtocol(AutoHTTPProtocol):  # type: ignore[misc, valid-type]
 
 
 class _HandedServer(uvicorn.Server):
-    """Serve connections that another process accepted and sends over a socket (``hand``)."""
+    """Serve connections that another process accepted and sends over ``handover``."""
 
-    def __init__(self, config: uvicorn.Config, hand: socket.socket) -> None:
+    def __init__(self, config: uvicorn.Config, handover: socket.socket) -> None:
         super().__init__(config)
-        self._hand = hand
+        self._handover = handover
         self._connecting = set[asyncio.Task[object]]()
-        hand.setblocking(False)
+        handover.setblocking(False)
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets)
-        asyncio.get_running_loop().add_reader(self._hand, self._accept_handed)
+        asyncio.get_running_loop().add_reader(self._handover, self._accept_handed)
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        asyncio.get_running_loop().remove_reader(self._hand)
+        asyncio.get_running_loop().remove_reader(self._handover)
         # Connections that were handed over before the signal are still answered.
         self._accept_handed()
         if self._connecting:
@@ -117,9 +119,9 @@ class _HandedServer(uvicorn.Server):
         loop = asyncio.get_running_loop()
         with suppress(BlockingIOError):
             while True:
-                data, descriptors, _, _ = socket.recv_fds(self._hand, 1, 1)
+                data, descriptors, _, _ = socket.recv_fds(self._handover, 1, 1)
                 if not data:
-                    loop.remove_reader(self._hand)  # the parent has gone
+                    loop.remove_reader(self._handover)  # the parent has gone
                     return
                 connection = socket.socket(fileno=descriptors[0])
                 connection.setblocking(False)

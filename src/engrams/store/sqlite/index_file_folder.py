@@ -1,8 +1,8 @@
-"""Owners' indexes in files beside a store, mapped instead of built.
+"""Folder of search index files beside a store, one file for each owner.
 
-They are derived, and never trusted: a file counts only with the mark that the store keeps for it,
-which a purge of the owner's records deletes, and with the right sums. An older or newer store,
-another owner's file, another version or a damaged byte: the index is built from the store.
+A process maps such a file instead of building the index. The files are derived from the store. A file
+is used only if its checksums are right and it has the mark that the store keeps for this owner. A
+purge deletes the mark. Otherwise the index is built from the store.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def name_owner(owner_key: str) -> str:
     return blake2b(owner_key.encode(), digest_size=16).hexdigest()
 
 
-class SegmentFolder:
+class IndexFileFolder:
     """Folder of index files, one per owner; ``path`` None: nothing is kept."""
 
     def __init__(self, path: Path | None) -> None:

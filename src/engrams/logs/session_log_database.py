@@ -1,4 +1,4 @@
-"""A session log in a small database of the home, or in memory."""
+"""Database of one session log: a small SQLite file in the home, or in memory."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def make_private(folder: Path) -> None:
     folder.mkdir(mode=0o700, exist_ok=True)
 
 
-class LogDatabase:
+class SessionLogDatabase:
     """Log in a file beside its hash key, or in memory.
 
     Thread safe; several processes may write.

@@ -1,4 +1,7 @@
-"""Cosines of a preset, converted for the model in use."""
+"""Translation of a preset's cosine thresholds to the embedding model in use.
+
+The presets give cosines for one model. Another model gives the same pair of texts another cosine.
+"""
 
 from __future__ import annotations
 

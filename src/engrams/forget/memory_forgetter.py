@@ -1,7 +1,8 @@
 """Forgetting: memories become tombstones that no read finds, until a restore.
 
-``MemoryForgetter`` is what the engine calls. ``build_forget`` makes tombstones of exactly the
-records it gets; ``build_forgetting`` adds everything that follows for derived records and sources.
+The engine calls ``MemoryForgetter``. ``build_tombstone_batch`` makes tombstones of exactly the
+records that it gets. ``build_forget_batch`` also forgets the records derived from them alone, and
+changes the messages that they quote.
 """
 
 from __future__ import annotations
@@ -102,7 +103,7 @@ def forget_records(
         remaining = [record for record in group if not is_forgotten.get(record.id)]
         if not remaining:
             continue
-        batch = build_forgetting(
+        batch = build_forget_batch(
             remaining, store, request.now, reason=request.reason, min_words=min_words
         )
         jobs = () if is_forgotten else request.jobs
@@ -113,7 +114,7 @@ def forget_records(
     return list(is_forgotten)
 
 
-def build_forgetting(
+def build_forget_batch(
     records: Sequence[Record],
     store: RecordStore,
     now: datetime,
@@ -121,15 +122,16 @@ def build_forgetting(
     reason: str,
     min_words: int,
 ) -> WriteBatch:
-    """Build the batch that forgets memories, with all that follows from it.
+    """Build the batch that forgets memories and those derived from them alone.
 
-    At most one of them may quote a message.
+    The batch also changes the messages that they quote. At most one of ``records`` may quote a
+    message.
     """
     asked_ids = {record.id for record in records}
     forgotten = {record.id: record for record in records}
     for record in records:
         forgotten |= {dependent.id: dependent for dependent in find_dependents(record, store)}
-    batch = build_forget(list(forgotten.values()), now, reason)
+    batch = build_tombstone_batch(list(forgotten.values()), now, reason)
     changes = [
         change if change.id in asked_ids else replace(change, reason=_DERIVED_REASON)
         for change in batch.changes
@@ -140,8 +142,11 @@ def build_forgetting(
     return replace(batch, changes=tuple(changes))
 
 
-def build_forget(records: Sequence[Record], now: datetime, reason: str) -> WriteBatch:
-    """Build the batch that makes tombstones of these records, which keep their former status."""
+def build_tombstone_batch(records: Sequence[Record], now: datetime, reason: str) -> WriteBatch:
+    """Build the batch that makes tombstones of exactly these records.
+
+    A tombstone keeps the former status of its record, for a restore.
+    """
     changes = tuple(
         RecordChange(record.scope.owner, record.id, build_tombstone(record, now), "forget")
         for record in records

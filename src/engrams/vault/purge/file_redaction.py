@@ -1,4 +1,7 @@
-"""Remove purged texts from notes, dreams, documents and conflict files."""
+"""Redaction of the vault's text files: purged texts go out of notes, dreams, documents and conflicts.
+
+The files of the purged memories themselves are removed elsewhere (``erasure``).
+"""
 
 from __future__ import annotations
 
@@ -17,7 +20,7 @@ _SHORTEST_REPETITION = 12
 
 @dataclass(frozen=True, slots=True)
 class _RemovedTexts:
-    """Texts to remove; those of lines are folded: one blank between words, no capitals."""
+    """Texts to remove. Those compared with lines are folded: one blank between words, lower case."""
 
     repeated: tuple[str, ...]
     """A line that contains one of these goes as a whole."""
@@ -49,10 +52,10 @@ class _RemovedTexts:
         return folded.endswith(self.line_ends) or any(text in folded for text in self.repeated)
 
 
-def redact_notes(deps: VaultDeps, records: Sequence[Record], words: Sequence[str]) -> int:
-    """Remove lines that repeat the texts of records, and words; return the number of files.
+def redact_files(deps: VaultDeps, records: Sequence[Record], words: Sequence[str]) -> int:
+    """Remove the lines that repeat a purged text, and each of ``words``, from the text files.
 
-    Call while the records are not erased yet.
+    Call before the records are erased. Returns the number of changed files.
     """
     removed = _RemovedTexts.of(records, words)
     record_ids = {record.id for record in records}

@@ -274,7 +274,9 @@ class _EnglishReader:
         first = clause.subject_words[0].lower
         if first in ("he", "she"):
             return self._last and replace(self._last, relation=("", ""))
-        shown = collapse_space(self._text[clause.subject_words[0].start : clause.subject_words[-1].end])
+        shown = collapse_space(
+            self._text[clause.subject_words[0].start : clause.subject_words[-1].end]
+        )
         if first == "the":
             return ClauseSubject(" ".join(word.text for word in clause.subject_words[1:]))
         if first not in ("my", "our"):

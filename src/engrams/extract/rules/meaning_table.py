@@ -202,10 +202,10 @@ def _list_tenses(clause: EnglishClause) -> frozenset[str]:
 
 def _is_somebody(clause: EnglishClause) -> bool:
     """True if the subject is a person or a pet: "my locker is 212" tells no age."""
-    owner = clause.owner
-    return (
-        not owner or owner[-1].lower in RELATIONS or owner[-1].text[0].isupper() or len(owner) == 1
-    )
+    words = clause.subject_words
+    if len(words) < 2:
+        return True
+    return words[-1].lower in RELATIONS or words[-1].text[0].isupper()
 
 
 def _match_rows(

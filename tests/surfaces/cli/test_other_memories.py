@@ -69,6 +69,13 @@ SOURCES: dict[str, tuple[Writer, str, int, str, str]] = {
         "Pour over brings out the fruit #brewing",
     ),
     "langgraph": (_file("langgraph"), "langgraph", 2, "opera", "Likes opera"),
+    "telegram": (
+        _file("telegram"),
+        "telegram",
+        4,
+        "bees",
+        "I keep bees, see https://bees.example!",
+    ),
     "claude": (_file("claude_memory"), "claude", 4, "marathons", "Runs marathons"),
     "chatgpt": (_file("chatgpt_memory"), "chatgpt", 1, "vegetarian", "User is vegetarian"),
 }

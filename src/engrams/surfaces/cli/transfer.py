@@ -87,8 +87,9 @@ def import_(  # noqa: PLR0913 - options of a command
 ) -> None:
     """Import conversations and memories from files.
 
-    ChatGPT, Claude, mem0, Zep, Graphiti, Letta, cognee, Hindsight, Honcho, Supermemory, memvara,
-    basic-memory, LangGraph, MCP memory, JSON, JSONL, CSV, Markdown, text, engrams' own export.
+    ChatGPT, Claude, Telegram, mem0, Zep, Graphiti, Letta, cognee, Hindsight, Honcho, Supermemory,
+    memvara, basic-memory, LangGraph, MCP memory, JSON, JSONL, CSV, Markdown, text, engrams' own
+    export.
 
     A repeated import stores nothing twice, and an interrupted one goes on where it stopped. A
     broken file is refused whole.

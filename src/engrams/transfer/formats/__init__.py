@@ -33,12 +33,13 @@ from engrams.transfer.formats import (
     plain_text,
     sqlite_stores,
     supermemory,
+    telegram,
     zep,
 )
 from engrams.transfer.formats.decode import DecodedTextReader, open_text
 from engrams.transfer.formats.file_head import FileHead
 from engrams.transfer.formats.import_files import open_files
-from engrams.transfer.formats.json_stream import read_elements
+from engrams.transfer.formats.json_stream import read_elements, read_members
 from engrams.transfer.formats.obsidian_vault import is_vault
 from engrams.transfer.formats.origins import STDIN, ImportFile, Origin, name_origin
 from engrams.transfer.formats.pieces import (
@@ -76,7 +77,7 @@ __all__ = [
 
 Format: TypeAlias = Literal[
     "engrams", "turns", "json", "lines", "csv", "chatgpt", "claude", "locomo", "mem0", "mcp", "zep", "letta", "cognee", "hindsight",
-    "honcho", "supermemory", "memvara", "basic_memory", "langgraph",
+    "honcho", "supermemory", "memvara", "basic_memory", "langgraph", "telegram",
 ]  # fmt: skip
 FORMATS: tuple[Format, ...] = get_args(Format)
 """Names of the formats, as the command line and the API take them."""
@@ -102,6 +103,10 @@ def _by_element(
     return lambda text: read_elements_of(read_elements(text.chunks(), key))
 
 
+def _read_telegram(text: DecodedTextReader) -> Iterator[Piece]:
+    return telegram.read(read_members(text.chunks(), *telegram.MESSAGE_LISTS))
+
+
 _FORMATS: Mapping[Format, _TextFormat] = {
     "csv": _TextFormat(_by_line(csv_table.read), csv_table.recognises),
     "basic_memory": _TextFormat(_by_line(basic_memory.read), basic_memory.recognises),
@@ -109,6 +114,7 @@ _FORMATS: Mapping[Format, _TextFormat] = {
     "chatgpt": _TextFormat(_by_element(chatgpt.read), chatgpt.recognises),
     "claude": _TextFormat(_by_element(claude.read), claude.recognises),
     "langgraph": _TextFormat(_by_element(langgraph.read), langgraph.recognises),
+    "telegram": _TextFormat(_read_telegram, telegram.recognises),
     "letta": _TextFormat(_by_element(letta.read), letta.recognises),
     "cognee": _TextFormat(_by_element(cognee.read), cognee.recognises),
     "hindsight": _TextFormat(_by_element(hindsight.read), hindsight.recognises),

@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from typing import TypeAlias, TypeVar
 
 from engrams.core import Json
+from engrams.frozen_data import dataclass
 from engrams.transfer.formats.decode import CHUNK, LIMIT
 from engrams.transfer.formats.pieces import JsonElement, UnreadablePiece
 
@@ -20,6 +22,21 @@ _MARK = re.compile(r'["\\\[\]{},]')
 _DEPTH_CHANGE = {"[": 1, "{": 1, "]": -1, "}": -1}
 _END_CHARS = 16
 """An error this near to the end of the text may come from its being cut."""
+
+
+@dataclass(frozen=True, slots=True)
+class JsonMember:
+    """Value inside an object that is read member by member."""
+
+    line: int
+    path: str
+    """Names of the members that lead to it, with dots; elements of a list add no name."""
+    value: Json = None
+    """None for an object that is read member by member itself; its members follow."""
+
+
+MemberPiece: TypeAlias = JsonMember | UnreadablePiece
+_Element = TypeVar("_Element")
 
 
 class MalformedJsonError(ValueError):
@@ -58,6 +75,19 @@ def read_elements(chunks: Iterable[str], key: str = "") -> Iterator[JsonElement]
             reader.is_broken = reader.is_broken or reader.is_malformed
 
 
+def read_members(chunks: Iterable[str], *list_paths: str) -> Iterator[MemberPiece]:
+    """Yield the members of the objects in a text, in their order.
+
+    ``list_paths``: lists that are yielded element by element, such as ``messages`` or
+    ``chats.list.messages``. The objects on the way to them are read member by member; each other
+    value is yielded whole.
+    """
+    reader = _JsonStreamReader(chunks)
+    while reader.peek() and not reader.is_broken:
+        yield from reader.walk(_MemberPaths(list_paths))
+        reader.is_broken = reader.is_broken or reader.is_malformed
+
+
 def _decode(text: str, position: int) -> tuple[Json, int]:
     try:
         return _DECODER.raw_decode(text, position)
@@ -73,6 +103,25 @@ def _decode(text: str, position: int) -> tuple[Json, int]:
 def _skip_space(text: str, position: int) -> int:
     match = _SPACE.match(text, position)
     return match.end() if match else position
+
+
+class _MemberPaths:
+    """Paths of the lists that are read element by element."""
+
+    def __init__(self, list_paths: tuple[str, ...]) -> None:
+        self._lists = frozenset(list_paths)
+        names = [path.split(".") for path in list_paths]
+        self._on_the_way = {
+            ".".join(path[:length]) for path in names for length in range(len(path))
+        }
+
+    def is_list(self, path: str) -> bool:
+        """Check for a list that is read element by element."""
+        return path in self._lists or self.leads_on(path)
+
+    def leads_on(self, path: str) -> bool:
+        """Check that such a list stands further inside."""
+        return path in self._on_the_way
 
 
 class _JsonStreamReader:
@@ -100,14 +149,39 @@ class _JsonStreamReader:
             if not self._read_more(1):
                 return ""
 
+    def walk(self, paths: _MemberPaths, path: str = "") -> Iterator[MemberPiece]:
+        """Yield the members of the value that begins here; see ``read_members``."""
+
+        def read_element() -> Iterator[MemberPiece]:
+            if self.peek() == "{" and paths.leads_on(path):
+                yield JsonMember(self._line, path)
+                yield from self._walk_object(paths, path)
+            else:
+                for element in self.read_single():
+                    if isinstance(element, UnreadablePiece):
+                        yield element
+                    else:
+                        line, value = element
+                        yield JsonMember(line, path, value)
+
+        if self.peek() == "[" and paths.is_list(path):
+            yield from self._read_list(read_element)
+        else:
+            yield from read_element()
+
     def read_list(self) -> Iterator[JsonElement]:
         """Yield the elements of the list that begins here."""
+        return self._read_list(self.read_single)
+
+    def _read_list(
+        self, read_element: Callable[[], Iterator[_Element]]
+    ) -> Iterator[_Element | UnreadablePiece]:
         self._move_to(self._position + 1)
         while (char := self.peek()) != "]":
             if not char:
                 yield self._end_broken("The list ends in the middle.")
                 return
-            yield from self.read_single()
+            yield from read_element()
             if self.is_broken:
                 return
             next_char = self.peek()
@@ -126,13 +200,8 @@ class _JsonStreamReader:
         line = self._line
         other_members = {}
         has_list = False
-        self._move_to(self._position + 1)
-        while (char := self.peek()) == '"':
-            try:
-                name = self._read_value()
-                if self.peek() != ":":
-                    raise MalformedJsonError("a colon was expected")
-                self._move_to(self._position + 1)
+        try:
+            for name in self._iter_names():
                 if self.peek() == "[" and name == key:
                     has_list = True
                     yield from self.read_list()
@@ -140,17 +209,38 @@ class _JsonStreamReader:
                         return
                 else:
                     other_members[name] = self._read_value()
-            except MalformedJsonError as problem:
-                yield self._end_broken(f"The object is {problem}.")
-                return
+        except MalformedJsonError as problem:
+            yield self._end_broken(f"The object is {problem}.")
+            return
+        if other_members or not has_list:
+            yield line, other_members
+
+    def _walk_object(self, paths: _MemberPaths, path: str) -> Iterator[MemberPiece]:
+        try:
+            for name in self._iter_names():
+                yield from self.walk(paths, f"{path}.{name}" if path else name)
+                if self.is_broken:
+                    return
+        except MalformedJsonError as problem:
+            yield self._end_broken(f"The object is {problem}.")
+
+    def _iter_names(self) -> Iterator[str]:
+        """Yield the names of the object that begins here; the caller reads the value of each.
+
+        MalformedJsonError: it is no object, or ends too early.
+        """
+        self._move_to(self._position + 1)
+        while (char := self.peek()) == '"':
+            name = self._read_value()
+            if self.peek() != ":":
+                raise MalformedJsonError("not JSON: a colon was expected")
+            self._move_to(self._position + 1)
+            yield name
             if self.peek() == ",":
                 self._move_to(self._position + 1)
         if char != "}":
-            yield self._end_broken("The object ends in the middle.")
-            return
+            raise MalformedJsonError("cut off: it ends in the middle")
         self._move_to(self._position + 1)
-        if other_members or not has_list:
-            yield line, other_members
 
     def read_single(self) -> Iterator[JsonElement]:
         """Yield the single value that begins here."""

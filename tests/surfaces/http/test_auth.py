@@ -158,13 +158,24 @@ def test_expired_and_revoked_keys_are_refused(kept: Kept) -> None:
 @pytest.mark.parametrize(
     ("rights", "allowed"),
     [
-        (("read",), {"list", "search", "export"}),
+        (("read",), {"list", "tags", "search", "export"}),
         (("write",), {"add", "purge"}),
         (("admin",), {"settings", "metrics"}),
         (("proxy",), {"chat", "models"}),
         (
             RIGHTS,
-            {"list", "search", "export", "add", "purge", "settings", "metrics", "chat", "models"},
+            {
+                "list",
+                "tags",
+                "search",
+                "export",
+                "add",
+                "purge",
+                "settings",
+                "metrics",
+                "chat",
+                "models",
+            },
         ),
     ],
 )
@@ -175,6 +186,7 @@ def test_a_right_opens_its_own_routes_only(
     _, client = kept.key("rights", rights)
     asked: dict[str, Callable[[], httpx2.Response]] = {
         "list": lambda: client.get("/v1/memories"),
+        "tags": lambda: client.get("/v1/tags"),
         "search": lambda: client.post("/v1/search", json={"query": "x"}),
         "export": lambda: client.get("/v1/export"),
         "add": lambda: client.post("/v1/memories", json={"text": "The gate is green."}),

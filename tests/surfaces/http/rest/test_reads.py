@@ -139,6 +139,43 @@ def test_stats_count_only_this_persons_memories(api: httpx2.Client) -> None:
     assert api.get("/stats").json()["kind"]["note"] == 1
 
 
+def test_tags_are_counted_by_use(api: httpx2.Client, person: Person) -> None:
+    """The most used tag comes first, with the memories that are active; parts of memory, beginnings
+    and limits count, and nobody else's tags are there.
+    """
+    assert api.get("/tags").json() == {"tags": [], "more": False}
+    lost = add(api, "The old hive fell over.", tags=["Bees", "loss"])
+    add(api, "My hives are green.", tags=["Bees"])
+    add(api, "The queen has a blue dot.", tags=["Bees", "beeswax"])
+    work = api.post(
+        "/memories", params={"project": "shop"}, json={"text": "Sell.", "tags": ["ads"]}
+    )
+    assert work.status_code == 201
+
+    def count(**params: object) -> list[tuple[str, int]]:
+        listed = api.get("/tags", params=params).json()["tags"]
+        return [(row["tag"], row["memories"]) for row in listed]
+
+    assert count() == [("Bees", 3), ("ads", 1), ("beeswax", 1), ("loss", 1)]
+    assert count(prefix="bEE") == [("Bees", 3), ("beeswax", 1)]
+    assert count(project="garden") == [("Bees", 3), ("beeswax", 1), ("loss", 1)]
+    assert api.delete(f"/memories/{lost}").status_code == 200
+    assert count() == [("Bees", 2), ("ads", 1), ("beeswax", 1)]
+    assert api.get("/tags", params={"limit": 2}).json()["more"] is True
+    assert api.get("/tags", params={"limit": 3}).json()["more"] is False
+    assert person().get("/tags").json()["tags"] == []
+    for wrong in ({"limit": 0}, {"limit": 1001}, {"prefix": "x" * 201}):
+        problem(api.get("/tags", params=wrong), 422)
+
+
+def test_a_list_of_tags_ends_at_the_setting(api: httpx2.Client) -> None:
+    """No more tags than `limits.results` are in one answer, whatever was asked for."""
+    for part in range(2):
+        add(api, f"Label {part}.", tags=[f"t{part}-{number}" for number in range(60)])
+    listed = api.get("/tags", params={"limit": 1000}).json()
+    assert (len(listed["tags"]), listed["more"]) == (100, True)
+
+
 def test_a_failed_job_is_seen_and_retried_by_its_owner_only(served: Served, person: Person) -> None:
     """A failed job shows to its owner alone, who may retry it; nobody else can."""
     ann = person()
@@ -183,7 +220,7 @@ def test_two_owners_never_meet(served: Served, person: Person) -> None:
         bob.get("/memories", params=sent)
         for sent in ({}, {"after": hers}, {"tag": "secret"}, {"text": "xylophone"})
     ]
-    answers += [bob.get(path) for path in ("/export", "/scopes", "/stats", "/jobs")]
+    answers += [bob.get(path) for path in ("/export", "/scopes", "/tags", "/stats", "/jobs")]
     answers += [bob.get("/memories", params={"project": "x/../" + ann.headers["x-engrams-user"]})]
     for answer in answers:
         assert "xylophone" not in answer.text.replace(ask["query"], "")

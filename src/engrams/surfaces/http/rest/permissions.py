@@ -21,6 +21,7 @@ REST_PERMISSIONS = list_permissions(
         ("POST", "/v1/explain", "read", "memory.explain", "search_memory"),
         ("POST", "/v1/context", "read", "memory.context", "search_memory"),
         ("GET", "/v1/scopes", "read", "view.scopes"),
+        ("GET", "/v1/tags", "read", "view.tags"),
         ("GET", "/v1/stats", "read", "view.stats"),
         ("GET", "/v1/stats/series", "read", "view.series"),
         ("GET", "/v1/state", "read", "view.state"),

@@ -1,4 +1,4 @@
-"""/v1/scopes, /v1/stats, /v1/state, /v1/settings: counts and settings."""
+"""/v1/scopes, /v1/tags, /v1/stats, /v1/state, /v1/settings: counts and settings."""
 
 from __future__ import annotations
 
@@ -26,6 +26,18 @@ _MAX_SCOPES = 100
 
 class ScopeListResponse(BaseModel):
     scopes: list[list[str]]
+
+
+class TagCountResponse(BaseModel):
+    """Tag with the number of active memories that have it."""
+
+    tag: str
+    memories: int
+
+
+class TagListResponse(BaseModel):
+    tags: list[TagCountResponse]
+    more: bool = Field(description="There are more tags than were asked for.")
 
 
 class QuotaUseResponse(BaseModel):
@@ -118,6 +130,7 @@ class ActivitySeriesResponse(BaseModel):
 def router(settings: Settings) -> APIRouter:
     routes = limited_router(settings, "upkeep")
     _add_count_routes(routes)
+    _add_tag_routes(routes, settings)
     _add_process_routes(routes)
     return routes
 
@@ -166,6 +179,29 @@ def _add_count_routes(routes: APIRouter) -> None:
             points=[_to_point(minute) for minute in counts],
             spent=ModelUsageResponse(calls=spent.get("calls", 0), tokens=spent.get("tokens", 0)),
         )
+
+
+def _add_tag_routes(routes: APIRouter, settings: Settings) -> None:
+    @routes.get("/tags", responses=error_responses())
+    def tags(
+        caller: ScopedCaller,
+        prefix: Annotated[
+            str, Query(max_length=200, description="Only tags that begin so, in any case.")
+        ] = "",
+        limit: Annotated[int, Query(ge=1, le=1000, description="At most so many tags.")] = 100,
+    ) -> TagListResponse:
+        """List the tags of active memories with their counts.
+
+        The most used come first. At most `limits.results`.
+        """
+        begin = prefix.casefold()
+        counts = [
+            TagCountResponse(tag=tag, memories=count)
+            for tag, count in caller.engine.links.tags(caller.scope).items()
+            if tag.casefold().startswith(begin)
+        ]
+        shown = min(limit, settings.limits.results)
+        return TagListResponse(tags=counts[:shown], more=len(counts) > shown)
 
 
 def _add_process_routes(routes: APIRouter) -> None:

@@ -10,7 +10,7 @@ from tests.transfer.formats.samples import SAMPLES
 
 from engrams.core import Kind
 from engrams.transfer import formats
-from engrams.transfer.formats.json_stream import JsonMember, read_members
+from engrams.transfer.formats.json_stream import StreamedMember, read_members
 
 CHAT = SAMPLES["telegram"]
 ACCOUNT = SAMPLES["telegram_account"]
@@ -145,7 +145,9 @@ def test_members_come_in_order_from_parts_of_any_size(size: int) -> None:
         {"a": {"b": 1}, "c": {"list": [{"n": 1, "m": [[2], 3]}, 4]}, "m": 5}, indent=1
     )
     parts = (text[at : at + size] for at in range(0, len(text), size))
-    members = [piece for piece in read_members(parts, "c.list.m") if isinstance(piece, JsonMember)]
+    members = [
+        piece for piece in read_members(parts, "c.list.m") if isinstance(piece, StreamedMember)
+    ]
     assert [(member.path, member.value) for member in members] == [
         ("", None),
         ("a", {"b": 1}),

@@ -25,7 +25,7 @@ _END_CHARS = 16
 
 
 @dataclass(frozen=True, slots=True)
-class JsonMember:
+class StreamedMember:
     """Value inside an object that is read member by member."""
 
     line: int
@@ -35,7 +35,7 @@ class JsonMember:
     """None for an object that is read member by member itself; its members follow."""
 
 
-MemberPiece: TypeAlias = JsonMember | UnreadablePiece
+MemberPiece: TypeAlias = StreamedMember | UnreadablePiece
 _Element = TypeVar("_Element")
 
 
@@ -154,7 +154,7 @@ class _JsonStreamReader:
 
         def read_element() -> Iterator[MemberPiece]:
             if self.peek() == "{" and paths.leads_on(path):
-                yield JsonMember(self._line, path)
+                yield StreamedMember(self._line, path)
                 yield from self._walk_object(paths, path)
             else:
                 for element in self.read_single():
@@ -162,7 +162,7 @@ class _JsonStreamReader:
                         yield element
                     else:
                         line, value = element
-                        yield JsonMember(line, path, value)
+                        yield StreamedMember(line, path, value)
 
         if self.peek() == "[" and paths.is_list(path):
             yield from self._read_list(read_element)

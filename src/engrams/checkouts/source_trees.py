@@ -1,4 +1,4 @@
-"""Files of a checkout: those of today, or those of a commit.
+"""Source files of a git checkout: as they are now, or as they were at a commit.
 
 ``open_work_tree`` finds the checkout of a folder. Git's objects and its index are read by dulwich,
 where that is installed; no git command, hook or filter runs.

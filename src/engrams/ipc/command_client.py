@@ -102,7 +102,7 @@ class CommandClient:
 
     def _ask_server(self, folder: int, path: str) -> dict[str, Any] | None:
         if self._patience <= 0:
-            return None  # another server hung, and took all the time there was
+            return None  # another server hung and used up the time
         link = open_socket(self._patience)
         try:
             link.connect(socket_address(folder, path))
@@ -139,6 +139,10 @@ class CommandClient:
         return answer
 
     def _describe_call(self) -> dict[str, Any]:
+        """Describe the command and this process, for the server: it runs the command as if here.
+
+        ``named``: the home as the user gave it; empty: the default. ``at``: seconds since 1970.
+        """
         has_terminal = sys.stdout.isatty()
         return {
             "protocol": PROTOCOL,

@@ -238,9 +238,13 @@ def _read_loose(
     clauses: Sequence[ReadClause],
     language: str,
 ) -> list[ReadClause]:
-    """Read the pieces of sentences that say "I" and that nothing else has read."""
+    """Read the pieces of sentences that say "I" and that no other rule has read.
+
+    Each piece becomes a statement about its speaker, without predicate and object. Pieces of a task,
+    a quotation or a fiction are left out.
+    """
     loose: list[ReadClause] = []
-    others: Sequence[tuple[int, int]] | None = None
+    foreign_spans: Sequence[tuple[int, int]] | None = None
     for index, sentence in enumerate(sentences):
         if sentence.modality != "asserted":
             continue
@@ -253,8 +257,12 @@ def _read_loose(
             if len(quote) < shortest or is_imagined(quote, language):
                 continue
             # Looked for last: few messages have a piece that nothing has read.
-            others = find_others(text) if others is None else others
-            if any(begin < stop and sentence.start < other_end for begin, other_end in others):
+            if foreign_spans is None:
+                foreign_spans = find_others(text)
+            if any(
+                span_start < stop and sentence.start < span_end
+                for span_start, span_end in foreign_spans
+            ):
                 continue
             view = ClauseView(
                 quote=collapse_space(quote),

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from itertools import combinations
 
 from engrams.core import Entity, EntityKind, EntityLink, EntityNet
-from engrams.read.entities.cue_words import PROJECTS
+from engrams.read.entities.entity_kind_words import PROJECTS
 from engrams.read.entities.name_finder import MemoryNames, NameCandidate
 from engrams.read.entities.name_lists import (
     ALSO_WORDS,

@@ -13,7 +13,7 @@ from sys import intern
 from typing import NamedTuple
 
 from engrams.core import EntityKind, Kind, Record
-from engrams.read.entities.cue_words import (
+from engrams.read.entities.entity_kind_words import (
     AFTER_NOUNS,
     CALLED,
     EMPLOYED,

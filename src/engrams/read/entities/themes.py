@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Set
 from dataclasses import dataclass, field
 
-from engrams.read.entities.cue_words import VAGUE
+from engrams.read.entities.entity_kind_words import VAGUE
 from engrams.read.entities.name_finder import MemoryNames
 
 _LEAST_STATEMENTS = 2

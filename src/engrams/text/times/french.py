@@ -28,6 +28,10 @@ _STRONG = word_set(
 )
 
 
+_BEFORE_MONTH = word_set(
+    "en depuis avant apres debut fin mi de a entre et mois des jusqu au du pour d"
+)
+"""Folded words that stand before a month."""
 _DATED = re.compile(r"\s+(?:\d|dernier|prochain|matin|soir)")
 
 
@@ -43,28 +47,9 @@ _DAY = r"\d{1,2}|1er|premier"
 
 
 def _on_month(m: TimeRuleMatch) -> Piece | None:
-    before = m.word_before(m.start())
-    after = (
-        "en",
-        "depuis",
-        "avant",
-        "apres",
-        "debut",
-        "fin",
-        "mi",
-        "de",
-        "a",
-        "entre",
-        "et",
-        "mois",
-        "des",
-        "jusqu",
-        "au",
-        "du",
-        "pour",
-        "d",
-    )
-    return FR.on_month(m) if m["y"] or before in after else None
+    """Read a month with a year, or after one of ``_BEFORE_MONTH``: "mars" alone may be the planet."""
+    is_month = m["y"] or m.word_before(m.start()) in _BEFORE_MONTH
+    return FR.on_month(m) if is_month else None
 
 
 def _on_weekday(m: TimeRuleMatch) -> Piece | None:

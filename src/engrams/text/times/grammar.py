@@ -71,12 +71,14 @@ class TimeModifier:
     at: int
     end: int
     suffix: bool = False
+    """It stands behind its date."""
     name: str = ""
     unit: str = ""
     index: int = 0
     count: int = 1
     hours: tuple[int, int] | None = None
     instead: DatePart | None = None
+    """What it means without a date beside it."""
 
 
 Piece: TypeAlias = DatePart | TimeModifier

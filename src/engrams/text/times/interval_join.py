@@ -80,7 +80,12 @@ class ScannedTimeText:
 
 
 def compose_nodes(pieces: Sequence[Piece], scene: ScannedTimeText) -> list[DateNode]:
-    """Compose intervals in text order; impossible times are dropped."""
+    """Compose the pieces of a text to dates and ranges, in text order.
+
+    The pieces are read from the end of the text to its beginning. So a modifier before a date
+    ("early May") meets the date in ``nodes``. A modifier behind a date (``suffix``) waits in
+    ``suffixes`` until its date comes. Times that do not exist are left out, such as 31 February.
+    """
     nodes: list[DateNode] = []
     suffixes: list[TimeModifier] = []
     for piece in reversed(_join_parts(list(pieces), scene)):
@@ -95,20 +100,23 @@ def compose_nodes(pieces: Sequence[Piece], scene: ScannedTimeText) -> list[DateN
         node = DateNode(piece.at, piece.end, piece, recurs=is_recurring(piece))
         while suffixes and _touches(scene, node.end, suffixes[-1].at):
             _apply_modifier(suffixes.pop(), node, scene)
-        nodes += [
-            DateNode(mod.instead.at, mod.instead.end, mod.instead)
-            for mod in suffixes
-            if mod.instead
-        ]
+        nodes += _stand_alone(suffixes)
         suffixes.clear()
         if nodes and (merged := _link_range(node, nodes[-1], scene.grammar.to, scene)):
             nodes[-1] = merged
         else:
             nodes.append(node)
-    nodes += [
-        DateNode(mod.instead.at, mod.instead.end, mod.instead) for mod in suffixes if mod.instead
-    ]
+    nodes += _stand_alone(suffixes)
     return [node for node in reversed(nodes) if _resolve_node(node, scene)]
+
+
+def _stand_alone(suffixes: Sequence[TimeModifier]) -> list[DateNode]:
+    """Make dates of the modifiers that mean one without a date beside them."""
+    return [
+        DateNode(modifier.instead.at, modifier.instead.end, modifier.instead)
+        for modifier in suffixes
+        if modifier.instead
+    ]
 
 
 def _touches(scene: ScannedTimeText, end: int, at: int) -> bool:

@@ -138,7 +138,8 @@ what is left. Databases are told apart by ``sqlite_stores``.
 def detect(origin: Origin, name: str = "") -> Format:
     """Detect the format of a file by its contents.
 
-    ``name``: of the file, where ``origin`` does not tell it; a table is known by it alone.
+    ``name``: the file's name, if ``origin`` is a stream without one. A CSV table is recognised only by
+    its name.
     InputError: it cannot be read.
     """
     if sqlite_stores.is_database(origin):

@@ -81,7 +81,9 @@ class MemoryFileCommandTool:
                 f"{call['command']}: {problem}", hint="Give the parameters of that command."
             ) from None
         for name, value in arguments.items():
-            if isinstance(value, str) is (name in _NUMBERS):
+            is_text = isinstance(value, str)
+            should_be_text = name not in _NUMBERS
+            if is_text != should_be_text:
                 raise InputError(
                     f"{call['command']}: {name} has the wrong type",
                     hint="Lines are numbers, the rest are texts.",

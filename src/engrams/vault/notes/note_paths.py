@@ -67,11 +67,12 @@ def is_note(path: str) -> bool:
 def find_owner(path: str, owners: Sequence[Scope]) -> Scope | None:
     """Find the owner of a note or document by its path; None: the path names nobody.
 
-    ``owners``: those that are known. The folder of any other one is read as its labels.
+    ``owners``: the known owners. If none of them has the folder, its name gives the labels.
     """
     if path.startswith(f"{DOCUMENTS}/"):
         return _find_document_owner(path.removeprefix(f"{DOCUMENTS}/"), owners)
-    if path == "MEMORY.md" or path.count("/") == 1:
+    is_shared = path == "MEMORY.md" or path.count("/") == 1  # memory/2026-05-30.md
+    if is_shared:
         return next((owner for owner in owners if owner.labels[0] == SHARED), Scope((SHARED,)))
     folder = path.rpartition("/")[0]
     for owner in owners:

@@ -29,6 +29,8 @@ from engrams.store.sqlite.rescue.btree_page_decoder import (
 )
 from engrams.store.sqlite.rescue.value_check import EMPTY_JSON, replace_unreadable
 
+_NULL_TYPE = 0
+_FLOAT_TYPE = 7
 _INTEGER_TYPES = {0: 8, 1: 1, 2: 2, 3: 3, 4: 4, 6: 5, 8: 6}
 """Serial types of whole numbers by their bytes."""
 _MAX_LONG_TYPES = 40
@@ -239,11 +241,17 @@ def _replace_one_type(
 
 
 def _derive_type(allowed: tuple[type, ...], length: int) -> int:
-    """Serial type of a column's value by its length in bytes."""
+    """Return the serial type of a value of ``length`` bytes, in a column of the ``allowed`` types.
+
+    A serial type is the number by which a record of SQLite gives the type and the length of a value
+    (SQLite's file format, "Record Format").
+    """
     if str in allowed:
         return 13 + 2 * length
     if bytes in allowed:
         return 12 + 2 * length
     if type(None) in allowed and not length:
-        return 0
-    return 7 if float in allowed and length == 8 else _INTEGER_TYPES.get(length, 0)
+        return _NULL_TYPE
+    if float in allowed and length == 8:
+        return _FLOAT_TYPE
+    return _INTEGER_TYPES.get(length, _NULL_TYPE)

@@ -1,4 +1,4 @@
-"""Words and predicates that tell the kind of an entity. Data."""
+"""Words and predicates of a fact that tell the kind of an entity in it: place, work, project, person."""
 
 from __future__ import annotations
 

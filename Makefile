@@ -8,9 +8,8 @@ COMPILE := $(or $(wildcard $(BIN)/uv),uv) pip compile --quiet --generate-hashes 
 .DEFAULT_GOAL := help
 MINUTES ?= 60
 AT ?= homes
-AT ?= homes
 EXTRAS := $(addprefix --extra ,all postgres encrypted local otel)
-.PHONY: help run demo test test-all test-models test-postgres campaign check fix coverage-spec mutants bench conformance docs site release pins clean
+.PHONY: help run demo test test-all test-models test-postgres campaign check fix coverage-spec mutants bench changes conformance docs site release pins clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "make %-13s %s\n", $$1, $$2}' Makefile

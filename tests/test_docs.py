@@ -19,7 +19,9 @@ import pytest
 import engrams
 from engrams import errors
 from engrams.settings import names, presets
+from engrams.surfaces.http.rest.permissions import REST_PERMISSIONS
 from engrams.testing import temp_engine
+from engrams.transfer.formats import FORMATS
 
 ROOT = Path(__file__).resolve().parents[1]
 DOCS = ROOT / "docs"
@@ -150,6 +152,28 @@ def test_every_command_is_documented() -> None:
     assert [
         path for path in walk(typer_main.get_command(main.app), "engrams") if path not in page
     ] == []
+
+
+def test_every_import_format_is_documented() -> None:
+    """Every format of files that can be imported stands in the table of the reference."""
+    page = (DOCS / "reference" / "json.md").read_text("utf-8")
+    table = page.partition("## Files that can be imported")[2]
+    missing = [
+        format for format in FORMATS if not re.search(rf"^\|[^|]*`{format}`", table, re.MULTILINE)
+    ]
+    assert missing == [], "add a row to docs/reference/json.md, and one to docs/guides/move.md"
+
+
+def test_every_route_is_documented() -> None:
+    """Every segment of a path of the REST API stands in its guide."""
+    page = (DOCS / "guides" / "rest.md").read_text("utf-8")
+    missing = {
+        f"{permission.method} {permission.path}"
+        for permission in REST_PERMISSIONS
+        for segment in permission.path.split("/")[2:]
+        if not segment.startswith("{") and f"/{segment}" not in page
+    }
+    assert missing == set(), "add a row to the tables of docs/guides/rest.md"
 
 
 def test_every_setting_is_documented() -> None:

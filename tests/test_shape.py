@@ -25,9 +25,10 @@ FORBIDDEN = {
 }
 
 
-def report(offenders: list[str]) -> None:
+def report(offenders: list[str], remedy: str) -> None:
+    """Fail with what is wrong, and with what to do about it."""
     if offenders:
-        pytest.fail("\n" + "\n".join(offenders), pytrace=False)
+        pytest.fail("\n".join(["", remedy, *offenders]), pytrace=False)
 
 
 def test_names_are_plain_words() -> None:
@@ -47,37 +48,48 @@ def test_names_are_plain_words() -> None:
             offenders.append(
                 f"{path.relative_to(ROOT)}: {name!r} says nothing about what is inside"
             )
-    report(offenders)
+    report(offenders, "Name these files and folders after their subject:")
 
 
 def test_constants_stand_before_code() -> None:
     """No literal constant of the package stands behind a function or class."""
-    report(house.late_constants())
+    report(
+        house.late_constants(),
+        "Move these constants above the first function or class of their file:",
+    )
 
 
 def test_vague_names_only_become_fewer() -> None:
     """The package has at most as many vague bindings as the ratchet holds."""
-    assert house.count_vague() <= house.read_ratchet()
+    assert house.count_vague() <= house.read_ratchet(), (
+        "Rename what you added: a variable says what it holds, and is no pronoun or participle;"
+        " `python scripts/house.py --list` shows them all."
+    )
 
 
 def test_classes_have_names_of_their_own() -> None:
     """No two classes of the package bear one name."""
-    report(house.repeated_classes())
+    report(
+        house.repeated_classes(),
+        "Give one of the classes another name; a class name is used once in src:",
+    )
 
 
 def test_docstrings_open_with_a_verb_or_a_noun() -> None:
     """No docstring of the package opens with a question word."""
-    report(house.question_docstrings())
+    report(house.question_docstrings(), "Begin these docstrings with a verb or a noun:")
 
 
 def test_imports_have_no_circles() -> None:
     """No modules of the package or the benches import each other."""
-    report(house.import_circles())
+    report(
+        house.import_circles(), "These modules import each other; move what both need below them:"
+    )
 
 
 def test_every_setting_is_explained() -> None:
     """Each setting has a text, without a document's number in it."""
-    report(house.unexplained_settings())
+    report(house.unexplained_settings(), "Describe these settings in their Field:")
 
 
 def test_tests_mirror_the_tree() -> None:
@@ -91,7 +103,10 @@ def test_tests_mirror_the_tree() -> None:
     lost = [
         path for path in folders if path.parts[0] not in several and not (SOURCE / path).is_dir()
     ]
-    report([f"tests/{path}: there is no src/engrams/{path}" for path in lost])
+    report(
+        [f"tests/{path}: there is no src/engrams/{path}" for path in lost],
+        "Move these tests to the folder of the package that they test:",
+    )
 
 
 def test_nothing_is_left_to_do() -> None:
@@ -101,7 +116,7 @@ def test_nothing_is_left_to_do() -> None:
         for number, line in enumerate(path.read_text("utf-8").splitlines(), 1):
             if re.search(r"\b(TODO|FIXME|XXX)\b|raise NotImplementedError", line):
                 offenders.append(f"{path.relative_to(ROOT)}:{number} {line.strip()}")
-    report(offenders)
+    report(offenders, "Finish these, or take them out:")
 
 
 def test_every_test_says_what_it_checks() -> None:
@@ -111,4 +126,5 @@ def test_every_test_says_what_it_checks() -> None:
         for item in house.definitions("tests")
         if item.name.startswith("test_") and item.kind == "function"
     ]
-    report([f"{item.location} {item.name} has no docstring" for item in tests if not item.summary])
+    missing = [f"{item.location} {item.name}" for item in tests if not item.summary]
+    report(missing, "Say in a docstring which behaviour these tests check:")

@@ -77,7 +77,10 @@ class Mutant:
         body = source[start:end]
         old, new = _fit_indent(self.old, self.new, body)
         if (matches := body.count(old)) != 1:
-            raise AnchorError(f"{self.key}: the old text stands {matches} times in {self.at}")
+            raise AnchorError(
+                f"{self.key}: the old text stands {matches} times in {self.at}. Where the code was"
+                f" changed, mend `at`, `old` and `new` of {self.item} in tests/mutants/*.toml."
+            )
         changed = source[:start] + body.replace(old, new) + source[end:]
         if self.module:
             try:

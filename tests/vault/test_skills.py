@@ -109,7 +109,7 @@ def test_the_same_scorers_judge_skills_and_memories(opened: Callable[..., Memory
     """
     engine = opened()
     text = engine.get("skill:deploy", scope=ANN).text
-    engine.write_turns([Turn(text)], engrams.Scope(ANN), Kind.PROCEDURE)
+    engine.write_turns([Turn(text)], ANN, Kind.PROCEDURE)
     rows = {row.id: row.parts for row in engine.explain(ASKED, scope=ANN).trace.rows}
     skill = rows.pop("skill:deploy")
     memory = max(rows.values(), key=lambda parts: parts.get("cos", 0))

@@ -81,7 +81,7 @@ from engrams.core.text_cleaning import (
     strip_blank,
 )
 from engrams.core.tombstones import build_restored_fields, build_tombstone
-from engrams.core.turns import NOTHING_STATED, StatedFields, Turn, to_role
+from engrams.core.turns import NAMES_OF_OWNERS, NOTHING_STATED, StatedFields, Turn, to_role
 
 __all__ = [
     "ABSORBED",
@@ -97,6 +97,7 @@ __all__ = [
     "MARK_TOLD_AT",
     "MERGED",
     "MESSAGE_KINDS",
+    "NAMES_OF_OWNERS",
     "NOTHING_STATED",
     "NO_META",
     "OUTDATES",

@@ -10,6 +10,8 @@ from engrams.core.records import Meta, Role
 from engrams.errors import InputError
 from engrams.frozen_data import dataclass
 
+NAMES_OF_OWNERS = frozenset({"user", "the user", "i", "me", "myself", "self"})
+"""Speakers and subjects, lower case, that mean the owner of the memory."""
 _ROLES: Mapping[str, Role] = {
     "user": "user",
     "assistant": "assistant",

@@ -138,7 +138,7 @@ class AsyncMemoryEngine(AsyncPart["MemoryEngine"]):
         return await self._run(lambda engine: engine.observe(turns, scope=scope, checkout=checkout))
 
     async def write_turns(
-        self, turns: Sequence[Turn], scope: Scope, kind: Kind, channel: str = ""
+        self, turns: Sequence[Turn], scope: Place, kind: Kind, channel: str = ""
     ) -> tuple[Receipt, ...]:
         """Store messages of another kind or channel, for imports and adapters.
 

@@ -150,13 +150,13 @@ class MemoryEngine:
         return self.write_turns(new_turns, Scope.of(scope), Kind.TURN) if new_turns else ()
 
     def write_turns(
-        self, turns: Sequence[Turn], scope: Scope, kind: Kind, channel: str = ""
+        self, turns: Sequence[Turn], scope: Place, kind: Kind, channel: str = ""
     ) -> tuple[Receipt, ...]:
         """Store messages of another kind or channel, for imports and adapters.
 
         ``channel``: the way by which they came, which sets their trust (empty: by their role).
         """
-        return self._require_open().write_turns(turns, scope, kind, channel)
+        return self._require_open().write_turns(turns, Scope.of(scope), kind, channel)
 
     def edit(
         self,

@@ -12,7 +12,7 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Literal, TypeAlias
 
-from engrams.core import Evidence, Kind, ResolvedTime, Scope
+from engrams.core import NAMES_OF_OWNERS, Evidence, Kind, ResolvedTime, Scope
 from engrams.frozen_data import dataclass
 from engrams.text.normalize import fold
 from engrams.text.stopwords import STOP
@@ -24,7 +24,6 @@ Modality: TypeAlias = Literal[
 Effect: TypeAlias = Literal["states", "changes", "ends", "corrects"]
 
 USER = "user"
-_SELF = frozenset({"user", "the user", "i", "me", "myself", "self"})
 
 
 _SPELLED = {
@@ -149,10 +148,10 @@ def canonical_subject(subject: str, scope: Scope) -> str:
     ``alice's sister`` becomes ``user's sister``; other subjects stay as they are.
     """
     whole = " ".join(subject.split())
-    if fold(whole) in _SELF or fold(whole) == fold(owner_name(scope)):
+    if fold(whole) in NAMES_OF_OWNERS or fold(whole) == fold(owner_name(scope)):
         return USER
     possessor, mark, possession = whole.replace("’", "'").partition("'s ")
-    if mark and (fold(possessor) in _SELF or fold(possessor) == fold(owner_name(scope))):
+    if mark and (fold(possessor) in NAMES_OF_OWNERS or fold(possessor) == fold(owner_name(scope))):
         return f"{USER}'s {possession}"
     return whole
 

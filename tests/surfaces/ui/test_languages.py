@@ -11,6 +11,7 @@ from tests.surfaces.ui.conftest import Window
 from tests.surfaces.ui.test_views import EMPTY
 
 from engrams.surfaces.ui.mount import ROOT
+from engrams.transfer.formats import FORMATS
 
 expect = pytest.importorskip(
     "playwright.sync_api", reason="the tests of the page need the package playwright"
@@ -106,6 +107,12 @@ def test_the_languages_are_those_that_have_a_file() -> None:
         "日本語",
         "中文",
     ]
+
+
+def test_names_of_formats_belong_to_formats() -> None:
+    """A format has a text only under its own name: the page would not find it under another."""
+    keys = {key.removeprefix("format.") for key in texts("en") if key.startswith("format.")}
+    assert keys - set(FORMATS) == set()
 
 
 def test_the_scripts_hold_keys_and_no_texts() -> None:

@@ -6,7 +6,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from engrams.core import Json, Kind, Turn
+from engrams.core import NAMES_OF_OWNERS, Json, Kind, Turn
+from engrams.text.normalize import fold
 from engrams.transfer.formats.file_head import FileHead
 from engrams.transfer.formats.foreign_objects import ForeignObject, convert
 from engrams.transfer.formats.foreign_values import clean_label, derive_id, scope_label
@@ -31,8 +32,6 @@ _PEER_OF_TYPE = {
     "private_group": "group",
 }
 """Kind of number that the id of a chat is; of all other types: a channel's."""
-_NAMES_OF_OWNERS = frozenset({"i", "me", "myself", "self", "user", "the user"})
-"""Names that mean the owner of a memory; anybody may take one of them in Telegram."""
 
 
 def recognises(head: FileHead) -> bool:
@@ -140,7 +139,7 @@ class _Chat:
 def _name_author(message: ForeignObject, name_field: str, id_field: str) -> str:
     """Return an author's name; the id of a deleted account, and of one with a misleading name."""
     name = message.label(name_field)
-    if name and name.casefold() not in _NAMES_OF_OWNERS:
+    if name and fold(name) not in NAMES_OF_OWNERS:
         return name
     return message.label(id_field)
 

@@ -220,7 +220,9 @@ def test_two_owners_never_meet(served: Served, person: Person) -> None:
         bob.get("/memories", params=sent)
         for sent in ({}, {"after": hers}, {"tag": "secret"}, {"text": "xylophone"})
     ]
-    answers += [bob.get(path) for path in ("/export", "/scopes", "/tags", "/stats", "/jobs")]
+    paths = httpx2.get(served.url + "/openapi.json").json()["paths"]
+    readable = [path for path, held in paths.items() if "get" in held and "{" not in path]
+    answers += [bob.get(path.removeprefix("/v1")) for path in readable if path.startswith("/v1/")]
     answers += [bob.get("/memories", params={"project": "x/../" + ann.headers["x-engrams-user"]})]
     for answer in answers:
         assert "xylophone" not in answer.text.replace(ask["query"], "")

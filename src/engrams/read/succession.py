@@ -63,8 +63,11 @@ def _mark_hit(
     is_sure, _, _, statement, edge = max(candidates, key=lambda row: row[:3])
     mark = _make_mark(hit.record, statement, edge)
     status = Status.SUPERSEDED if is_sure else hit.status
-    # A message that may be over stays, though the fact of its clause has ended.
-    if not mark.closed or (not is_sure and mark.clause and _says_besides(hit, mark.clause)):
+    # A message that may be over stays, though the detector ended the fact of its clause.
+    is_doubted = not mark.closed and any(
+        fact.superseded_by == statement.id for fact in hit.facts if fact.status is not Status.ACTIVE
+    )
+    if is_doubted or (not is_sure and mark.clause and _says_besides(hit, mark.clause)):
         status = hit.record.status
     return replace(hit, status=status, outdated=mark)
 

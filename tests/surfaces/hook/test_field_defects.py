@@ -61,3 +61,51 @@ def test_code_spans_of_rules_are_kept_to_the_letter(agent: Agent) -> None:
     start = agent.begin()
     for words in ("`generated/`", "`pnpm gen`", "`make test-unit`"):
         assert words in start
+
+
+@pytest.mark.parametrize(
+    ("rule", "correction", "now", "former"),
+    [
+        (
+            "Deployments only go through release.yml.",
+            "No wait, from now on deployments only go through deploy.yml.",
+            "1. from now on deployments only go through deploy.yml",
+            "release.yml",
+        ),
+        (
+            "use Redux Toolkit for the cart",
+            "no, the cart uses Zustand from now on",
+            "1. the cart uses Zustand from now on",
+            "Redux",
+        ),
+    ],
+)
+def test_a_correction_stands_in_the_place_of_the_rule(
+    agent: Agent, rule: str, correction: str, now: str, former: str
+) -> None:
+    """The next session starts with what holds now, in its words, and without the former rule, be it
+    as the last request.
+    """
+    agent.say(rule, correction)
+    start = agent.begin()
+    assert now in start and former not in start
+
+
+def test_names_of_scoped_packages_are_kept_to_the_letter(agent: Agent) -> None:
+    """ "@scope/name" is one name wherever it stands in a convention."""
+    conventions = (
+        "@types/node stays at 20",
+        "import dates from @date-fns/tz, not moment-timezone",
+        "the package @acme/billing must stay private",
+        "we publish as @acme/checkout-api",
+    )
+    agent.say(*conventions)
+    start = agent.begin()
+    assert [line for line in conventions if f". {line}\n" not in start] == []
+
+
+def test_a_tool_is_nobodys_home(agent: Agent) -> None:
+    """ "We moved from pnpm to bun" is a decision of the project, and no place where somebody lives."""
+    agent.say("we moved from pnpm to bun")
+    start = agent.begin()
+    assert ". we moved from pnpm to bun\n" in start and "LIVES_IN" not in start

@@ -23,7 +23,12 @@ _LEAD = (
     r"|remember|fyi|heads up|one more thing|but|well|listen|sorry|actually|important|convention|decision"
     r"|decided|rule(?: of thumb)?(?: here)?|in this (?:repo|project|codebase|service))\b\W+)*"
 )
-_PHRASE = r"(?!the\b|an?\b|my\b|our\b)[\w`][\w`./+#*@-]*"
+_FROM_NOW = ("from now on", "from here on", "going forward")
+_OPENING = re.compile(
+    r"^\W*(?:(?:no,? wait|no|nope|wait|oh|ok(?:ay)?|well|sorry|btw|by the way)\s*[,:–-]\s*|(?:no,? wait|oh|btw) )+",
+    re.IGNORECASE,
+)
+_PHRASE = r"(?!the\b|an?\b|my\b|our\b)[\w`@][\w`./+#*@-]*"
 _LANGUAGE = (
     r"english|german|spanish|french|chinese|japanese|italian|portuguese|dutch|polish|deutsch|español"
     r"|français"
@@ -109,7 +114,7 @@ _BEFORE_YOU = re.compile(r"\bbefore you\b", re.IGNORECASE)
 _BEFORE = late_pattern(r"\b(?:before|when|until) you\b[^,;]*", re.IGNORECASE)
 _NOUNS = (
     r"(?!(?:i|he|she|it|they|you|there|this|that|what|who|how|why|when|if|let|can|could|would|will|do|does"
-    r"|did)\b)(?:(?:the|our|all|every|each|new|any) )?(?:[\w`./<>*-]+ ){0,4}?[\w`./<>*-]+"
+    r"|did)\b)(?:(?:the|our|all|every|each|new|any) )?(?:[\w`./<>*@-]+ ){0,4}?[\w`./<>*@-]+"
 )
 _DOES = (
     r"(?:always |only |never |all )?(?:is|are|live|lives|go|goes|belong|belongs|start|starts|come|comes|run|runs"
@@ -119,7 +124,7 @@ _DOES = (
     r"|stay|stays|end|ends|fail|fails|contain|contains|carry|carries|target|targets)"
 )
 _GENERAL = (
-    r"(?:always|never|only|must|should|everywhere|anywhere|next to|by hand|frozen|read-only|off limits|deprecated"
+    r"(?:always|never|only|must|should|from now on|everywhere|anywhere|next to|by hand|frozen|read-only|off limits|deprecated"
     r"|in english|against|instead|required|mandatory|at least|at most|minimum|maximum|belongs?|starts? with"
     r"|ends? with|lives? in|comes? from|runs? (?:against|nightly|every)|pushes|owns?|follows?|built with|written in"
     r"|generated|versioned|pinned|absolute|relative|immutable|reversible|idempotent|integer|epoch|utc|iso \d+"
@@ -130,7 +135,7 @@ _SOMETIMES = r"(?:not|no|needs?(?! (?:an?|to|some|more|fixing)\b)|requires?|goes
 _HABITS = (
     r"squash|rebase|pin|use|deploy|merge|ship|target|support|run|write|keep|put|store|test|mock|log|name|release"
     r"|version|sign|set|avoid"
-    r"|prefer|require|build|host|cut|tag|format|lint|delete|commit|review|generate|import|export|call|wrap|validate"
+    r"|prefer|require|build|host|publish|cut|tag|format|lint|delete|commit|review|generate|import|export|call|wrap|validate"
     r"|cache|follow|own"
     r"|do|treat|rely on|stick (?:to|with)|go through|work (?:with|on)"
 )
@@ -140,7 +145,7 @@ _CHOICES = (
     r"|replaced|upgraded|removed|deprecated|got rid of|stopped using|no longer use|don't use|never use"
 )
 _ORDERED = (
-    r"run|write|put|keep|use|pin|wrap|log|name|avoid|make sure|be sure|ensure|stick to|leave|ask(?: me)?"
+    r"run|write|put|keep|use|import|pin|wrap|log|name|avoid|make sure|be sure|ensure|stick to|leave|ask(?: me)?"
     r"|show(?: me)?|do|commit|sign|store"
     r"|validate|mock|cap|tag|document|format|lint|prefer|test|treat|check|call|touch|update|return|throw|raise"
     r"|split|add|squash|rebase|merge"
@@ -234,6 +239,22 @@ def find_convention(piece: str, *, has_fact: bool = False) -> Kind | None:
     return None if is_told_by_fact else kind
 
 
+def cut_opening(text: str) -> str:
+    """Cut from a convention the words that only turn against what was done: "No wait, …"."""
+    return _OPENING.sub("", text)
+
+
+def is_technical(text: str) -> bool:
+    """True for words of code and tools."""
+    return _TECHNICAL.search(text) is not None
+
+
+def holds_from_now(text: str) -> bool:
+    """True for words that hold from now on."""
+    lower = text.lower()
+    return any(words in lower for words in _FROM_NOW)
+
+
 def is_decision(piece: str) -> bool:
     """True for a convention that was chosen: "let's go with Zustand", "we decided against GraphQL"."""
     return _DECISION.search(piece) is not None
@@ -249,6 +270,6 @@ def _find_technical(text: str) -> Kind | None:
 
 
 def _is_passing(text: str) -> bool:
-    opens_future = text.lower().startswith(("from now on", "from here on", "going forward"))
+    opens_future = text.lower().startswith(_FROM_NOW)
     pointed = _BEFORE_YOU.sub("before", text)
     return not opens_future and _POINTS.search(pointed) is not None

@@ -6,6 +6,7 @@ import re
 
 from engrams.core import Kind
 from engrams.extract.candidate import CandidateStatement
+from engrams.extract.rules.conventions import is_technical
 
 _MARKUP = re.compile(
     r"[-=]+>|<[-=/a-z]|&\w+;?$|&(?:gt|lt|amp|quot|nbsp)\b|[{}|\\]|^\W*$", re.IGNORECASE
@@ -55,6 +56,9 @@ def is_sound(candidate: CandidateStatement) -> bool:
         return False
     if candidate.kind in (Kind.RULE, Kind.NEGATIVE) and candidate.subject == "assistant":
         return not _WISHES.match(text)
+    if candidate.predicate == "lives_in" and is_technical(value):
+        # "We moved from pnpm to bun": a tool is no home.
+        return False
     return candidate.kind not in (Kind.FACT, Kind.PREFERENCE) or not _is_cut(text)
 
 

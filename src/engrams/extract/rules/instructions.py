@@ -8,7 +8,7 @@ from engrams.core import Kind
 from engrams.extract.candidate import CandidateStatement
 from engrams.extract.rules.answer_rules import find_answer_rule
 from engrams.extract.rules.clause_quote import collapse_space, trim_quote
-from engrams.extract.rules.conventions import find_convention, is_decision
+from engrams.extract.rules.conventions import cut_opening, find_convention, is_decision
 from engrams.extract.rules.english_lexicon import find_lemma
 from engrams.extract.rules.sentence_segmenter import TextSentence
 from engrams.extract.rules.utterance import UtteranceContext
@@ -270,10 +270,10 @@ def _extract_convention(
     if kind is None:
         return None
     predicate = "never" if kind is Kind.NEGATIVE else "always"
-    body = trim_quote(collapse_space(quote))
+    body = trim_quote(cut_opening(collapse_space(quote)))
     triggers = _ban_triggers(body) if kind is Kind.NEGATIVE else ()
     candidate = _build_candidate(
-        quote, speech, kind, "assistant", predicate, body, triggers=triggers
+        quote, speech, kind, "assistant", predicate, body, text=body, triggers=triggers
     )
     return replace(candidate, category=DECISION) if is_decision(quote) else candidate
 

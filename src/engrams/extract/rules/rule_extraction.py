@@ -14,6 +14,7 @@ from engrams.extract.predicate_slots import canonical_predicate, is_single
 from engrams.extract.rules.clause_judge import ClauseView, is_kept
 from engrams.extract.rules.clause_quote import collapse_space, trim_quote
 from engrams.extract.rules.clause_times import date_statement
+from engrams.extract.rules.conventions import holds_from_now
 from engrams.extract.rules.corrections import extract_correction
 from engrams.extract.rules.english_reader import read_english
 from engrams.extract.rules.fact_gate import is_sound
@@ -56,7 +57,12 @@ def extract_statements(text: str, speech: UtteranceContext) -> tuple[CandidateSt
         is_doubled = clause.view.is_grave and is_told
         if not is_doubled and (clause.is_sure or is_kept(clause.view)) and clause.candidates:
             kept.append(clause)
-    facts = [candidate for clause in kept for candidate in _name_people(clause.candidates, speech)]
+    facts = [
+        candidate
+        for clause in kept
+        for candidate in _name_people(clause.candidates, speech)
+        if is_sound(candidate)
+    ]
     steps = extract_procedure(text, speech)
     candidates = [] if steps is None else [steps]
     candidates += _read_sentence_rules(text, speech, request.at, facts)
@@ -123,7 +129,11 @@ def _read_sentence_rules(
                 sentence, text, speech
             )
         # "The staging DB is on port 5544" has a slot, by which a later value ends it.
-        has_fact = has_fact or (thing is not None and bool(thing.predicate))
+        # "No, the cart uses Zustand from now on" is a convention, whatever it corrects.
+        is_replaced = (
+            thing is not None and thing.kind is Kind.CORRECTION and holds_from_now(sentence.text)
+        )
+        has_fact = has_fact or (thing is not None and bool(thing.predicate) and not is_replaced)
         candidate = extract_command(sentence, text, speech, has_fact=has_fact) or thing
         if candidate is not None:
             candidates.append(candidate)

@@ -304,8 +304,14 @@ def _cut_long_spans(
         yield start, end, mark
 
 
+_SCOPED_NAME = re.compile(r"@[\w.-]+/\w")
+"""Package of a scope, which may open a sentence: ``@types/node stays at 20``."""
+
+
 def _trim_span(text: str, start: int, end: int) -> tuple[int, int]:
-    while start < end and not (text[start].isalnum() or text[start] in "\"“'$€£"):
+    while start < end and not (
+        text[start].isalnum() or text[start] in "\"“'$€£" or _SCOPED_NAME.match(text, start)
+    ):
         start += 1
     while end > start and text[end - 1].isspace():
         end -= 1

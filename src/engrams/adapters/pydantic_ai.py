@@ -355,6 +355,11 @@ class PydanticAIConversationStore(ConversationStore):
             raise ConversationConflict(record.conversation_id) from None
 
     def _delete(self, conversation: str, expected: str) -> None:
+        """Purge a conversation, with the entries that no other conversation shares.
+
+        Conversations form a tree: a branch shares the entries before the point where it began.
+        ConversationConflict: the conversation is gone, or its revision is not ``expected``.
+        """
         memory = self._find_record(conversation)
         if memory is None or _load_record(memory).revision != expected:
             raise ConversationConflict(conversation)
@@ -370,16 +375,10 @@ class PydanticAIConversationStore(ConversationStore):
             )
         }
         parents = self._read_parents()
-        reached = _reach(
-            (
-                tip
-                for conversation in other_conversations
-                for tip in (conversation.head_id, *conversation.branches)
-            ),
-            parents,
-        )
-        deleted = _load_record(memory)
-        lost_entry_ids = _reach((deleted.head_id, *deleted.branches), parents) - reached
+        other_tips = [tip for record in other_conversations for tip in _list_tips(record)]
+        kept_entry_ids = _collect_histories(other_tips, parents)
+        own_entry_ids = _collect_histories(_list_tips(_load_record(memory)), parents)
+        lost_entry_ids = own_entry_ids - kept_entry_ids
         chain_ids = [
             chain.id
             for chain in list_items(self._engine, self._memory_scope, _mark("chain"))
@@ -403,8 +402,13 @@ def _load_record(memory: Record) -> ConversationRecord:
     return _RECORD.validate_python(memory.meta[ITEM]["data"])
 
 
-def _reach(tips: Iterable[str | None], parents: Mapping[str, str | None]) -> set[str]:
-    """Collect ids of entries on the histories that end in ``tips``."""
+def _list_tips(record: ConversationRecord) -> tuple[str | None, ...]:
+    """List the last entries of a conversation and of its branches."""
+    return (record.head_id, *record.branches)
+
+
+def _collect_histories(tips: Iterable[str | None], parents: Mapping[str, str | None]) -> set[str]:
+    """Collect the ids of ``tips`` and of all entries before them."""
     reached: set[str] = set()
     for tip in tips:
         entry_id = tip

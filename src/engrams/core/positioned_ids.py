@@ -1,4 +1,4 @@
-"""Ids in an order, with the position of each."""
+"""Sequence of ids that finds the position of each id quickly."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ if TYPE_CHECKING:
 class PositionedIds(Sequence[str]):
     """Sequence of ids that finds the position of an id.
 
-    Positions are mapped when one is first asked for. Ids that come encoded are decoded as they are
-    asked for: a search needs few of them. What they grow into shares list and map with them, for
-    nobody looks here for what came later.
+    The map of positions is built when a position is first asked for. Encoded ids are decoded only
+    when they are asked for, because a search needs few of them. ``grown`` returns a longer sequence
+    that shares the list and the map with this one. This one still shows only its own ids.
     """
 
     __slots__ = ("_count", "_encoded", "_ids", "_positions")
@@ -66,9 +66,9 @@ class PositionedIds(Sequence[str]):
         return self._positions
 
     def grown(self, appended: Sequence[str]) -> PositionedIds:
-        """Append ids in place, sharing storage.
+        """Return this sequence and more ids; both share their storage.
 
-        Only the latest of a line may grow.
+        Each sequence may grow once.
         """
         if self._positions is not None:
             end = self._count + len(appended)

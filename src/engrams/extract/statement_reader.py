@@ -94,7 +94,7 @@ def read_edited_text(record: Record, text: str) -> list[CandidateStatement]:
 
 
 def keeps_slot(candidate: CandidateStatement, record: Record) -> bool:
-    """True if a new text of a statement says another value of its slot, for now and for sure."""
+    """True if a new text only gives the statement's slot another value, for certain and from now on."""
     is_same_slot = (candidate.subject, canonical_predicate(candidate.predicate)) == (
         record.subject,
         canonical_predicate(record.predicate),

@@ -209,11 +209,11 @@ def find_holding(
     view: VisibleIndexView,
     identifiers: Sequence[Sequence[int]],
 ) -> Slots:
-    """Find the slots in view that hold all terms of some identifier.
+    """Find the visible slots that hold all terms of at least one identifier.
 
-    A slot that holds those of several comes several times.
+    ``identifiers``: term numbers of each. A slot that holds several identifiers comes several times.
     """
-    groups = [np.zeros(0, np.int32)]
+    groups = [np.zeros(0, np.int32)]  # without identifiers, concatenate still needs an array
     for first, *further_terms in identifiers:
         slots = _find_visible(columns, postings, view, first).slots
         for term in further_terms:

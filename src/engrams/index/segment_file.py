@@ -98,7 +98,7 @@ def write_segment(path: Path, segment: SegmentContent) -> None:
         | getattr(os, "O_BINARY", 0)
     )
     with os.fdopen(os.open(path, flags, 0o600), "wb") as file:
-        _take_room(file.fileno(), first_array + offset)
+        _reserve_space(file.fileno(), first_array + offset)
         file.write(_START.pack(MAGIC, len(head), zlib.crc32(head)) + head)
         for name, array in segment.arrays.items():
             file.seek(first_array + layout[name]["at"])
@@ -310,10 +310,11 @@ def _to_bytes(array: npt.NDArray[Any]) -> npt.NDArray[np.uint8]:
     return np.ascontiguousarray(array).reshape(-1).view(np.uint8)
 
 
-def _take_room(file: int, size: int) -> None:
-    """Make a new file this large.
+def _reserve_space(file: int, size: int) -> None:
+    """Make a new file this large, and reserve its space on the disk.
 
-    Its zeros take their place on the disk, where the file system can do that.
+    So a full disk is noticed here and not while a mapped page is written. Some file systems cannot
+    reserve space.
     """
     os.ftruncate(file, size)
     if hasattr(os, "posix_fallocate"):

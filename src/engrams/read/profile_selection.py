@@ -86,9 +86,10 @@ def _select_unshown(request: ReadRequest, deps: ReadDeps, budget: TokenBudget) -
 def _select_quickly(
     request: ReadRequest, deps: ReadDeps, budget: TokenBudget
 ) -> list[Record] | None:
-    """Select from as many records as usually fill the budget; None: they may not have.
+    """Select from the first records alone, as many as usually fill the budget.
 
-    The last selection is taken again while the records that it came from are unchanged.
+    None: more records could change the selection, so the caller has to read all of them. The result
+    is cached, and returned again while these records keep their versions.
     """
     settings = deps.settings
     query = _profile_query(request, budget, _USUAL_TOKENS, settings)
@@ -109,10 +110,11 @@ def _select_quickly(
     records = deps.records.find(query).records
     standing = _filter_standing(records, request, settings)
     profile = _fit_statements(standing, budget, settings)
-    # Final if that was everything, or if it stopped at the limit of misses: more items would not
-    # change it.
-    missed = len(standing) - len(profile)
-    if len(records) >= query.limit and missed <= _allowed_misses(settings):
+    # The selection stops after some statements that do not fit (misses). Until then, further records
+    # could still get into it.
+    misses = len(standing) - len(profile)
+    has_more_records = len(records) >= query.limit
+    if has_more_records and misses <= _allowed_misses(settings):
         return None
     if versions:
         deps.profiles.keep(key, versions, profile)

@@ -378,6 +378,10 @@ class _EnglishReader:
     def _add_sure(
         self, index: int, candidates: Sequence[CandidateStatement], start: int, end: int
     ) -> None:
+        """Add a clause whose statements the judge of clauses need not weigh.
+
+        Without candidates, the clause is only marked as read, so that no other rule reads it.
+        """
         view = ClauseView("", "", "", index, len(self._sentences), "en")
         self._clauses.append(ReadClause(view, tuple(candidates), start, end, True))
 

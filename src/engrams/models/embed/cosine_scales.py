@@ -1,4 +1,4 @@
-"""Cosines that mean the same with different embedding models."""
+"""Scales of embedding models: tables by which a cosine of one model is translated to another."""
 
 from __future__ import annotations
 

@@ -138,9 +138,10 @@ class HeldStatementReviewer:
         if self._chat is None or not sources:
             result.still_held.append(record)
             return
-        (ruling,) = by_model.decide_by_model(
+        rulings, _ = by_model.decide_by_model(
             sources[0], [candidate], self._chat, self._settings.write.min_confidence
-        )[0]
+        )
+        ruling = rulings[0]
         if ruling.awaits_review:
             result.still_held.append(record)
             result.unjudged.append(record)

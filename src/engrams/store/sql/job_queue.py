@@ -137,13 +137,15 @@ def finish(connection: SqlConnection, lease: str, at: datetime) -> bool:
 def fail(connection: SqlConnection, failure: JobFailure) -> bool:
     """Record a failure; False if the lease was lost.
 
-    The job is dead without ``retry_at``, or when its attempts are used up.
+    The job runs again at ``failure.retry_at``. It is dead if that is None, or if its attempts are used
+    up.
     """
     row = fetch_first(connection, "leased_job", failure.lease)
     if row is None:
         return False
     job_id, kind, key, payload, attempt, attempts, _, _ = row
-    attempt -= not failure.counts
+    if not failure.counts:
+        attempt -= 1
     if failure.retry_at is None or attempt >= attempts:
         execute(connection, "bury_job", failure.error, micros(failure.at), job_id)
     else:

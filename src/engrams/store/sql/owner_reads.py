@@ -1,4 +1,4 @@
-"""Rows of one owner that were read, valid until somebody changes any of them."""
+"""Cache of rows that were read of an owner, valid until somebody changes any memory of this owner."""
 
 from __future__ import annotations
 

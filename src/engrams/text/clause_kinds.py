@@ -52,6 +52,7 @@ _FEW_TERMS = 3
 """Terms beside a social phrase up to which a clause says nothing else."""
 
 
+@text_cache(1 << 13)
 def may_end(clause: str) -> bool:
     """True if a clause may tell a state or a plan of somebody or something.
 
@@ -61,6 +62,7 @@ def may_end(clause: str) -> bool:
     return bool(folded) and not _is_past_event(folded) and not _find("wish", folded)
 
 
+@text_cache(1 << 13)
 def may_tell_change(clause: str) -> bool:
     """True if a clause may tell that something changed.
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from engrams.text.late_patterns import late_pattern
 from engrams.text.normalize import fold
+from engrams.text.text_caches import text_cache
 from engrams.text.vocabulary import word_pattern
 
 _AND = r"(?:and|but|so|plus|und|aber|y|pero|et|mais)"
@@ -34,8 +35,9 @@ _DEPENDENT = late_pattern(
 )
 
 
-def split_clauses(text: str) -> list[str]:
-    """Split a text into clauses, each a part of it.
+@text_cache(1 << 12)
+def split_clauses(text: str) -> tuple[str, ...]:
+    """Split a text into clauses, each a part of it; cached: a message is compared with many.
 
     They end at full stops, at a conjunction or comma before a new subject, and at a comma between
     two parts with a verb each.
@@ -50,7 +52,7 @@ def split_clauses(text: str) -> list[str]:
                 continue
         if part.strip():
             parts.append(part)
-    return [clause for part in parts for clause in _split_at_commas(part)]
+    return tuple(clause for part in parts for clause in _split_at_commas(part))
 
 
 def _is_name(part: str) -> bool:

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from datetime import datetime, timedelta
 
 from engrams.extract.rules.time_names import names_thing
+from engrams.text.late_patterns import holds_any
 from engrams.text.times import EARLIEST, LATEST, TimeSpan, find_times
 
 _MONTHS = (
@@ -55,6 +56,8 @@ _STARTING = re.compile(
     r" ,.]{3,40})",
     re.IGNORECASE,
 )
+_STARTING_WORDS = ("from ", "starting ", "beginning ", "effective ")
+"""Each match holds one of these: looking for them is cheaper than matching."""
 _ONWARDS = re.compile(r"(?: on\b(?: ?wards?)?| onwards?)?,?", re.IGNORECASE)
 _UNTIL = re.compile(r"\s*(?:to|until|till|til|through|thru|-|–)\b", re.IGNORECASE)
 _COMING = "I will go in "
@@ -70,6 +73,8 @@ def find_planned_start(text: str, said: datetime) -> tuple[TimeSpan, int, int] |
 
     Returns the time, and where the phrase begins and ends. ``from Monday to Friday`` is none.
     """
+    if not holds_any(text.lower(), _STARTING_WORDS):
+        return None
     for match in _STARTING.finditer(text):
         span = next(
             (one for one in find_spans(_COMING + match["date"], said) if one.at == len(_COMING)),

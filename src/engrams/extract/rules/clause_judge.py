@@ -16,7 +16,9 @@ from zlib import crc32
 from engrams.extract.rules.named_people import RELATIVES
 from engrams.extract.rules.word_classes import RELATIONS
 from engrams.frozen_data import dataclass
+from engrams.text.late_patterns import holds_any
 from engrams.text.stopwords import STOP
+from engrams.text.text_caches import text_cache
 from engrams.text.vocabulary import read_vocabulary
 from engrams.text.word_list import word_set
 
@@ -44,6 +46,9 @@ _LASTS = re.compile(
     re.IGNORECASE,
 )
 """Words for how long something has been so."""
+_LASTING_WORDS = ("for", "since", "seit", "desde", "hace", "llevo", "depuis")
+"""Each match in an ASCII text holds one of these: looking for them is cheaper than matching."""
+_KIN = RELATIONS | RELATIVES.keys()
 _STEM = 5
 """Letters of a word by which its other forms are known."""
 _SURE = 30.0
@@ -73,7 +78,7 @@ class ClauseView:
 def judge_clause(view: ClauseView) -> float:
     """Return the probability that a clause is a lasting statement, 0..1."""
     weights, base = _load_weights()
-    odds = base + sum(weights[slot] for slot in hash_features(view))
+    odds = base + sum(map(weights.__getitem__, hash_features(view)))
     return 1 / (1 + math.exp(-max(-_SURE, min(_SURE, odds))))
 
 
@@ -81,11 +86,19 @@ def is_kept(view: ClauseView) -> bool:
     """True if a clause is to become a statement."""
     chance = judge_clause(view)
     is_value = view.predicate and (view.is_single or view.effect in ("changes", "ends"))
-    if is_value or _LASTS.search(view.quote):
+    if is_value or _tells_duration(view.quote):
         return chance >= _KEEP_VALUE
     if not view.predicate and view.language == "en" and _points_outside(view.quote):
         return chance >= _KEEP_POINTING
     return chance >= (_KEEP_TRIPLE if view.predicate else _KEEP_BARE)
+
+
+@text_cache(256)
+def _tells_duration(quote: str) -> bool:
+    """True for a clause that says for how long something has been so."""
+    if quote.isascii() and not holds_any(quote.lower(), _LASTING_WORDS):
+        return False
+    return _LASTS.search(quote) is not None
 
 
 def _points_outside(quote: str) -> bool:
@@ -98,7 +111,13 @@ def _points_outside(quote: str) -> bool:
 
 def hash_features(view: ClauseView) -> set[int]:
     """Return the places of a clause's features among the weights."""
-    return {crc32(feature.encode("utf-8")) % SLOTS for feature in describe_clause(view)}
+    return {*map(_find_slot, describe_clause(view))}
+
+
+@text_cache(1 << 15)
+def _find_slot(feature: str) -> int:
+    """Find the weight of a feature; cached, since few words make up most clauses."""
+    return crc32(feature.encode("utf-8")) % SLOTS
 
 
 def describe_clause(view: ClauseView) -> list[str]:
@@ -113,6 +132,8 @@ def describe_clause(view: ClauseView) -> list[str]:
     content = [word for word in lower if word not in STOP and len(word) > 1]
     is_unspaced = bool(_UNSPACED.search(view.quote))
     length = len(lower) // 3 if is_unspaced else len(lower)
+    has_number = any(map(str.isdigit, view.quote))
+    names_relative = _names_relative(view, lower)
     features += [
         f"length:{min(length // 3, 7)}",
         f"content:{min(len(content), 6)}",
@@ -122,13 +143,13 @@ def describe_clause(view: ClauseView) -> list[str]:
         f"last:{view.index + 1 == view.sentences}",
         f"sentences:{min(view.sentences, 5)}",
         f"name:{any(word[0].isupper() for word in words[1:] if not word.startswith('I'))}",
-        f"number:{any(char.isdigit() for char in view.quote)}",
-        f"lasts:{_LASTS.search(view.quote) is not None}",
+        f"number:{has_number}",
+        f"lasts:{_tells_duration(view.quote)}",
         f"code:{'`' in view.quote}",
         f"you:{not {'you', 'your', 'u'}.isdisjoint(lower)}",
-        f"kin:{_names_relative(view, lower)}",
-        f"kin+language:{_names_relative(view, lower)}/{view.language}",
-        f"number+language:{any(char.isdigit() for char in view.quote)}/{view.language}",
+        f"kin:{names_relative}",
+        f"kin+language:{names_relative}/{view.language}",
+        f"number+language:{has_number}/{view.language}",
         f"own:{not _OWN.isdisjoint(lower)}",
         f"triple:{view.predicate}",
         f"category:{view.category}",
@@ -144,7 +165,7 @@ def describe_clause(view: ClauseView) -> list[str]:
 def _names_relative(view: ClauseView, lower: list[str]) -> bool:
     if view.language in ("zh", "ja"):
         return _UNSPACED_KIN.search(view.quote) is not None
-    return not (RELATIONS | RELATIVES.keys()).isdisjoint(lower)
+    return not _KIN.isdisjoint(lower)
 
 
 @cache

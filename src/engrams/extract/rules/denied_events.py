@@ -9,6 +9,7 @@ from engrams.extract.rules import clause_dates
 from engrams.extract.rules.clause_parser import EnglishClause
 from engrams.extract.rules.english_lexicon import find_lemma
 from engrams.extract.rules.sentence_segmenter import ClauseToken, TextSentence
+from engrams.text.late_patterns import holds_any
 from engrams.text.times import TimeSpan
 
 _EMPHASIS = (
@@ -26,6 +27,11 @@ _TAKEN_BACK = re.compile(
     r"(?=.*\bafter all\W*$)) (?P<verb>\w+ing)\b",
     re.IGNORECASE,
 )
+_TAKEN_BACK_WORDS = (
+    *("joking about", "kidding about", "lied about", "lying about"),
+    *("ended up not", "after all"),
+)
+"""Each match holds one of these: looking for them is cheaper than matching."""
 _PARTLY = frozenset(
     ("also", "even", "just", "necessarily", "only", "quite", "really", "simply", "solely")
 )
@@ -62,7 +68,8 @@ def reword_denial(text: str, words: list[ClauseToken]) -> list[ClauseToken]:
     Also "we ended up not moving" and "not moving after all"; other words stay. ``words``: the
     tokens of ``text``.
     """
-    match = _TAKEN_BACK.search(text) if "ing" in text else None
+    may_take_back = "ing" in text and holds_any(text.lower(), _TAKEN_BACK_WORDS)
+    match = _TAKEN_BACK.search(text) if may_take_back else None
     lemma = find_lemma(match["verb"].lower()) if match else None
     if match is None or lemma is None or "ing" not in lemma[1]:
         return words

@@ -321,7 +321,8 @@ class _EnglishReader:
 
         ``I won't move to Rome after all``.
         """
-        given_up = _AFTER_ALL.search(sentence.text)
+        may_give_up = "after all" in sentence.text.lower()
+        given_up = _AFTER_ALL.search(sentence.text) if may_give_up else None
         if given_up is None:
             return []
         quote = _quote_sentence(sentence, self._text)

@@ -62,6 +62,8 @@ def find_grave_news(sentences: Sequence[TextSentence], language: str) -> list[tu
     pattern = _compile_patterns(language)
     spans = []
     for index, sentence in enumerate(sentences):
+        if language == "en" and not holds_any(sentence.text.lower(), _ENGLISH_WORDS):
+            continue
         is_told = sentence.modality == "asserted" and not sentence.is_question
         is_short = len(sentence.text) <= _LONGEST
         if not (is_told and is_short and pattern.search(sentence.text)):

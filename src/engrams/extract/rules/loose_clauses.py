@@ -7,7 +7,8 @@ it says "I", "my" or "we" in its language.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from bisect import bisect_left
+from collections.abc import Iterator, Sequence
 
 from engrams.extract.rules.clause_quote import trim_quote
 from engrams.extract.rules.english_lexicon import BE, MODALS, find_lemma
@@ -60,16 +61,24 @@ def split_loosely(sentence: TextSentence, language: str) -> Iterator[tuple[int, 
         return
     if language == "en" and _OPENS_QUESTION.match(text):
         return
-    joint = _ENGLISH_JOINT if language == "en" else _JOINT
-    starts = [0, *(cut.end() for cut in joint.finditer(text) if cue.search(text, cut.end()))]
-    farthest = 0 if language == "en" else _MOST_BEFORE_CUE
-    starts = [begin for begin in starts if begin == 0 or _opens_clause(text, begin, cue, farthest)]
+    starts = [0]
+    cue_starts = [match.start() for match in cue.finditer(text)]
+    if cue_starts:
+        joint = _ENGLISH_JOINT if language == "en" else _JOINT
+        farthest = 0 if language == "en" else _MOST_BEFORE_CUE
+        starts += [
+            cut.end()
+            for cut in joint.finditer(text)
+            if _opens_clause(text, cut.end(), cue_starts, farthest)
+        ]
     for begin, end in zip(starts, [*starts[1:], len(text)], strict=True):
         piece = text[begin:end]
         is_short = language not in ("zh", "ja") and len(piece.split()) < _FEWEST_WORDS
         is_named = _NAMED.match(piece) and (len(starts) > 1 or _SAFETY.search(piece))
-        is_whole = language != "en" or _holds_verb(piece)
-        if (is_named or cue.search(piece)) and is_whole and not is_short:
+        next_cue = bisect_left(cue_starts, begin)
+        has_cue = next_cue < len(cue_starts) and cue_starts[next_cue] < end
+        is_told = (is_named or has_cue) and not is_short
+        if is_told and (language != "en" or _holds_verb(piece)):
             yield sentence.start + begin, sentence.start + begin + len(piece.rstrip())
 
 
@@ -98,8 +107,13 @@ def _holds_verb(piece: str) -> bool:
     return any(word in _FINITE or find_lemma(word) is not None for word in words)
 
 
-def _opens_clause(text: str, begin: int, cue: re.Pattern[str], farthest: int) -> bool:
-    """True if a first person stands at the head of a piece, ``farthest`` characters away at most."""
+def _opens_clause(text: str, begin: int, cue_starts: Sequence[int], farthest: int) -> bool:
+    """True if a first person stands at the head of a piece, ``farthest`` characters away at most.
+
+    ``cue_starts``: where first persons stand in the text, in order.
+    """
+    next_cue = bisect_left(cue_starts, begin)
+    if next_cue == len(cue_starts):
+        return False
     lead = _LEAD_IN.match(text, begin)
-    match = cue.search(text, begin)
-    return match is not None and match.start() - (lead.end() if lead else begin) <= farthest
+    return cue_starts[next_cue] - (lead.end() if lead else begin) <= farthest

@@ -49,7 +49,7 @@ def extract_statements(text: str, speech: UtteranceContext) -> tuple[CandidateSt
     Never raises for any text; under 1 ms for an ordinary turn.
     """
     request = parse_remember(text)
-    if not any(char.isupper() for char in text):
+    if not any(map(str.isupper, text)):
         speech = replace(speech, is_lowercase=True)
     kept: list[ReadClause] = []
     for clause in read_clauses(text, speech, request.at):

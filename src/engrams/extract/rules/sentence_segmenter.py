@@ -32,12 +32,14 @@ _SAID = re.compile(
 )
 _ENTITY = re.compile(r"&(?:#\d{1,5}|#x[0-9a-f]{1,5}|[a-z]{2,8});", re.IGNORECASE)
 _END = re.compile(
+    # Whatever matches begins with one of these: one look at most characters.
+    "(?=[.!?。！？…\\n\\s\u2014;；\\-\U0001f300-\U0001faff\u2600-\u27bf\ufe0f\u200d])(?:"
     # "Never use println! for logging": a macro's name, no end.
     r"(?<![.!?。！？…])(?!!\s(?:for|in|inside|macros?|calls?|statements?)\b)[.!?。"
     r"！？…]++[\"'”’)\]]*+(?=\s|$|[\u3000-\u9fff])|[。！？]"
     r"|\n+(?:[ \t]{0,8}(?:[-*•]|\d{1,2}[.)]|#{1,6})[ \t])?|\s[-–—]{1,3}\s"
     r"|[—;；]|--|(?<=[a-z])-\s(?=(?:I|it|they|this|that|we)\b)|\s(?::[)(DP]|\(:)(?=\s|$)"
-    "|[\U0001f300-\U0001faff\u2600-\u27bf\ufe0f\u200d]+"
+    "|[\U0001f300-\U0001faff\u2600-\u27bf\ufe0f\u200d]+)"
 )
 _ABBREVIATED = re.compile(
     r"(?:^|[\s(])(?:[A-Za-z]|mr|mrs|ms|dr|st|prof|vs|e\.g|i\.e|etc|approx|no|inc|ltd|jr|sr|u\.s|a\.m|p\.m|av|avda|blvd)$",
@@ -93,7 +95,11 @@ _JOKE = re.compile(
     r" kidding|kidding!|april fools?|lol jk"
     r"|oh (?:sure|yeah|yes),? (?:i|we) (?:absolutely|definitely|just|totally)\b|said no"
     r" ?(?:one|body) ever|as if!)\b|(?:^|\s)/s\b"
-    r"|(?:\.{2,}|…)\s*not\b\W*$|\b(?:oh|ugh|yay|wow|great|fantastic|wonderful|argh|sigh)\b[^.?\n]{0,20}\b(?:love|enjoy|adore)\b[^.?\n]{0,12}"
+    r"|(?:\.{2,}|…)\s*not\b\W*$",
+    re.IGNORECASE,
+)
+_MOCK_JOY = re.compile(
+    r"\b(?:oh|ugh|yay|wow|great|fantastic|wonderful|argh|sigh)\b[^.?\n]{0,20}\b(?:love|enjoy|adore)\b[^.?\n]{0,12}"
     r"\b(?:getting|being|waiting|having|when|sitting|losing|mondays|traffic)\b"
     r"|\blove (?:mondays|being stuck|getting stuck|sitting in traffic|waiting in line)\b",
     re.IGNORECASE,
@@ -123,10 +129,11 @@ _JOKE_WORDS = (
     "/s",
     "..",
     "…",
-    "love",
-    "enjoy",
-    "adore",
 )
+_JOY_WORDS = ("love", "enjoy", "adore")
+_MOCKED_WORDS = (
+    "getting", "being", "waiting", "having", "when", "sitting", "losing", "mondays", "traffic",
+)  # fmt: skip
 _INVENTED_WORDS = (
     "dream", "story", "novel", "game", "movie", "film", "book", "play", "scenario", "example", "hypothetical", "character",
     "protagonist", "avatar",
@@ -148,9 +155,14 @@ Tense: TypeAlias = Literal[
 ]
 Person: TypeAlias = Literal["self", "group", "other"]
 
-_TOKEN = re.compile(
-    r"n't\b|'(?:m|s|ve|re|d|ll|em|cause|til)\b|[$€£¥]?\d+(?:[.,:/-]\d+)*%?\w*|[^\W\d_]\w*?(?=n't\b)|\w+(?:(?:[-.+/&@]|:(?=[A-Z0-9]))\w+)*[+#]*|\.\.\.|[^\w\s]"
+_SHORT_FORM = r"'(?:m|s|ve|re|d|ll|em|cause|til)\b"
+_FIGURE = r"[$€£¥]?\d+(?:[.,:/-]\d+)*%?\w*"
+_WORD_OR_MARK = r"\w+(?:(?:[-.+/&@]|:(?=[A-Z0-9]))\w+)*[+#]*|\.\.\.|[^\w\s]"
+_TOKEN = re.compile(rf"{_SHORT_FORM}|{_FIGURE}|{_WORD_OR_MARK}")
+_TOKEN_BEFORE_NOT = re.compile(
+    rf"n't\b|{_SHORT_FORM}|{_FIGURE}|[^\W\d_]\w*?(?=n't\b)|{_WORD_OR_MARK}"
 )
+"""Tokens of a text with "n't", of which each verb before it is looked for: twice as slow."""
 _WHOLE = {
     "ca": "can",
     "wo": "will",
@@ -257,11 +269,19 @@ def _iter_sentences(text: str, begin: int) -> Iterator[TextSentence]:
 
 def _judge_text(text: str, lower: str) -> Modality:
     """Judge a text as a whole: a joke, a fiction that is asked for, or asserted."""
-    if holds_any(lower, _JOKE_WORDS) and _JOKE.search(text):
+    if _is_joke(text, lower):
         return "joke"
     if holds_any(lower, _FICTION_WORDS) and _FICTION.search(text):
         return "hypothetical"
     return "asserted"
+
+
+def _is_joke(text: str, lower: str) -> bool:
+    """True for a text that says itself that it is a joke, or mocks: "oh, I love being stuck"."""
+    if holds_any(lower, _JOKE_WORDS) and _JOKE.search(text):
+        return True
+    may_mock = holds_any(lower, _JOY_WORDS) and holds_any(lower, _MOCKED_WORDS)
+    return may_mock and _MOCK_JOY.search(text) is not None
 
 
 def _find_spans(text: str) -> Iterator[tuple[int, int, str]]:
@@ -383,9 +403,10 @@ def tokens(text: str, at: int = 0) -> list[ClauseToken]:
     ``at``: the text's position in the whole. Contractions are taken apart.
     """
     found: list[ClauseToken] = []
-    for match in _TOKEN.finditer(text):
+    pattern = _TOKEN_BEFORE_NOT if "n't" in text else _TOKEN
+    for match in pattern.finditer(text):
         word = match[0]
-        lower = match[0].lower()
+        lower = word.lower()
         start = match.start() + at
         end = match.end() + at
         if lower in _SPLIT:

@@ -124,7 +124,7 @@ def fold(text: str) -> str:
     lowered = low.lower()
     if len(lowered) != len(low):
         lowered = "".join(char.lower() if len(char.lower()) == 1 else char for char in low)
-    if MARKS.search(lowered):
+    if not lowered.isascii() and MARKS.search(lowered):
         return MARKS.sub("", lowered)
     return lowered
 

@@ -8,13 +8,13 @@ is over then, however little else the two messages share. Enter at ``names_aband
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from functools import cache
 
 from engrams.text.clause_kinds import may_end
 from engrams.text.clause_split import split_clauses
 from engrams.text.normalize import fold
 from engrams.text.terms import terms
+from engrams.text.text_caches import text_cache
 from engrams.text.vocabulary import read_patterns
 from engrams.write.change_detection.replacement_evidence import list_general_words
 
@@ -24,13 +24,13 @@ _THING = _ARTICLES + r"([\w@][\w.+#/@-]*\w)"
 
 def names_abandoned(text: str) -> bool:
     """True for a message that names a thing which is no longer used."""
-    return any(_list_abandoned(fold(text)))
+    return bool(_list_abandoned(text))
 
 
 def find_abandoned_use(old_text: str, new_text: str) -> tuple[str, str] | None:
     """Find the clause of an older message that tells the use of a thing, and the one that ends it."""
-    for thing, end in _list_abandoned(fold(new_text)):
-        if thing in (older for older, _ in _list_abandoned(fold(old_text))):
+    for thing, end in _list_abandoned(new_text):
+        if thing in (older for older, _ in _list_abandoned(old_text)):
             continue
         for clause in split_clauses(old_text):
             if may_end(clause) and _tells_use(fold(clause), thing):
@@ -38,12 +38,19 @@ def find_abandoned_use(old_text: str, new_text: str) -> tuple[str, str] | None:
     return None
 
 
-def _list_abandoned(folded: str) -> Iterator[tuple[str, int]]:
-    """Yield the things that a folded text abandons, each with the end of the words that say so."""
-    for match in _compile_forms().finditer(folded):
-        (thing,) = filter(None, match.groups())
-        if not list_general_words().issuperset(terms(thing)):
-            yield thing, match.end()
+@text_cache(1 << 12)
+def _list_abandoned(text: str) -> tuple[tuple[str, int], ...]:
+    """List the things that a text abandons, each with the end of the words that say so.
+
+    Cached: a message is compared with many. Positions are those of the folded text.
+    """
+    matches = _compile_forms().finditer(fold(text))
+    abandoned = [(next(filter(None, match.groups())), match.end()) for match in matches]
+    return tuple(
+        (thing, end)
+        for thing, end in abandoned
+        if not list_general_words().issuperset(terms(thing))
+    )
 
 
 @cache

@@ -1,6 +1,6 @@
 """The clause of an older message that ends, and the clause of a newer one that ends it.
 
-Enter at ``find_clause_pair``. The model judges each clause as if it were a message: the clause that
+Enter at ``find_clause_pairs``. The model judges each clause as if it were a message: the clause that
 is nearest in words is often not the one that is meant.
 """
 
@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 from engrams.text.clause_kinds import (
@@ -51,35 +52,108 @@ class ClausePair(NamedTuple):
     """The older message says something else besides."""
 
 
-def find_clause_pair(
-    reader: MessageReader, old: MessageFeatures, new: MessageFeatures
-) -> ClausePair | None:
-    """Find the clause of an older message that a newer message most likely ends, and by which one.
+@dataclass(frozen=True, slots=True)
+class _ClauseChoice:
+    """Clauses of two messages among which a pair is looked for."""
 
-    None: one of the messages has no clause that can.
+    old: MessageFeatures
+    new: MessageFeatures
+    old_clauses: Sequence[str]
+    """Those that may end; at least one."""
+    new_clauses: Sequence[str]
+    """Those that may tell a change; at least one."""
+
+
+def find_clause_pairs(
+    reader: MessageReader, pairs: Sequence[tuple[MessageFeatures, MessageFeatures]]
+) -> list[ClausePair | None]:
+    """Find the clause of each older message that a newer one most likely ends, and by which clause.
+
+    None: one of the messages has no clause that can. ``pairs``: an older and a newer message each.
+    The model is asked twice for all pairs: a question costs as much as many answers.
     """
+    clause_pairs: list[ClausePair | None] = [None] * len(pairs)
+    choices: dict[int, _ClauseChoice] = {}
+    for index, (old, new) in enumerate(pairs):
+        choice = _list_clauses(old, new)
+        if choice is None:
+            continue
+        explicit = find_explicit_ending(choice.old_clauses, choice.new_clauses)
+        if explicit is None:
+            choices[index] = choice
+        else:
+            clause_pairs[index] = _make_pair(EXPLICIT, *explicit, choice.old_clauses)
+    endings = _choose_endings(reader, [*choices.values()])
+    for index, clause_pair in zip(
+        choices, _choose_news(reader, [*choices.values()], endings), strict=True
+    ):
+        clause_pairs[index] = clause_pair
+    return clause_pairs
+
+
+def _list_clauses(old: MessageFeatures, new: MessageFeatures) -> _ClauseChoice | None:
+    """List the clauses of two messages that may be a pair; None: there are none."""
     old_clauses = [clause for clause in split_clauses(old.text) if may_end(clause)][:_MOST]
+    if not old_clauses:
+        return None
     new_clauses = [
         clause
         for clause in split_clauses(new.text)
         if may_tell_change(clause) and not is_of_years_before(clause, old.at.year)
     ][:_MOST]
-    if not old_clauses or not new_clauses or is_joke(new.text):
+    if not new_clauses or is_joke(new.text):
         return None
-    explicit = find_explicit_ending(old_clauses, new_clauses)
-    if explicit is not None:
-        return _make_pair(EXPLICIT, *explicit, old_clauses)
-    ending = old_clauses[0]
-    if len(old_clauses) > 1:
-        chances = _judge_rivals(reader, _to_messages(old, old_clauses), new)
-        ending = _join_likely(old.text, old_clauses, chances)
-    ending_clause = read_clause(ending)
-    allowed = [clause for clause in new_clauses if _may_end(ending_clause, read_clause(clause))]
-    if not allowed:
-        return None
-    chances = _judge_each(reader, _to_messages(old, [ending]), _to_messages(new, allowed))
-    probability = max(chances)
-    return _make_pair(probability, ending, allowed[chances.index(probability)], old_clauses)
+    return _ClauseChoice(old, new, old_clauses, new_clauses)
+
+
+def _choose_endings(reader: MessageReader, choices: Sequence[_ClauseChoice]) -> list[str]:
+    """Choose the clause of each older message that ends; of one message, one clause mostly does."""
+    questions = [
+        (
+            _to_messages(choice.old, choice.old_clauses),
+            (choice.new.text, choice.new.speaker, choice.new.at),
+        )
+        for choice in choices
+        if len(choice.old_clauses) > 1
+    ]
+    answers = iter(_ask(reader, questions))
+    return [
+        _join_likely(choice.old.text, choice.old_clauses, next(answers))
+        if len(choice.old_clauses) > 1
+        else choice.old_clauses[0]
+        for choice in choices
+    ]
+
+
+def _choose_news(
+    reader: MessageReader, choices: Sequence[_ClauseChoice], endings: Sequence[str]
+) -> list[ClausePair | None]:
+    """Choose the clause of each newer message that ends a clause; None: none may."""
+    allowed_lists = [
+        [
+            clause
+            for clause in choice.new_clauses
+            if _may_end(read_clause(ending), read_clause(clause))
+        ]
+        for choice, ending in zip(choices, endings, strict=True)
+    ]
+    # None of the clauses is a rival of another: each is a question of its own.
+    questions = [
+        (_to_messages(choice.old, [ending]), newer)
+        for choice, ending, allowed in zip(choices, endings, allowed_lists, strict=True)
+        for newer in _to_messages(choice.new, allowed)
+    ]
+    answers = iter(_ask(reader, questions))
+    clause_pairs: list[ClausePair | None] = []
+    for choice, ending, allowed in zip(choices, endings, allowed_lists, strict=True):
+        if not allowed:
+            clause_pairs.append(None)
+            continue
+        chances = [next(answers)[0] for _ in allowed]
+        probability = max(chances)
+        news = allowed[chances.index(probability)]
+        clause_pairs.append(_make_pair(probability, ending, news, choice.old_clauses))
+    return clause_pairs
 
 
 def _make_pair(
@@ -107,23 +181,16 @@ def _to_messages(message: MessageFeatures, clauses: Sequence[str]) -> list[Messa
     return [(clause, message.speaker, message.at) for clause in clauses]
 
 
-def _judge_rivals(
-    reader: MessageReader, older: Sequence[Message], new: MessageFeatures
-) -> list[float]:
-    """Judge older messages with a newer one, which mostly ends one of them."""
-    (newer,) = _to_messages(new, [new.text])
-    scored = reader.read([*older, newer])
-    (chances,) = load_model().judge([([scored[old] for old in older], scored[newer])])
-    return chances
-
-
-def _judge_each(
-    reader: MessageReader, older: Sequence[Message], newer: Sequence[Message]
-) -> list[float]:
-    """Judge each older message with each newer one, none of them a rival of another."""
-    scored = reader.read([*older, *newer])
-    pairs = [([scored[old]], scored[new]) for old in older for new in newer]
-    return [chance for (chance,) in load_model().judge(pairs)]
+def _ask(
+    reader: MessageReader, questions: Sequence[tuple[Sequence[Message], Message]]
+) -> list[list[float]]:
+    """Ask the model how probably a newer message ends each of some older ones, its rivals."""
+    if not questions:
+        return []
+    scored = reader.read([message for older, newer in questions for message in (*older, newer)])
+    return load_model().judge(
+        [([scored[old] for old in older], scored[newer]) for older, newer in questions]
+    )
 
 
 def _join_likely(text: str, clauses: Sequence[str], chances: Sequence[float]) -> str:

@@ -167,6 +167,8 @@ def is_placed_anew(old: MessageFeatures, new: MessageFeatures) -> bool:
 
 def _has_other_owner(old: str, new: str) -> bool:
     """Test if two sentences tell of two owners, or of two things of one, in a script without spaces."""
+    if old.isascii() or new.isascii():
+        return False
     old_roles = set(_ROLES.findall(old))
     new_roles = set(_ROLES.findall(new))
     if old_roles and new_roles and old_roles.isdisjoint(new_roles):

@@ -11,6 +11,7 @@ from functools import cache
 
 from engrams.text.normalize import fold
 from engrams.text.terms import terms
+from engrams.text.text_caches import text_cache
 from engrams.text.vocabulary import read_vocabulary, word_pattern
 from engrams.write.change_detection.cue_words import NAMES
 from engrams.write.change_detection.ended_part import narrow_to_part
@@ -24,6 +25,7 @@ _MEANINGFUL = re.compile("[\u30a0-\u30fa\u4e00-\u9fff]")
 _ENDING_CHARACTERS = frozenset("我私俺僕不再也了")
 
 
+@text_cache(1 << 12)
 def tells_end(text: str) -> bool:
     """True for a message with the words by which something is said to be no longer so."""
     return bool(word_pattern(__file__, "over").search(fold(text)))

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from engrams.text.identifiers import WORD, count_digits, is_code
 from engrams.text.normalize import fold
+from engrams.text.text_caches import text_cache
 from engrams.text.word_list import word_set
 
 _COPULAS = word_set(
@@ -50,6 +51,7 @@ def tell_apart(old: str, new: str, *, changes: bool) -> bool:
     return (old_position == "subject" or not changes) and old_identifier not in fold(new)
 
 
+@text_cache(1 << 12)
 def _find_code(text: str) -> tuple[str, str] | None:
     """Find a sentence's identifier, and whether it is part of the subject or the object.
 

@@ -8,14 +8,16 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import NamedTuple
 
 from engrams.core import MARK_TOLD_AT
 from engrams.write.change_detection.abandoned_things import find_abandoned_use, names_abandoned
 from engrams.write.change_detection.boosted_trees import ScoredMessage, load_model
-from engrams.write.change_detection.clause_pairs import EXPLICIT, ClausePair, find_clause_pair
+from engrams.write.change_detection.clause_pairs import EXPLICIT, ClausePair, find_clause_pairs
 from engrams.write.change_detection.distinct_things import is_about_another, is_placed_anew
 from engrams.write.change_detection.explicit_endings import tells_end
+from engrams.write.change_detection.features import MessageFeatures
 from engrams.write.change_detection.message_reader import Message, MessageReader
 from engrams.write.change_detection.replacement_evidence import (
     is_long,
@@ -67,6 +69,37 @@ class MessageTask:
     """Of each new message, whether it was compared with the nearest of many; empty: of few."""
 
 
+@dataclass(frozen=True)
+class _PossibleChange:
+    """Two messages whose clauses are looked at, because the newer may end the older."""
+
+    old: MessageFeatures
+    new: MessageFeatures
+    probability: float
+    """That the newer message ends the older, as the model says of both as wholes."""
+    minutes: float
+    """Between them."""
+    is_one_of_many: bool
+    """The older one is the nearest of many messages."""
+
+    @cached_property
+    def abandoned_use(self) -> tuple[str, str] | None:
+        """The clause of the older that tells the use of a thing, and the one that gives it up."""
+        if self.old.people != self.new.people:
+            return None
+        return find_abandoned_use(self.old.text, self.new.text)
+
+    @cached_property
+    def is_placed_anew(self) -> bool:
+        """The newer says that a labelled thing is somewhere else."""
+        return is_placed_anew(self.old, self.new)
+
+    @cached_property
+    def is_put_right(self) -> bool:
+        """The newer gives another value of the same type."""
+        return puts_right(self.old, self.new, self.minutes)
+
+
 def find_news(task: MessageTask) -> list[bool]:
     """Tell which new messages may be news of a change."""
     model = load_model()
@@ -82,81 +115,95 @@ def judge_messages(task: MessageTask) -> list[list[JudgedMessage | None]]:
     scored = task.reader.read(
         [message for new, earlier in task.pairs for message in (new, *earlier)]
     )
-    pairs = [([scored[old] for old in earlier], scored[new]) for new, earlier in task.pairs]
-    return [
-        [
-            _judge(task, old, new, probability, is_one_of_many=is_crowded)
-            for old, probability in zip(earlier, probabilities, strict=True)
-        ]
-        for (earlier, new), probabilities, is_crowded in zip(
-            pairs, load_model().judge(pairs), task.crowded or [False] * len(pairs), strict=True
-        )
-    ]
+    groups = [([scored[old] for old in earlier], scored[new]) for new, earlier in task.pairs]
+    judged: list[list[JudgedMessage | None]] = [[None] * len(earlier) for earlier, _ in groups]
+    possible: dict[tuple[int, int], _PossibleChange] = {}
+    for group_index, ((earlier, new), probabilities, is_crowded) in enumerate(
+        zip(groups, load_model().judge(groups), task.crowded or [False] * len(groups), strict=True)
+    ):
+        for index, (old, probability) in enumerate(zip(earlier, probabilities, strict=True)):
+            change = _find_possible_change(task, old, new, probability, is_one_of_many=is_crowded)
+            if change is None:
+                continue
+            if change.abandoned_use is None:
+                possible[group_index, index] = change
+            else:
+                judged[group_index][index] = _judge_abandoned(change.old, *change.abandoned_use)
+    clause_pairs = find_clause_pairs(
+        task.reader, [(change.old, change.new) for change in possible.values()]
+    )
+    for ((group_index, index), change), pair in zip(possible.items(), clause_pairs, strict=True):
+        if pair is not None:
+            judged[group_index][index] = _judge(change, pair, task.mark_at)
+    return judged
 
 
-def _judge(
+def _find_possible_change(
     task: MessageTask,
     old: ScoredMessage,
     new: ScoredMessage,
     probability: float,
     *,
     is_one_of_many: bool,
-) -> JudgedMessage | None:
+) -> _PossibleChange | None:
+    """Decide whether the clauses of a pair of messages are looked at; None: they are not.
+
+    The rules tell things of one kind apart.
+    """
+    change = _PossibleChange(
+        old=old.features,
+        new=new.features,
+        probability=probability,
+        minutes=(new.features.at - old.features.at).total_seconds() / 60,
+        is_one_of_many=is_one_of_many,
+    )
+    is_likely = probability >= _LEAST * task.mark_at
+    is_explicit = tells_end(change.new.text) or change.abandoned_use is not None
+    if not (is_likely or is_explicit or change.is_placed_anew or change.is_put_right):
+        return None
+    return None if is_about_another(change.old, change.new) else change
+
+
+def _judge_abandoned(old: MessageFeatures, ending: str, news: str) -> JudgedMessage:
+    """Judge a pair of which the newer message gives up a thing whose use the older tells."""
+    return JudgedMessage(_ABANDONED, ending, news, is_partial=ending != old.text)
+
+
+def _judge(change: _PossibleChange, pair: ClausePair, mark_at: float) -> JudgedMessage | None:
     """Judge one pair: what the model says of the messages and of their clauses, limited by rules.
 
-    The rules tell things of one kind apart, and say which clauses can end and what may end them.
+    The rules say which clauses can end and what may end them.
     """
-    is_anew = is_placed_anew(old.features, new.features)
-    is_likely = probability >= _LEAST * task.mark_at
-    minutes = (new.features.at - old.features.at).total_seconds() / 60
-    is_put_right = puts_right(old.features, new.features, minutes)
-    abandoned = None
-    if old.features.people == new.features.people:
-        abandoned = find_abandoned_use(old.features.text, new.features.text)
-    is_explicit = abandoned is not None or tells_end(new.features.text)
-    if not (is_likely or is_anew or is_put_right or is_explicit):
-        return None
-    if is_about_another(old.features, new.features):
-        return None
-    if abandoned is not None:
-        return JudgedMessage(_ABANDONED, *abandoned, is_partial=abandoned[0] != old.features.text)
-    pair = find_clause_pair(task.reader, old.features, new.features)
-    if pair is None or not _may_end(old, pair):
+    if not _may_end(change.old, pair):
         return None
     if pair.probability == EXPLICIT:
         return JudgedMessage(*pair)
-    joined = _join_chances(probability, pair.probability)
-    if is_one_of_many and not _shows_change(old, new, pair, probability, minutes):
+    joined = _join_chances(change.probability, pair.probability)
+    if change.is_one_of_many and not _shows_change(change, pair):
         joined = min(joined, _UNTOLD)
-    elif is_put_right:
+    elif change.is_put_right:
         joined = max(joined, _PUT_RIGHT)
-    elif joined >= _POSSIBLE and tells_other_value(old.features, new.features):
+    elif joined >= _POSSIBLE and tells_other_value(change.old, change.new):
         joined = max(joined, MARK_TOLD_AT)
-    if is_anew:
+    if change.is_placed_anew:
         joined = max(joined, _PLACED_ANEW)
-    if joined < task.mark_at:
+    if joined < mark_at:
         return None
     return JudgedMessage(joined, pair.ending, pair.news, is_partial=pair.is_partial)
 
 
-def _may_end(old: ScoredMessage, pair: ClausePair) -> bool:
+def _may_end(old: MessageFeatures, pair: ClausePair) -> bool:
     """False if the newer clause repeats the older, or says that it replaces something else."""
     repeats = says_the_same(pair.ending, pair.news)
-    return not repeats and not replaces_another(old.features.text, pair.news)
+    return not repeats and not replaces_another(old.text, pair.news)
 
 
-def _shows_change(
-    old: ScoredMessage,
-    new: ScoredMessage,
-    pair: ClausePair,
-    probability: float,
-    minutes: float,
-) -> bool:
+def _shows_change(change: _PossibleChange, pair: ClausePair) -> bool:
     """True if the clauses show the change: two of many messages, or long ones, are alike by chance."""
-    if not shows_common_ground(pair.ending, pair.news, minutes):
+    if not shows_common_ground(pair.ending, pair.news, change.minutes):
         return False
-    is_any_long = is_long(old.features.text) or is_long(new.features.text)
-    return not is_any_long or shows_replacement(pair.ending, pair.news, probability)
+    is_any_long = is_long(change.old.text) or is_long(change.new.text)
+    return not is_any_long or shows_replacement(pair.ending, pair.news, change.probability)
 
 
 def _join_chances(of_messages: float, of_clauses: float) -> float:

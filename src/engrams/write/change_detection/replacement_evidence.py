@@ -15,6 +15,7 @@ from engrams.text.comparison.language_tables import detect_language
 from engrams.text.late_patterns import late_pattern
 from engrams.text.normalize import fold
 from engrams.text.terms import terms
+from engrams.text.text_caches import text_cache
 from engrams.text.vocabulary import read_vocabulary, word_pattern
 from engrams.write.change_detection.cue_words import NAMES, TOPIC_NAMES
 from engrams.write.change_detection.features import (
@@ -88,8 +89,12 @@ _SHORTEST = 3
 """Letters of the shortest word that counts as shared."""
 
 
+@text_cache(1 << 12)
 def is_long(text: str) -> bool:
-    """True for a message that says so much that it is like many others."""
+    """True for a message that says so much that it is like many others.
+
+    Cached: each message is compared with many.
+    """
     if len(text.split()) > _LONG_WORDS:
         return True
     return sum(map(may_tell_change, split_clauses(text))) > _MANY_CLAUSES
@@ -186,12 +191,18 @@ def puts_right(old: MessageFeatures, new: MessageFeatures, minutes: float) -> bo
     a name or number that the older one had with a slip of the keys. Long messages name too much to
     tell. ``minutes``: between them.
     """
-    if is_long(old.text) or is_long(new.text):
+    if not (_puts_slip_right(old.text, new.text, minutes) or _puts_value_right(old, new, minutes)):
         return False
-    if minutes < _CORRECTED_WITHIN and are_misspelt(
-        _read_names_and_numbers(old.text), _read_names_and_numbers(new.text)
-    ):
-        return True
+    return not (is_long(old.text) or is_long(new.text))
+
+
+def _puts_slip_right(old_text: str, new_text: str, minutes: float) -> bool:
+    return minutes < _CORRECTED_WITHIN and are_misspelt(
+        _read_names_and_numbers(old_text), _read_names_and_numbers(new_text)
+    )
+
+
+def _puts_value_right(old: MessageFeatures, new: MessageFeatures, minutes: float) -> bool:
     if not tells_other_value(old, new):
         return False
     is_correction = minutes < _CORRECTED_WITHIN and new.whole.cues[_CORRECTION] > 0
@@ -205,8 +216,9 @@ def tells_other_value(old: MessageFeatures, new: MessageFeatures) -> bool:
     return any(new.whole.cues[cue] for cue in _PUT_RIGHT) or _tells_replacement(new.text)
 
 
-def _read_names_and_numbers(text: str) -> set[str]:
-    return {*map(fold, _NAME.findall(text)), *_NUMBER.findall(text)}
+@text_cache(1 << 12)
+def _read_names_and_numbers(text: str) -> frozenset[str]:
+    return frozenset((*map(fold, _NAME.findall(text)), *_NUMBER.findall(text)))
 
 
 def _share_thing(old: MessageClause, new: MessageClause) -> bool:
@@ -225,6 +237,7 @@ def _share_thing(old: MessageClause, new: MessageClause) -> bool:
     )
 
 
+@text_cache(1 << 12)
 def _tells_replacement(news: str) -> bool:
     return bool(word_pattern(__file__, "replaced").search(fold(news)))
 
@@ -253,14 +266,16 @@ def _changes_circumstance(old: MessageClause, new: MessageClause) -> bool:
     )
 
 
-def _read_names(text: str) -> set[str]:
+@text_cache(1 << 12)
+def _read_names(text: str) -> frozenset[str]:
     """Read the names of a text, as terms; none in German, which writes every noun like one."""
     if detect_language(text) == "german":
-        return set()
-    return {term for name in _NAME.findall(text) for term in terms(name)} - _list_measures()
+        return frozenset()
+    names = frozenset(term for name in _NAME.findall(text) for term in terms(name))
+    return names - _list_measures()
 
 
-def _read_subject(clause: str) -> set[str]:
+def _read_subject(clause: str) -> frozenset[str]:
     """Read the names in the subject of a clause: "my boss Fran left", not "the coach for York left"."""
     subject = _SUBJECT.split(clause, maxsplit=1)[0]
     return _read_names(_PREPOSITION.split(subject, maxsplit=1)[0])

@@ -106,23 +106,31 @@ def find_others(text: str) -> tuple[Span, ...]:
     whole = text.strip()
     if _LAST_TASK.search(whole[-_LAST:]):
         return ((0, end),)
+    # Each pattern is looked for only in a text with a mark that all its matches hold.
+    may_be_unspaced = not text.isascii()
+    may_introduce = ":" in text
     found = [match.span() for match in _QUOTED.finditer(text) if match[0] != whole]
-    found += [
-        (match.end(), end)
-        for pattern in (_TASK, _HAN_TASK, _FICTION)
-        if (match := pattern.search(text))
+    task_patterns = [
+        *([_TASK] if may_introduce or "\n" in text else []),
+        *([_HAN_TASK] if may_be_unspaced else []),
+        _FICTION,
+    ]
+    found += [(match.end(), end) for pattern in task_patterns if (match := pattern.search(text))]
+    told_patterns = [
+        *([_TOLD] if may_introduce else []),
+        *([_HAN_TOLD] if may_be_unspaced else []),
     ]
     found += [
         (match.end(), _find_line_end(text, match.end()))
-        for pattern in (_TOLD, _HAN_TOLD)
+        for pattern in told_patterns
         for match in pattern.finditer(text)
     ]
-    if not text.isascii() and _UNSPACED.search(text):
+    if may_be_unspaced and _UNSPACED.search(text):
         found += [match.span() for match in _HAN_WHOLE.finditer(text)]
     for match in _HEARD.finditer(text):
         stop = _SENTENCE_END.search(text, match.end())
         found.append((match.start(), stop.start() if stop else end))
-    for match in _TRAILING.finditer(text):
+    for match in _TRAILING.finditer(text) if "," in text else ():
         before = max(text.rfind(mark, 0, match.start()) for mark in ".!?\n")
         found.append((before + 1, match.start()))
     return tuple(found)

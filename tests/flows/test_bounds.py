@@ -121,7 +121,8 @@ REMEMBERED = {
     "write.reconcile_rules.object_terms": 16_384,
     "extract.predicate_slots.canonical_predicate": 4_096,
     "read.later_values._read_change": 4_096,
-    "read.later_values._read_matter": 4_096,
+    "read.later_values._read_subjects": 4_096,
+    "read.later_values._read_values": 4_096,
 }
 """What is worked out of texts: how many of each, and a purge leaves none."""
 

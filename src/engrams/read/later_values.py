@@ -17,6 +17,7 @@ from engrams.frozen_data import dataclass
 from engrams.read.excerpts import cut_sentences
 from engrams.read.relevance.text_traits import describe_memory
 from engrams.text.clause_kinds import is_joke, is_of_years_before
+from engrams.text.late_patterns import holds_any
 from engrams.text.normalize import fold
 from engrams.text.people import tells_of_others
 from engrams.text.stopwords import STOP
@@ -64,6 +65,18 @@ _CHANGED = re.compile(
     r"|umgestellt|gewechselt|nunmehr|abgeschlossen|desormais|maintenant|deplac\w+|change\w*|pass(?:e|ee|es|ons) (?:a|au|en)|nouve\w+"
     r"|ahora|ya no|cambi\w+|nuev\w+|pas(?:a|o|amos|ado) a|traslad\w+)\b"
 )
+_CHANGE_WORDS = (
+    "gone", "remov", "cancel", "retired", "drop", "deprecated", "deleted", "dead", "out of", "abgesagt", "entfernt",
+    "abgeschafft", "raus", "weg", "gekundigt", "abgeloest", "ersetz", "supprim", "annul", "termine", "eliminad", "quit", "anulad",
+    "fallt", "killing", "gibt es nicht", "n'existe", "existe", "stop", "ditch", "replac", "instead", "rid of", "rather than",
+    "mov", "switch", "no longer", "anst", "statt", "abgesetzt", "en vez", "en lugar", "au lieu", "a la place", "remplac", "sustitu",
+    "reemplaz", "dej", "arrete", "now", "as of", "chang", "any more", "anymore", "new", "from ", "since", "rang", "put ", "went ",
+    "jetzt", "ab sofort", "neu", "verlegt", "verschoben", "andert", "umgestellt", "gewechselt", "nunmehr", "abgeschlossen",
+    "desormais", "maintenant", "deplac", "pas", "nouve", "ahora", "ya no", "cambi", "nuev", "traslad", "took the", "take the",
+    "got the", "menag", "on a ", "nous avons", "zieh", "umzug", "umgezogen", "einzug", "nehmen", "desde", "a partir",
+    "hemos", "nos mud", "mud", "trasfer", "traslocat",
+)  # fmt: skip
+"""Each match of the patterns of ends, changes and moves holds one of these."""
 _CLAUSE = re.compile(r"[.!?;:,\n]+\s+|\s[–—-]\s")
 _SENTENCE = re.compile(r"[.!?;\n]+\s+")
 _WEEKDAYS: Mapping[str, str] = {
@@ -151,20 +164,10 @@ class _ToldChange:
     ended: frozenset[str]
     """Terms of what it says is over."""
     changed: Mapping[str, frozenset[str]]
-    """Values of the sentences that tell of a change, as of ``_Matter``."""
+    """Values of the sentences that tell of a change, as ``_read_values`` gives them."""
 
 
 _NO_CHANGE = _ToldChange(frozenset(), {})
-
-
-@dataclass(frozen=True, slots=True)
-class _Matter:
-    """Subject of a message, and the values that it names."""
-
-    terms: frozenset[str]
-    """Terms that tell what it is about: no numbers, no everyday words."""
-    values: Mapping[str, frozenset[str]]
-    """By class: ``day``, ``clock``, or the unit of amounts."""
 
 
 def mark_replaced(hits: Sequence[Hit]) -> list[Hit]:
@@ -233,18 +236,24 @@ def _may_end(later: Record, earlier: Record) -> bool:
 
 def _rate(earlier_text: str, later_text: str) -> float:
     """Rate how probably a later message ends an earlier one; 0: nothing says so."""
-    earlier = _read_matter(earlier_text)
     change = _read_change(later_text)
-    if change.ended & earlier.terms - _read_change(earlier_text).ended:
-        return _ENDED_PROBABILITY
+    if change.ended:
+        gone = change.ended & _read_subjects(earlier_text)
+        if gone - _read_change(earlier_text).ended:
+            return _ENDED_PROBABILITY
     if not change.changed:
         return 0.0
-    is_near = len(earlier.terms & _read_matter(later_text).terms) >= _FEWEST_COMMON
-    for name, values in earlier.values.items():
-        others = change.changed.get(name)
-        if others and others.isdisjoint(values) and (is_near or name not in _COMMON_CLASSES):
-            return _VALUE_PROBABILITY
-    return 0.0
+    replaced = [
+        name
+        for name, values in _read_values(earlier_text).items()
+        if not values.intersection(change.changed.get(name, values))
+    ]
+    if not replaced:
+        return 0.0
+    shared = _read_subjects(earlier_text) & _read_subjects(later_text)
+    is_near = len(shared) >= _FEWEST_COMMON
+    is_told = is_near or not _COMMON_CLASSES.issuperset(replaced)
+    return _VALUE_PROBABILITY if is_told else 0.0
 
 
 def _make_mark(earlier: Record, later: Record, probability: float) -> OutdatedMark:
@@ -303,6 +312,8 @@ def _mark_reply(hit: Hit, told: Sequence[Hit]) -> Hit:
 def _read_change(text: str) -> _ToldChange:
     folded = fold(text)
     # Most texts tell of no change: each is searched as a whole before it is split.
+    if not holds_any(folded, _CHANGE_WORDS):
+        return _NO_CHANGE
     ends = _GONE.search(folded) or _AWAY.search(folded)
     changes = _CHANGED.search(folded)
     moved = _MOVED.search(folded)
@@ -326,9 +337,15 @@ def _read_change(text: str) -> _ToldChange:
 
 
 @text_cache(4096)
-def _read_matter(text: str) -> _Matter:
-    folded = fold(text)
-    return _Matter(_list_subjects(folded), _find_values(folded))
+def _read_subjects(text: str) -> frozenset[str]:
+    """Read the terms that tell what a message is about: no numbers, no everyday words."""
+    return _list_subjects(fold(text))
+
+
+@text_cache(4096)
+def _read_values(text: str) -> Mapping[str, frozenset[str]]:
+    """Read the values that a message names, by class: ``day``, ``clock``, or the unit of amounts."""
+    return _find_values(fold(text))
 
 
 def _list_subjects(folded: str) -> frozenset[str]:

@@ -15,6 +15,7 @@ from pathlib import Path
 
 from engrams.frozen_data import dataclass
 from engrams.text.acknowledgements import is_acknowledgement
+from engrams.text.late_patterns import holds_any
 from engrams.text.measures import is_question
 from engrams.text.normalize import fold
 from engrams.text.questions import is_asking
@@ -94,6 +95,11 @@ _CLOSED = re.compile(
     r"|so para registo|apenas historico|registo historico|solo per memoria|nota storica)\b"
 )
 """It says of itself that it tells of the past alone."""
+_CLOSED_WORDS = (
+    *("histor", "archival", "for the record", "for reference", "superseded by", "memoria"),
+    *("dokumentation", "vollstandigkeit", "memoire", "registro", "referencia", "storica"),
+)
+"""Each match holds one of these: looking for them is cheaper than matching."""
 _NAME = re.compile(r"(?<=[^.!?\s])[\s\"'(–-]+([A-ZÀ-ÖØ-Þ][\w'-]*)")
 _DIGIT = re.compile("[0-9]")
 _HEAD = 50
@@ -135,7 +141,7 @@ class MemoryTraits:
     def names(self) -> frozenset[str]:
         """Terms of its capitalised words that open no sentence."""
         names = " ".join(_NAME.findall(self._content))
-        return _describe(names).words if names else frozenset()
+        return _read_words(names) if names else frozenset()
 
     @cached_property
     def form(self) -> tuple[float, ...]:
@@ -156,12 +162,13 @@ class MemoryTraits:
     @cached_property
     def head(self) -> frozenset[str]:
         """Terms of its first few words: of a title or a key, what it is about."""
-        return _describe(self._content[:_HEAD]).words
+        return _read_words(self._content[:_HEAD])
 
     @cached_property
     def is_closed(self) -> bool:
         """It says of itself that it is kept as a record of the past alone."""
-        return bool(_CLOSED.search(fold(self._content)))
+        folded = fold(self._content)
+        return holds_any(folded, _CLOSED_WORDS) and _CLOSED.search(folded) is not None
 
     @cached_property
     def languages(self) -> tuple[str, ...] | None:
@@ -284,6 +291,15 @@ def is_vague(text: str) -> bool:
     return len(words) <= _VAGUE_WORDS and all(
         word in STOP or "generic" in _find_groups(word) for word in words
     )
+
+
+def _read_words(text: str) -> frozenset[str]:
+    """Read the terms of a text, as ``_describe`` does."""
+    folded = fold(text)
+    if not folded.isascii():
+        return frozenset(terms(text))
+    found = frozenset([term for term, _ in map(_read_piece, split_ascii(folded)) if term])
+    return found or frozenset(terms(text))
 
 
 def _describe(text: str) -> TextTraits:

@@ -158,6 +158,7 @@ CLOSED = {
     "text.vocabulary.word_pattern",
     "text.comparison.language_tables._known_words", "text.comparison.language_tables.load_table",
     "text.times.grammar.compile_rule", "text.times.lexicon.load_lexicon", "text.times.finder._load_grammar",
+    "extract.rules.answer_rules._read_languages",
     "extract.rules.languages.language_table.load_language", "extract.rules.grave_news._compile_patterns",
     "extract.rules.meaning_table._index_rows", "extract.rules.meaning_table._rows_of_verb",
     "extract.rules.named_people._compile_lists", "extract.secrets._compile_pattern",

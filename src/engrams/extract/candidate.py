@@ -8,12 +8,11 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Collection
-from dataclasses import replace
 from datetime import datetime
 from typing import Literal, TypeAlias
 
 from engrams.core import NAMES_OF_OWNERS, Evidence, Kind, ResolvedTime, Scope
-from engrams.frozen_data import dataclass
+from engrams.frozen_data import dataclass, replace
 from engrams.text.normalize import fold
 from engrams.text.stopwords import STOP
 from engrams.text.terms import terms

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection
-from dataclasses import replace
 
 from engrams.core import FOREIGN, UNLEARNED, Kind, Record, StageDecision, Status
 from engrams.extract.echo_removal import remove_echoes
 from engrams.extract.memory_requests import is_control
 from engrams.extract.own_words import split_own_words
+from engrams.frozen_data import replace
 from engrams.settings import WriteSettings
 from engrams.text.acknowledgements import ASSENT
 from engrams.text.late_patterns import holds_any, late_pattern

@@ -8,13 +8,13 @@ storing a message needs none.
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from engrams.core import PREREQUISITES, UTC_OFFSET, WARNINGS, Kind, Record
 from engrams.core.clock import local_time
 from engrams.extract.candidate import CandidateStatement, canonical_subject
 from engrams.extract.predicate_slots import canonical_predicate, is_single
+from engrams.frozen_data import replace
 from engrams.text.text_caches import text_cache
 
 if TYPE_CHECKING:

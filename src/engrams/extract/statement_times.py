@@ -7,11 +7,11 @@ extracted bring their times along.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any
 
 from engrams.core import STATEMENT_KINDS, TIMES, UTC_OFFSET, Record
 from engrams.core.clock import local_time
+from engrams.frozen_data import replace
 
 
 def annotate_times(record: Record) -> Record:

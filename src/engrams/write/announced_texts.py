@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 from engrams.core import FOREIGN, Scope, Turn
 from engrams.core.process_peers import ProcessPeers
+from engrams.frozen_data import replace
 from engrams.text.foreign_parts import announces_foreign
 
 _MAX_CONVERSATIONS = 10_000

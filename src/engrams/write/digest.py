@@ -10,7 +10,7 @@ import logging
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import field, replace
+from dataclasses import field
 from datetime import timedelta
 from typing import Any
 
@@ -18,7 +18,7 @@ from engrams.core import Json, Kind, Meta, Record, Scope, StageDecision, Status
 from engrams.errors import ConflictError, NotFoundError
 from engrams.extract.by_model import AnswerCachingChat
 from engrams.extract.by_rules import RuleStatements
-from engrams.frozen_data import dataclass
+from engrams.frozen_data import dataclass, replace
 from engrams.ports import (
     KEPT,
     LEARNED,

@@ -8,11 +8,11 @@ takes its place, what it ends is over, and what later statements did to it is ke
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 
 from engrams.core import DerivedMemory, EdgeType, Kind, Record, Status
 from engrams.extract.candidate import CandidateStatement
 from engrams.extract.statement_reader import read_statement
+from engrams.frozen_data import replace
 from engrams.settings import WriteSettings
 from engrams.write.change_set import DigestChangeSet
 

@@ -6,14 +6,13 @@ Memory is off, the session is incognito, or the message asks not to be saved.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from datetime import datetime
 
 from engrams.core import Receipt, Scope, StageDecision, Turn
 from engrams.core.process_peers import ProcessPeers
 from engrams.errors import ConflictError
 from engrams.extract.memory_requests import forbids_storage, is_bare_request, mark_unsaved
-from engrams.frozen_data import dataclass
+from engrams.frozen_data import dataclass, replace
 from engrams.ports import UNSAVED, OwnerStateStore
 from engrams.write.announced_texts import AnnouncedTextLog
 from engrams.write.privacy_modes import IncognitoSessions

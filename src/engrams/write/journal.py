@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 
@@ -24,7 +23,7 @@ from engrams.core import (
 from engrams.core.records import asks_only
 from engrams.extract.command_parser import asks_to_forget
 from engrams.extract.inferred_tags import infer_tags
-from engrams.frozen_data import dataclass
+from engrams.frozen_data import dataclass, replace
 from engrams.ports import EMBED, JobSpec, NewRecord, RecordQuery, ScopeReach, SessionRow
 from engrams.text.comparison.statement_comparison import is_of_its_day
 from engrams.write.extraction_jobs import plan_extraction

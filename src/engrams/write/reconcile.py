@@ -6,7 +6,7 @@ Enter at ``reconcile_extraction``. It may be repeated if others changed the memo
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import field, replace
+from dataclasses import field
 
 from engrams.core import (
     DerivedMemory,
@@ -19,7 +19,7 @@ from engrams.core import (
     Status,
 )
 from engrams.extract.policy import StoragePolicyDecision
-from engrams.frozen_data import dataclass
+from engrams.frozen_data import dataclass, replace
 from engrams.ports import Store, WriteBatch
 from engrams.write.candidate_reconciler import CandidateReconciler
 from engrams.write.change_set import DigestChangeSet

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
 from datetime import datetime
 from typing import Literal, TypeAlias
 
@@ -21,7 +20,7 @@ from engrams.extract.predicate_slots import (
     closed_slots,
     is_single,
 )
-from engrams.frozen_data import dataclass
+from engrams.frozen_data import dataclass, replace
 from engrams.text.comparison.statement_comparison import (
     are_opposite,
     compare_statements,

@@ -8,7 +8,6 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Sequence
-from dataclasses import replace
 from datetime import datetime
 from typing import Any, Literal
 
@@ -36,7 +35,7 @@ from engrams.errors import InputError
 from engrams.extract.redaction import redact_fields, redact_id, redact_json, redact_text
 from engrams.extract.statement_reader import fill_procedure
 from engrams.extract.statement_times import annotate_times
-from engrams.frozen_data import dataclass
+from engrams.frozen_data import dataclass, replace
 from engrams.settings import Settings, SizeLimitSettings
 from engrams.text.system_texts import remove_system_texts
 from engrams.write.channels import CHANNEL_OF_ROLE, TRUST

@@ -6,13 +6,13 @@ Enter at ``commit_batch``; ``_BatchCommit.run`` lists the steps in their order.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
 from engrams.core import Edge, EdgeType, HistoryEntry, Record, Scope, Status, Vector, content_hash
 from engrams.core.clock import micros
 from engrams.errors import ConflictError, InputError, NotFoundError
+from engrams.frozen_data import replace
 from engrams.ports import CommitResult, NewRecord, RecordChange, SessionRow, WriteBatch
 from engrams.store.sql import job_queue, link_queries, record_queries, session_states
 from engrams.store.sql.dialect import SqlDialect

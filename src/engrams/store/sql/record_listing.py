@@ -6,12 +6,12 @@ Enter at ``find_page``.
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
 from engrams.core import Kind, Status
 from engrams.errors import InputError
+from engrams.frozen_data import replace
 from engrams.ports import Condition, FactSlot, RecordPage, RecordQuery, Where
 from engrams.store.sql import where_clauses
 from engrams.store.sql.named_queries import SqlConnection, fetch_composed, fetch_first, query

@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 from collections import OrderedDict
 from collections.abc import Sequence
-from dataclasses import replace
 from functools import cache
 from typing import Any, TypeAlias
 
 from engrams.core import Record, Scope
+from engrams.frozen_data import replace
 from engrams.store.sql.named_queries import SqlConnection, fetch_all, fetch_composed, query
 from engrams.store.sql.row_conversion import FIELDS, decode_record, decode_time, is_short
 from engrams.text.text_caches import register_cache

@@ -29,6 +29,8 @@ SOCKET_FOLDER = "run"
 """Folder of a home with the sockets of the processes that serve it."""
 
 SOCKET_SUFFIX = ".sock"
+RESIDENT_LOCK = "resident.lock"
+"""File beside the sockets that the home's resident process keeps locked."""
 _SILENCE_SECONDS = 4 * HEARTBEAT_SECONDS
 """Time without a heartbeat after which a server counts as hung."""
 MAX_SECONDS = 60.0
@@ -91,6 +93,26 @@ class CommandClient:
     def has_home(self) -> bool:
         """True if a server can serve the home: it exists, and the system has sockets for it."""
         return is_supported() and os.path.isdir(self._home)
+
+    def take_resident_lock(self) -> int | None:
+        """Take the lock of the home's resident process; None: another process holds it.
+
+        Returns an open file, which may be handed over to a new process with the lock.
+        """
+        import fcntl
+
+        folder = os.path.join(self._home, SOCKET_FOLDER)
+        with suppress(FileExistsError):
+            os.mkdir(folder, 0o700)
+        lock = os.open(
+            os.path.join(folder, RESIDENT_LOCK), os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o600
+        )
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            os.close(lock)
+            return None
+        return lock
 
     def describe_answer(self, *, answered: bool) -> str:
         """Return a line for `--verbose`."""

@@ -6,6 +6,7 @@ commands as a server does, and ends when nobody called for a while. There is one
 
 from __future__ import annotations
 
+import os
 import sys
 import time
 from collections.abc import Iterator, Sequence
@@ -14,13 +15,12 @@ from pathlib import Path
 from threading import Event
 from typing import TYPE_CHECKING
 
-from engrams.ipc.command_client import SOCKET_FOLDER
+from engrams.ipc.command_client import RESIDENT_LOCK, SOCKET_FOLDER
 
 if TYPE_CHECKING:
     from engrams.settings import Settings
 
 _LOOK_SECONDS = 1.0
-_LOCK = "resident.lock"
 
 
 class IdleClock:
@@ -38,15 +38,19 @@ class IdleClock:
         return time.monotonic() - self._last_call > seconds
 
 
-def main(arguments: Sequence[str]) -> int:
-    """Serve the home that the hook's arguments name until nobody calls. Code 0 in any case."""
+def main(lock: int, arguments: Sequence[str]) -> int:
+    """Serve the home that the hook's arguments name until nobody calls. Code 0 in any case.
+
+    ``lock``: file whose lock the hook took for this process.
+    """
+    os.set_inheritable(lock, False)
     from engrams.settings import load
     from engrams.surfaces.hook.run import parse_arguments
 
     settings = load(parse_arguments(arguments).settings).settings
     home = settings.home.expanduser().absolute()
     if settings.enabled and not settings.is_volatile and home.is_dir():
-        with hold_lock(home) as is_ours:
+        with hold_lock(home, lock) as is_ours:
             if is_ours:
                 _serve(settings, home)
     return 0
@@ -77,20 +81,24 @@ def wait_until_idle(clock: IdleClock, home: Path, seconds: float) -> None:
 
 
 @contextmanager
-def hold_lock(home: Path) -> Iterator[bool]:
-    """Hold the lock of a home's resident process; False: another one holds it."""
+def hold_lock(home: Path, lock: int) -> Iterator[bool]:
+    """Hold the lock of a home's resident process; False: another one holds it.
+
+    ``lock``: file that is locked already, which is that of another home where settings name one.
+    """
     import fcntl
 
     folder = home / SOCKET_FOLDER
     folder.mkdir(mode=0o700, exist_ok=True)
-    with (folder / _LOCK).open("a") as file:
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
-            yield False
-            return
+    with (folder / RESIDENT_LOCK).open("a") as file:
+        if not os.path.sameopenfile(file.fileno(), lock):
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except OSError:
+                yield False
+                return
         yield True
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(main(int(sys.argv[1]), sys.argv[2:]))

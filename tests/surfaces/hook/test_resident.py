@@ -11,7 +11,11 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+import pytest
+
 import engrams
+from engrams.ipc.command_client import CommandClient
+from engrams.surfaces.hook.entry import await_resident
 
 ENTRY = (sys.executable, "-m", "engrams.program.entry", "hook", "--resident", "--verbose")
 AT_ONCE = 4
@@ -72,3 +76,18 @@ def test_one_process_answers_all_hooks_and_ends(home: Path) -> None:
     assert all(
         any(f"called harbour-{number}." in text for text in texts) for number in range(AT_ONCE)
     )
+
+
+def test_hooks_at_once_start_one_process(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """While a process starts, which takes a while on a busy machine, no other hook starts one."""
+    home.mkdir(parents=True)
+    program = home / "program"
+    program.write_text(f"#!/bin/sh\necho $$ >> {home}/started\nexec sleep 1\n")
+    program.chmod(0o755)
+    monkeypatch.setattr(sys, "executable", str(program))
+    arguments = ("--resident", "--home", str(home))
+    with ThreadPoolExecutor(AT_ONCE) as pool:
+        clients = [CommandClient(["hook", *arguments], str(home)) for _ in range(AT_ONCE)]
+        waits = [pool.submit(await_resident, client, arguments, 1.0) for client in clients]
+        assert [wait.result() for wait in waits] == [None] * AT_ONCE
+    assert len((home / "started").read_text().splitlines()) == 1

@@ -69,7 +69,7 @@ def _ask_server(arguments: Sequence[str], raw: bytes, seconds: float) -> str:
     )
     answer = client.ask()
     if answer is None and not client.met_server and "--resident" in arguments:
-        answer = _await_resident(client, arguments, seconds)
+        answer = await_resident(client, arguments, seconds)
     if "--verbose" in arguments:
         sys.stderr.write(client.describe_answer(answered=answer is not None))
     if answer is not None:
@@ -83,32 +83,51 @@ def _ask_server(arguments: Sequence[str], raw: bytes, seconds: float) -> str:
     return "" if event is None else answer_event(call, event)
 
 
-def _await_resident(
+def await_resident(
     client: CommandClient, arguments: Sequence[str], seconds: float
 ) -> dict[str, Any] | None:
     """Start the process that keeps the home open, and ask it; None: it is not ready in time.
 
-    Several hooks that start at once wait for the same one: the others end at its lock. After half of
-    the time the hook opens the home itself.
+    Several hooks that start at once wait for the same one. After half of the time the hook opens the
+    home itself.
     """
     if not client.has_home():
         return None
-    import subprocess
-
-    subprocess.Popen(  # noqa: S603 - this program, detached from the agent
-        [sys.executable, "-m", _RESIDENT, *arguments],
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-        start_new_session=True,
-    )
+    is_started = False
     deadline = time.monotonic() + seconds / 2
     while time.monotonic() < deadline:
+        # Again while another one holds the lock: it may be ending.
+        is_started = is_started or _start_resident(client, arguments)
         time.sleep(_POLL_SECONDS)
         answer = client.ask()
         if answer is not None or client.met_server:
             return answer
     return None
+
+
+def _start_resident(client: CommandClient, arguments: Sequence[str]) -> bool:
+    """Start the process that keeps the home open; False: another one holds its lock.
+
+    The lock is handed over to it: of hooks that start at once only one starts a process, which takes
+    a while on a busy machine.
+    """
+    lock = client.take_resident_lock()
+    if lock is None:
+        return False
+    import subprocess
+
+    try:
+        subprocess.Popen(  # noqa: S603 - this program, detached from the agent
+            [sys.executable, "-m", _RESIDENT, str(lock), *arguments],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            start_new_session=True,
+            pass_fds=(lock,),
+        )
+    finally:
+        os.close(lock)
+    return True
 
 
 def _is_answered(raw: bytes, arguments: Sequence[str]) -> bool:

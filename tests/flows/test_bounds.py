@@ -121,6 +121,7 @@ REMEMBERED = {
     "write.reconcile_rules.object_terms": 16_384,
     "extract.predicate_slots.canonical_predicate": 4_096,
     "read.later_values._read_change": 4_096,
+    "read.diversity._read_long": 256,
     "read.later_values._read_subjects": 4_096,
     "read.later_values._read_values": 4_096,
 }

@@ -13,10 +13,13 @@ from engrams.frozen_data import dataclass
 from engrams.read.relevance.text_traits import DESCRIBED_CHARACTERS, describe_memory
 from engrams.text.comparison.statement_comparison import differ_in_detail
 from engrams.text.terms import terms
+from engrams.text.text_caches import text_cache
 
 _MIN_LENGTH_RATIO = 0.8
 _PERIODS = 5
 """Parts of the time over which hits are spread."""
+_LONGEST_CACHED = 20_000
+"""Characters of the longest text whose words are cached."""
 _CROWDING = 0.1
 """Share of its score that a hit loses for each one that its part of the time is ahead."""
 
@@ -141,7 +144,13 @@ def spread_over_time(hits: Sequence[Hit]) -> list[Hit]:
 
 
 def _words(text: str) -> frozenset[str]:
-    """Split a text into its words; those of the usual short one are needed again, and cached."""
+    """Split a text into its words, which the next search needs again."""
     if len(text) <= DESCRIBED_CHARACTERS:
         return describe_memory(text).text.words
+    return _read_long(text) if len(text) <= _LONGEST_CACHED else frozenset(terms(text))
+
+
+@text_cache(256)
+def _read_long(text: str) -> frozenset[str]:
+    """Split a long text into its words, cached."""
     return frozenset(terms(text))

@@ -179,8 +179,7 @@ def mark_replaced(hits: Sequence[Hit]) -> list[Hit]:
     changes = [
         hit
         for hit in best
-        if len(hit.record.search_text.split()) <= _MOST_WORDS
-        and _tells_change(_read_change(_cut_text(hit.record)))
+        if _is_short(hit.record.search_text) and _tells_change(_read_change(_cut_text(hit.record)))
     ]
     if changes:
         marks = dict(_find_marks(best, changes))
@@ -194,10 +193,14 @@ def mark_replaced(hits: Sequence[Hit]) -> list[Hit]:
 def _list_compared(record: Record) -> list[str]:
     """List what of a message is compared: all of it, or each sentence of a longer one."""
     text = _cut_text(record)
-    if len(text.split()) <= _MOST_WORDS:
+    if _is_short(text):
         return [text]
-    sentences = _SENTENCE.split(text)
-    return [sentence for sentence in sentences if len(sentence.split()) <= _MOST_WORDS] or [""]
+    return [sentence for sentence in _SENTENCE.split(text) if _is_short(sentence)] or [""]
+
+
+def _is_short(text: str) -> bool:
+    """True for a text that is compared as a whole; of a longer one only the head is split."""
+    return len(text.split(None, _MOST_WORDS)) <= _MOST_WORDS
 
 
 def _tells_change(change: _ToldChange) -> bool:

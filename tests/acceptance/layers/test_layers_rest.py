@@ -208,7 +208,7 @@ def test_one_bad_message_keeps_all_out(home: Path, clock: SettableClock) -> None
             engine.observe([Turn("I keep bees."), Turn("   "), Turn("I row.")], scope=ANN)
         assert engine.list(scope=ANN).records == ()
         with pytest.raises(EngramsError):
-            engine.observe([Turn("I keep bees."), Turn("I row.")], scope=("user", "ann", "odd"))
+            engine.observe([Turn("I keep bees."), Turn("I row.")], scope=("user", "ann", "project"))
         assert engine.scopes() == ()
         engine.observe([Turn("I keep bees."), Turn("I row.")], scope=ANN)
         assert len(engine.list(scope=ANN, kinds=(Kind.TURN,)).records) == 2

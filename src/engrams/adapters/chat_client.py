@@ -7,14 +7,11 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from engrams.core import Hit, Json, Kind, Receipt, Record, Scope
+from engrams.core import GLOBAL, Hit, Json, Kind, Receipt, Record, Scope
 from engrams.errors import SettingsError
 
 if TYPE_CHECKING:
     from engrams.engine import MemoryEngine
-
-GLOBAL = "global"
-"""Conversation whose memories all others see: the owner's own scope."""
 
 _LEARNED_KINDS = (
     Kind.FACT,

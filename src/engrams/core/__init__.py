@@ -37,6 +37,7 @@ from engrams.core.records import (
     PRODUCT,
     STATEMENT_KINDS,
     TAG_CHARS,
+    UNLISTED_KINDS,
     Edge,
     EdgeType,
     Evidence,
@@ -71,7 +72,7 @@ from engrams.core.results import (
     StageDecision,
     Trace,
 )
-from engrams.core.scopes import Scope, ScopeInput, conversation
+from engrams.core.scopes import GLOBAL, Scope, ScopeInput, conversation
 from engrams.core.text_cleaning import (
     clean_text,
     drop_unstorable,
@@ -92,6 +93,7 @@ __all__ = [
     "ENDS",
     "EVICTED",
     "FOREIGN",
+    "GLOBAL",
     "IMPORTED",
     "LAYER_OF",
     "MARK_TOLD_AT",
@@ -110,6 +112,7 @@ __all__ = [
     "TAG_CHARS",
     "TIMES",
     "UNLEARNED",
+    "UNLISTED_KINDS",
     "UNSAID",
     "UNSEARCHED",
     "UTC_OFFSET",

@@ -60,6 +60,9 @@ class Kind(StrEnum):
 MESSAGE_KINDS = (Kind.NOTE, Kind.TURN, Kind.EXCHANGE)
 """Kinds of records that hold what somebody said or wrote, word by word."""
 
+UNLISTED_KINDS = (Kind.TURN, Kind.EXCHANGE, Kind.GAP)
+"""Kinds that no layer lists or counts: sessions are told by their accounts, not turn by turn."""
+
 STATEMENT_KINDS = (
     Kind.FACT,
     Kind.PREFERENCE,

@@ -16,6 +16,8 @@ _SCOPE_HINT = (
     'Write ("user", "alice"), {"user": "alice"} or ("user", "alice", "project", "garden").'
 )
 _CONVERSATION_LABELS = frozenset({"conversation", "session", "thread", "chat"})
+GLOBAL = "global"
+"""Conversation that is none: what is told there, all others of the owner see."""
 _AGENT_LABEL = "agent"
 """The name that belongs to the last of an odd number of labels."""
 _PAIR_NAMES = frozenset({"user", "project", _AGENT_LABEL, *_CONVERSATION_LABELS})

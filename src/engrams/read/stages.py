@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from engrams.core import CORRECTED, RUNNING, UNSEARCHED, Hit, Record
+from engrams.core import CORRECTED, RUNNING, UNSEARCHED, Hit, Record, Status
 from engrams.frozen_data import replace
 from engrams.ports import NOTE_PIECE, is_skill
 from engrams.read import diversity, succession, triggers
@@ -50,7 +50,7 @@ from engrams.read.tier_routing import search_tiers
 from engrams.read.time_limits import find_stale_episodes, find_surplus_episodes, out_of_season
 
 if TYPE_CHECKING:
-    from engrams.ports.candidate_search import Integers
+    from engrams.ports.candidate_search import Floats, Integers
 
 SHOWN_BEFORE = "shown to this conversation before"
 """Reason for which a memory is left out of a trace that found it."""
@@ -58,6 +58,8 @@ KNOWN_HERE = "known to this conversation"
 """Reason for which a memory of the conversation itself is left out."""
 _FEWEST_RECORDS = 6
 """Records in reach from which hits are judged."""
+_BEHIND_BEST = 1e-3
+"""Least distance of a memory that links raise to the best one."""
 _FAR_DOWN = Verdict(probability=0.0, helps=False, reasons=())
 """Verdict on a hit that is too far down to be judged."""
 
@@ -167,11 +169,26 @@ def follow_links(search: Search) -> None:
     linked = fill_column(
         search.pool, {record_id: bonus.bonus for record_id, bonus in bonuses.items()}
     )
-    search.scored = search.scored.add_part("linked", linked)
+    search.scored = search.scored.add_part("linked", _limit_raises(search.scored.scores, linked))
     search.count = int(np.count_nonzero(linked))
     if deps.link_settings.vouch:
         _let_vouched_pass(search, bonuses)
     search.likely = _rank_likely(search)
+
+
+def _limit_raises(scores: Floats, linked: Floats) -> Floats:
+    """Limit what links add, so that they raise no candidate above the best by itself.
+
+    Memories that were found together for weeks have strong links, and still answer less than the
+    one that was asked for.
+    """
+    if not scores.size:
+        return linked
+    best = int(scores.argmax())
+    room = min(float(scores[best] + linked[best]), 1.0) - _BEHIND_BEST - scores
+    limited = np.minimum(linked, np.maximum(room, 0)).astype(linked.dtype)
+    limited[best] = linked[best]
+    return limited
 
 
 def _choose_seeds(search: Search) -> dict[str, float]:
@@ -395,6 +412,19 @@ def mark_outdated(search: Search) -> None:
     )
     if search.deps.settings.least_need:
         search.hits = mark_replaced(search.hits)
+    if search.deps.settings.ended == "hide":
+        _hide_ended(search)
+
+
+def _hide_ended(search: Search) -> None:
+    """Leave out hits that are over, unless the past was asked for."""
+    request = search.request
+    if request.as_of is not None or request.history or search.prepared.cues.wants_past:
+        return
+    for hit in search.hits:
+        if hit.status is Status.SUPERSEDED:
+            search.drop(hit.record.id, "no longer so")
+    search.hits = search.remaining()
 
 
 def rerank(search: Search) -> None:

@@ -14,6 +14,7 @@ from engrams.read.query_vectors import QueryVectors
 from engrams.session.prefetch import ContextPrefetcher
 from engrams.session.recently_shown import RecentlyShownMemories
 from engrams.settings import DeliverySettings
+from engrams.text.acknowledgements import is_acknowledgement
 
 EMPTY_CONTEXT = Context("", "", 0, "", abstain=True)
 
@@ -84,9 +85,9 @@ class ContextDeliverer:
     def _read_context(self, session: str, query: str, read: ContextReader) -> Context:
         if not self._settings.shown_minutes:
             return read(frozenset(), False)
-        is_new_topic = self._shown.detect_topic_change(
-            session, self._query_vectors.embed(query).vector
-        )
+        # "Thanks" and "go on" are about the same thing as the turn before.
+        topic = None if is_acknowledgement(query) else self._query_vectors.embed(query).vector
+        is_new_topic = self._shown.detect_topic_change(session, topic)
         return read(self._shown.shown_ids(session), is_new_topic)
 
     def _record_shown(self, session: str, context: Context) -> Context:

@@ -140,6 +140,13 @@ class ReadSettings(SettingsSection):
     exclude_kinds: tuple[str, ...] = Field(
         (), description="Kinds that a search returns only if it asks for them."
     )
+    ended: Literal["mark", "hide"] = Field(
+        "mark",
+        description=(
+            "Hits that a later statement ended. mark: they say so. hide: they are left out, unless"
+            " the question is about the past."
+        ),
+    )
     episodes: int = Field(0, ge=0, description="Most episodes among the hits. 0: no limit.")
     episode_days: float = Field(
         0.0, ge=0, description="Age in days from which episodes are not returned. 0: no limit."

@@ -48,6 +48,13 @@ class ServeSettings(SettingsSection):
             " without an upstream."
         ),
     )
+    conversation: str = Field(
+        "",
+        description=(
+            "Conversation of a chat request that names none. Empty: none, so that it sees all"
+            " memories of its owner."
+        ),
+    )
     upstream_learns: bool = Field(
         True,
         description=(

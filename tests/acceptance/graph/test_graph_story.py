@@ -175,7 +175,8 @@ def test_the_command_lists_exports_and_forgets(door: Door, tmp_path: Path) -> No
 @pytest.mark.covers("S3.17", "S3.18", "S3.29", "S3.30", "S3.31")
 def test_verdicts_of_the_judge_teach(home: Path, clock: SettableClock) -> None:
     """Rejected memories lose 0.02 of confidence, verified ones gain 0.05 and are linked;
-    reminders are not asked about, and the user's last words lead the question.
+    reminders are not asked about, and the user's last words lead the question. Verdicts of several
+    sessions add up.
     """
     with (
         ScriptedModel(answer=answer) as model,
@@ -240,6 +241,13 @@ def test_verdicts_of_the_judge_teach(home: Path, clock: SettableClock) -> None:
         assert [edge.weight for edge in edges] == [0.6]
         shown = engine.deliver("and?", scope=ANN, session="s")
         assert len(shown.hits) == 2
+        asked_before = len([r for r in model.requests if JUDGE in r.prompt])
+        for number in range(3):
+            engine.deliver("Which rope has Ann?", scope=ANN, session=f"t{number}")
+        eventually(
+            lambda: len([r for r in model.requests if JUDGE in r.prompt]) >= asked_before + 6
+        )
+        eventually(lambda: confidence("The rope of Ann is red") == pytest.approx(0.7))
 
 
 @pytest.mark.covers("S3.28")

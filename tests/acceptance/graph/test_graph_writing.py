@@ -92,7 +92,7 @@ def call(door: Door, tool: str, *, error: bool = False, **arguments: Any) -> Any
     return body["content"][0]["text"] if error else body["structuredContent"]
 
 
-@pytest.mark.covers("S3.43")
+@pytest.mark.covers("S3.24", "S3.43")
 def test_the_memory_tool_takes_the_documents_arguments(door: Door) -> None:
     """remember with a category, a scope and a project;
     link with from, to and relation, which supersedes.
@@ -115,6 +115,9 @@ def test_the_memory_tool_takes_the_documents_arguments(door: Door) -> None:
         door.get(f"/v1/memories/{here}")["scope"],
     ) == ("correction", ["user", "ann"])
     assert door.get(f"/v1/memories/{there}")["scope"][-2:] == ["project", "jet"]
+    bot = call(door, "remember", content="The deploy bot is called Gus", category="entity")["id"]
+    kept = door.get(f"/v1/memories/{bot}")
+    assert (kept["kind"], kept["category"]) == ("fact", "entity")
     assert "ci" in door.get(f"/v1/memories/{there}")["tags"]
     first, second = (
         call(door, "remember", content=text, category="note")["id"]
@@ -152,7 +155,7 @@ def test_a_statement_given_to_remember_supersedes(door: Door) -> None:
 @pytest.mark.slow
 def test_ignored_files_are_not_imported(tmp_path: Path) -> None:
     """Files that an ignore file of their folder names, and environments, are left out and named;
-    a flag imports them.
+    a flag imports them. `add --file` refuses them.
     """
     work = tmp_path / "work"
     files = {
@@ -175,6 +178,10 @@ def test_ignored_files_are_not_imported(tmp_path: Path) -> None:
     def kept() -> str:
         return run(tmp_path / "home", "--preset", "graph", arguments=("export", "-"))
 
+    home = tmp_path / "home"
+    for name in (".env", "notes/private.md", "design/merger.txt"):
+        options = ("--preset", "graph", "--file", str(work / name))
+        assert "is not stored" in run(home, *options, arguments=("add",), status=4)
     told = load(
         str(work), *(str(work / name) for name in (".env", "notes/private.md", "design/merger.txt"))
     )

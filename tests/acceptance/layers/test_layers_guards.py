@@ -307,7 +307,7 @@ def test_a_wish_not_to_keep_a_conversation_drops_what_is_held(
 @pytest.mark.covers("S4.12")
 @pytest.mark.parametrize("small", ["thanks!", "haha ok", "good morning"])
 def test_small_talk_is_extracted_from_by_nobody(home: Path, small: str) -> None:
-    """No call of the model is made for it; a short statement is one."""
+    """No call of the model is made for it; a statement of two words is one."""
     with ScriptedModel(answer=agree) as model:
         chat = {"chat__provider": "openai", "chat__model": "m", "chat__url": model.url}
         with engrams.open(
@@ -315,8 +315,10 @@ def test_small_talk_is_extracted_from_by_nobody(home: Path, small: str) -> None:
         ) as engine:
             tell(engine, small)
             assert not model.requests
-            tell(engine, "fact owns a boat")
-            assert model.requests
+            for brief in ("He left me.", "No kids."):
+                before = len(model.requests)
+                tell(engine, brief)
+                assert len(model.requests) > before, brief
 
 
 @pytest.mark.covers("S4.28", "S4.23")
@@ -335,6 +337,9 @@ def test_a_duplicate_is_counted_and_a_replaced_fact_is_in_no_count(engine: Memor
     assert (old.status, old.superseded_by) == (Status.SUPERSEDED, current.id)
     found = engine.search("Where do I live?", scope=ANN, kinds=(Kind.FACT,)).hits
     assert [hit.record.id for hit in found] == [current.id]
+    said = [hit.record.text for hit in engine.search("Where do I live?", scope=ANN).hits]
+    assert said
+    assert not [text for text in said if "Ghent" in text], "nor is the message that said it"
 
 
 @pytest.mark.covers("S4.30")
@@ -350,7 +355,7 @@ def test_the_cap_archives_the_oldest_rules_only(home: Path, clock: SettableClock
             clock.forward(seconds=1)
             rule = Turn(f"Always greet in {language}")
             ids.append(engine.add(rule, scope=ANN, kind=Kind.RULE).id)
-        engine.tiers.enforce(ANN)
+        engine.drain()
         rows = [engine.get(record_id, scope=ANN) for record_id in ids]
         assert [row.status for row in rows] == [Status.ARCHIVED] * 2 + [Status.ACTIVE] * 2
         assert [row.superseded_by for row in rows] == ["eviction", "eviction", "", ""]

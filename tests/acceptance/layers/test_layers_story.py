@@ -4,6 +4,7 @@ and the engine on a clock of ours.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
@@ -80,6 +81,10 @@ def test_counts_and_lists_agree(door: Door) -> None:
     assert status["names"] == {"semantic": "facts", "episodic": "sessions", "procedural": "rules"}
     for layer, name in status["names"].items():
         assert status["counts"][layer] == len(product(door, name)), name
+    page = door.get("/v1/state")["layers"]
+    command = json.loads(door.run("stats", "--json"))["active_layers"]
+    for layer, count in status["counts"].items():
+        assert page.get(layer, 0) == command.get(layer, 0) == count, layer
     before = product(door, "rules")
     assert "Always answer in French" in before
     door.delete(f"/api/memory/rules/{before.index('Always answer in French') + 1}")

@@ -373,10 +373,10 @@ def test_the_score_is_relevance_and_a_fifth_recency(home: Path, clock: SettableC
 
 @pytest.mark.covers("S2.47")
 def test_the_cap_of_a_conversation_holds_by_itself(home: Path, clock: SettableClock) -> None:
-    """Nobody has to ask: at the twentieth entry the oldest go to ``deleted``, down to the cap; a
-    summary is no entry, and no limit is no limit.
+    """Nobody has to ask: after each entry the oldest go to ``deleted``, down to the cap; a summary
+    is no entry, and no limit is no limit.
     """
-    for cap, left in ((5, 5), (0, 20)):
+    for cap, left in ((5, 5), (0, 7)):
         with engrams.open(
             home=home / str(cap),
             preset="proxy",
@@ -386,14 +386,14 @@ def test_the_cap_of_a_conversation_holds_by_itself(home: Path, clock: SettableCl
             caps__entries=cap,
         ) as engine:
             summary = engine.add(Turn("The log so far"), scope=CHAT, kind=Kind.SUMMARY)
-            for number in range(20):
+            for number in range(7):
                 clock.forward(seconds=1)
                 engine.add(Turn(f"Entry number {number} of the log"), scope=CHAT, kind=Kind.FACT)
             engine.drain()
             kept = engine.list(scope=CHAT, kinds=(Kind.FACT,), limit=50, order="oldest").records
             assert [record.text for record in kept] == [
-                f"Entry number {number} of the log" for number in range(20 - left, 20)
+                f"Entry number {number} of the log" for number in range(7 - left, 7)
             ]
             assert engine.get(summary.id, scope=CHAT).status is Status.ACTIVE
             put_away = list((home / str(cap) / "vault").glob("deleted/**/facts/*.md"))
-            assert len(put_away) == 20 - left
+            assert len(put_away) == 7 - left

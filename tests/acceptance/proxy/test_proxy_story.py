@@ -210,8 +210,8 @@ def test_a_request_without_memory_goes_up_byte_for_byte(door: Door) -> None:
 
 @pytest.mark.covers("S2.25", "S2.36", "S2.52")
 def test_conversations_are_apart_and_share_the_global_one(door: Door) -> None:
-    """What one conversation was told neither shows in another nor replaces there;
-    what is told without one shows in both.
+    """What one conversation was told neither shows in another nor replaces there, and a request
+    that names none is of the one called default; what is told to the global one shows in all.
     """
     door.chat("Fact two: my parrot is called Rio", memory_id="c2")
     eventually(lambda: facts(door, "c2"))
@@ -222,10 +222,46 @@ def test_conversations_are_apart_and_share_the_global_one(door: Door) -> None:
         eventually(lambda name=name: facts(door, name))
     assert facts(door, "c2p"), "what is said elsewhere replaces nothing here"
     assert not door.files("deleted/user/ann/conversation/c2p/facts/*.md")
-    door.chat("Fact three: the office door code is blue lemon")
+    door.chat("What is my parrot called now?")
+    assert "Rio" not in door.sent()
+    door.chat("Fact r: the ladder is in the loft")
+    eventually(lambda: facts(door, "default"))
+    door.chat("Where is the ladder?", memory_id="c3")
+    assert "loft" not in door.sent()
+    door.chat("Where is the ladder now?")
+    assert "loft" in door.sent()
+    door.chat("Fact three: the office door code is blue lemon", memory_id="global")
     eventually(lambda: door.files("entries/user/ann/facts/*.md"))
     door.chat("What is the office door code?", memory_id="c3")
     assert "blue lemon" in door.sent()
+
+
+@pytest.mark.covers("S2.25", "S2.48", "S2.55")
+def test_a_conversation_means_the_same_at_every_door(door: Door, tmp_path: Path) -> None:
+    """The header counts over REST, too, and global is the person's own; an item's conversation
+    counts more than the command's; files' names of fields filter.
+    """
+    body = {"text": "The saw hangs in the shed"}
+    stored = door.post("/v1/memories", body, 201, X_Engrams_Conversation="c40")
+    assert stored["results"][0]["scope"] == ["user", "ann", "conversation", "c40"]
+    body = {"text": "The axe hangs in the barn"}
+    stored = door.post("/v1/memories?conversation=global", body, 201)
+    assert stored["results"][0]["scope"] == ["user", "ann"]
+    items = [{"content": "The violin is Italian", "conversation_id": "c41"}, "The drum is loud"]
+    (tmp_path / "items.json").write_text(json.dumps(items))
+    door.run("add", "-q", "-f", str(tmp_path / "items.json"), "-c", "c42")
+
+    def listed(*tests: str) -> str:
+        words = [word for test in tests for word in ("--where", test)]
+        return door.run("list", "--status", "all", "--json", *words)
+
+    assert "violin" in listed("conversation_id=c41", "created_at>=2020-01-01")
+    assert "drum" not in listed("conversation_id=c41")
+    assert "drum" in listed("conversation_id=c42")
+    assert "violin" not in listed("conversation_id=c4")
+    assert "violin" not in listed("created_at<2020-01-01")
+    assert "violin" not in listed("summary_kind=summary")
+    assert "violin" in listed("replaced_by=")
 
 
 def test_what_was_said_more_exactly_is_still_so(door: Door) -> None:

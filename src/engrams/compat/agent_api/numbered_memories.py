@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 from fastapi import APIRouter, Path
 
 from engrams.compat.agent_api import bodies
-from engrams.core import LAYER_OF, PRODUCT, Kind, Layer, Record
+from engrams.core import LAYER_OF, PRODUCT, UNLISTED_KINDS, Layer, Record
 from engrams.errors import NotFoundError
 from engrams.settings import Settings
 from engrams.surfaces.http.caller import IdentifiedCaller, ScopedCaller
@@ -15,9 +15,6 @@ from engrams.surfaces.http.limited_route import limited_router
 from engrams.surfaces.http.problems import error_responses
 
 Product = Literal["facts", "sessions", "rules"]
-_HIDDEN = (Kind.TURN, Kind.EXCHANGE, Kind.GAP)
-"""Sessions are listed by their summaries, not turn by turn."""
-
 _MAX_LISTED = 1000
 Number = Annotated[int, Path(ge=1, le=1_000_000, description="Its number in the list, from 1.")]
 
@@ -90,6 +87,6 @@ def _list_layer(caller: IdentifiedCaller, layer: Layer) -> list[Record]:
     kinds = tuple(
         kind
         for kind, layer_of_kind in LAYER_OF.items()
-        if layer_of_kind is layer and kind not in _HIDDEN
+        if layer_of_kind is layer and kind not in UNLISTED_KINDS
     )
     return list(caller.engine.list(scope=caller.scope, kinds=kinds, limit=_MAX_LISTED).records)

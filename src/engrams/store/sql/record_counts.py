@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from engrams.core import Scope, Status
+from engrams.core import UNLISTED_KINDS, Scope, Status
 from engrams.ports import ScopeReach, StorageUse
 from engrams.store.sql import where_clauses
 from engrams.store.sql.named_queries import (
@@ -54,7 +54,7 @@ def count_records(
     """Count records along several axes; ``reach`` None: all.
 
     All by ``status``; those not purged by ``kind``, ``layer`` and ``tier``; active ones by tier
-    (``active``) and layer (``active_layers``); vectors by ``model``.
+    (``active``) and layer (``active_layers``); vectors by ``model``. Messages count in no layer.
     """
     within = SqlClause("TRUE") if reach is None else where_clauses.reach_clause(reach)
     counts: dict[str, dict[str, int]] = {
@@ -69,13 +69,16 @@ def count_records(
     statement = f"{query('tally_kinds')} WHERE {within.text} GROUP BY status, kind, layer, tier"
     for status, kind, layer, tier, count in fetch_composed(connection, statement, within.values):
         _add_count(counts["status"], status, count)
+        is_listed = kind not in UNLISTED_KINDS
         if status != Status.PURGED:
             _add_count(counts["kind"], kind, count)
-            _add_count(counts["layer"], layer, count)
             _add_count(counts["tier"], tier, count)
+            if is_listed:
+                _add_count(counts["layer"], layer, count)
         if status == Status.ACTIVE:
             _add_count(counts["active"], tier, count)
-            _add_count(counts["active_layers"], layer, count)
+            if is_listed:
+                _add_count(counts["active_layers"], layer, count)
     counts["model"] = _count_vectors(connection, reach, within)
     return counts
 

@@ -45,6 +45,13 @@ _MAX_PATH = 500
 _TEXT_FIELDS = frozenset({*TEXTS, *LONG_TEXTS, *ENUMS, "scope"})
 _NUMBER_FIELDS = frozenset({*REALS, *WHOLES})
 _JSON_FIELDS = ("meta", "provenance")
+_OTHER_NAMES = {
+    "created_at": "recorded_at",
+    "replaced_by": "superseded_by",
+    "summary_kind": "kind",
+}
+"""Names of fields in a memory's file, where they differ."""
+_CONVERSATION_ID = "conversation_id"
 KNOWN = (
     *sorted((*_TEXT_FIELDS, *_NUMBER_FIELDS, *TIMES, *LISTS)),
     "meta.<name>",
@@ -141,7 +148,7 @@ class _FilterCompiler:
 
 
 def _compile_condition(condition: Condition) -> SqlClause:
-    name = str(condition.field)
+    name = _OTHER_NAMES.get(str(condition.field), str(condition.field))
     op = condition.op
     value = condition.value
     if op not in OPERATORS:
@@ -151,6 +158,8 @@ def _compile_condition(condition: Condition) -> SqlClause:
     column, _, path = name.partition(".")
     if path and column in _JSON_FIELDS:
         return _json_clause(column, _json_path(path), op, value)
+    if name == _CONVERSATION_ID:
+        return _conversation_clause(op, value)
     if name in LISTS:
         return _list_clause(name, op, value)
     if name in _TEXT_FIELDS or name in _NUMBER_FIELDS or name in TIMES:
@@ -198,6 +207,15 @@ def _column_clause(name: str, op: str, value: Any) -> SqlClause:
             if name in TIMES:
                 comparison = f"coalesce({comparison}, FALSE)"
             return SqlClause(comparison, (_column_value(name, value),))
+
+
+def _conversation_clause(op: str, value: Any) -> SqlClause:
+    """Compare the conversation that a scope ends with, whoever owns it."""
+    if op not in ("eq", "ne"):
+        raise InputError(f"{_CONVERSATION_ID} cannot be compared by {op}.", hint="Use eq or ne.")
+    ending = Scope(("conversation", _require_text(value))).key
+    sign = ">" if op == "eq" else "="
+    return SqlClause(f"instr(scope || '|', ?) {sign} 0", (f"/{ending}|",))
 
 
 def _list_clause(name: str, op: str, value: Any) -> SqlClause:

@@ -167,6 +167,12 @@ def add(  # noqa: PLR0913 - options of a command
             metavar="TEXT",
         ),
     ] = None,
+    category: Annotated[
+        str,
+        typer.Option(
+            help="Its category: entity, or one of your own.", show_default=False, metavar="NAME"
+        ),
+    ] = "",
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing.")] = False,
     versioned: Annotated[
         bool,
@@ -185,6 +191,7 @@ def add(  # noqa: PLR0913 - options of a command
             hint="Give a text in quotes, -f FILE, or - to read standard input.",
         )
     _decline_input(texts or (), file)
+    _refuse_ignored(options, file)
     turns = list(turn_options.read_turns(list(texts or ()), file))
     is_single = file is None and len(texts or ()) == 1
     if versioned:
@@ -195,7 +202,12 @@ def add(  # noqa: PLR0913 - options of a command
     with options.open() as (engine, scope):
         checkout = options.find_checkout(engine.settings)
         writer = _TurnWriter(
-            engine, scope, tuple(triggers or ()), is_single=is_single, checkout=checkout
+            engine,
+            scope,
+            tuple(triggers or ()),
+            is_single=is_single,
+            checkout=checkout,
+            category=category,
         )
         for number, (turn, kind, conversation) in enumerate(turns):
             receipt = writer.write(turn, kind, conversation, number)
@@ -227,6 +239,7 @@ class _TurnWriter:
     """True: the call has one text, whose failure is that of the command."""
     checkout: Path | None = None
     """Folder of the project's code, which a text may name."""
+    category: str = ""
     receipts: list[Receipt] = field(default_factory=list)
     first_error: EngramsError | None = None
 
@@ -237,13 +250,15 @@ class _TurnWriter:
         index in the call.
         """
         scope = self.scope
-        if conversation and scope[-2:] != ("conversation", conversation):
-            scope = (*scope, "conversation", conversation)
+        if conversation:
+            # An item's own conversation counts more than the command's.
+            above = scope[:-2] if scope[-2] == "conversation" else scope
+            scope = (*above, "conversation", conversation)
         try:
             if self.checkout is not None:
                 (turn,) = self.engine.code.anchor([turn], self.checkout)
             receipt = _add_once(self.engine, turn, scope, kind, number)
-            _add_triggers(self.engine, receipt, self.triggers)
+            _add_labels(self.engine, receipt, self.triggers, self.category)
         except (InputError, RefusedError) as problem:
             if self.is_single:
                 raise
@@ -276,6 +291,21 @@ def _decline_input(texts: Sequence[str], file: str | None) -> None:
         raise DeclinedCallError("it reads a file or standard input")
 
 
+def _refuse_ignored(options: GlobalOptions, file: str | None) -> None:
+    """Refuse a file that holds keys, or that its project ignores. RefusedError: it is one."""
+    from engrams.transfer import formats
+    from engrams.transfer.imports.importer import find_excluding_rule
+
+    if file is None or file == formats.STDIN:
+        return
+    root = Path(options.load().settings.write.ignore_root or ".")
+    if rule := find_excluding_rule(Path(file), root):
+        raise RefusedError(
+            f"{file} is not stored: the rule {rule} excludes it.",
+            hint="`engrams import --include-ignored` stores such a file all the same.",
+        )
+
+
 def _add_once(
     engine: MemoryEngine, turn: Turn, scope: tuple[str, ...], kind: Kind, number: int
 ) -> Receipt:
@@ -296,12 +326,15 @@ def _add_once(
     )
 
 
-def _add_triggers(engine: MemoryEngine, receipt: Receipt, triggers: Sequence[str]) -> None:
-    if not (triggers and receipt.id):
+def _add_labels(
+    engine: MemoryEngine, receipt: Receipt, triggers: Sequence[str], category: str
+) -> None:
+    if not ((triggers or category) and receipt.id):
         return
-    existing = engine.get(receipt.id, scope=receipt.scope).triggers
-    triggers_after = tuple(dict.fromkeys((*existing, *triggers)))
-    if triggers_after != existing:
-        engine.edit(
-            receipt.id, scope=receipt.scope, fields={"triggers": triggers_after}, reason="labelled"
-        )
+    record = engine.get(receipt.id, scope=receipt.scope)
+    fields = {
+        "triggers": tuple(dict.fromkeys((*record.triggers, *triggers))),
+        "category": category or record.category,
+    }
+    if fields != {"triggers": record.triggers, "category": record.category}:
+        engine.edit(receipt.id, scope=receipt.scope, fields=fields, reason="labelled")

@@ -12,7 +12,7 @@ from urllib.parse import unquote
 from fastapi import Depends, Header, Query, Request
 from starlette.exceptions import HTTPException
 
-from engrams.core import Scope
+from engrams.core import GLOBAL, Scope
 from engrams.engine import MemoryEngine
 from engrams.errors import EngramsError, ScopeError
 from engrams.ports import ScopeReach
@@ -110,7 +110,14 @@ async def get_caller(
     ] = "",
     x_engrams_user: User = "",
 ) -> IdentifiedCaller:
-    """Identify the caller and the part of memory asked for (dependency)."""
+    """Identify the caller and the part of memory asked for (dependency).
+
+    The header X-Engrams-Conversation stands for ``?conversation=``, as at the proxy.
+    """
+    header = decode_header(request.headers.get("x-engrams-conversation", "")).strip()
+    conversation = conversation or header
+    if conversation == GLOBAL:
+        conversation = ""
     person = find_caller(request, decode_header(x_engrams_user).strip(), conversation)
     scope = person.scope
     if project:

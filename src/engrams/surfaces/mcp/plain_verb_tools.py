@@ -33,7 +33,8 @@ _TOOLS = {
     "used": CHANGES,
 }
 
-Category = Literal["note", "fact", "preference", "correction", "procedure", "rule", "negative"]
+_KINDS = ("note", "fact", "preference", "correction", "procedure", "rule", "negative")
+"""Categories that are kinds of their own."""
 Relation = Literal["relates_to", "supersedes", "contradicts", "derived_from"]
 Id = Annotated[
     str, Field(description="The memory's id, or at least its first six characters.", min_length=1)
@@ -70,7 +71,17 @@ class PlainVerbTools:
                 description="What to remember, in a sentence that stands on its own.", min_length=1
             ),
         ],
-        category: Annotated[Category, Field(description="What it is.")] = "note",
+        category: Annotated[
+            str,
+            Field(
+                description=(
+                    "What it is: note, fact, preference, correction, procedure, rule or negative;"
+                    " entity, or a category of your own, is a fact."
+                ),
+                min_length=1,
+                max_length=100,
+            ),
+        ] = "note",
         tags: Annotated[list[str] | None, Field(description="Tags to find it by.")] = None,
         scope: Annotated[
             Literal["", "global", "project"],
@@ -84,9 +95,13 @@ class PlainVerbTools:
         receipt = self._engine.add(
             Turn(content, role="assistant"),
             scope=self._find_scope(scope, project),
-            kind=Kind(category),
+            kind=Kind(category) if category in _KINDS else Kind.FACT,
             checkout=self._scoped.checkout,
         )
+        if category not in _KINDS and receipt.id:
+            self._engine.edit(
+                receipt.id, scope=receipt.scope, fields={"category": category}, reason="labelled"
+            )
         if tags and receipt.id:
             self._links.tag(receipt.id, tags, scope=self._scoped.root)
         return outputs.to_write(receipt)

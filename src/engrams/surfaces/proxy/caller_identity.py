@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from urllib.parse import unquote
 
-from engrams.core import Json, Scope, clock
+from engrams.core import GLOBAL, Json, Scope, clock
 from engrams.errors import ScopeError
 from engrams.settings import Settings
 from engrams.surfaces.proxy.json_splice import BLOCKS, ParsedChatRequest, text_of
@@ -56,7 +56,8 @@ def identify(
     ``X-OpenWebUI-User-Id`` (not where tokens are expected), the body's ``user`` (Anthropic's
     ``metadata.user_id``), the setting ``user``, the login name (with ``sessions.owner`` thread: the
     session itself). A project or conversation (also ``memory_id``) is a scope of its own below the
-    owner: what is told there is found there only. A session groups turns.
+    owner: what is told there is found there only. The conversation ``global`` is the owner's own
+    memory; a request that names none is of ``serve.conversation``. A session groups turns.
 
     ScopeError: an id that no scope can hold, nobody is named (UnnamedCallerError), or an invalid
     token.
@@ -96,8 +97,9 @@ def identify(
         scope = Scope(_owner_labels(settings, owner_session, is_named=is_named))
     if project:
         scope = scope.within("project", project)
-    if conversation:
-        scope = scope.within("conversation", conversation)
+    memory_id = conversation or settings.serve.conversation
+    if memory_id not in ("", GLOBAL):
+        scope = scope.within("conversation", memory_id)
     return ChatCaller(
         scope=scope,
         session=session or opening_id(envelope),

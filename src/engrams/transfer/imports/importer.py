@@ -172,12 +172,9 @@ class _FileImporter:
 
         An upload lies under a path that nobody chose, so that its name is matched instead.
         """
-        path = None if self.options.name else file.path
-        name = file.name if path is None else path.resolve().as_posix()
-        rule = match_ignore_rule(name, read_rooted_rules(self.target.ignore_root))
-        if rule or path is None:
-            return rule
-        return find_ignore_rule(path)
+        if self.options.name or file.path is None:
+            return match_ignore_rule(file.name, read_rooted_rules(self.target.ignore_root))
+        return find_excluding_rule(file.path, self.target.ignore_root)
 
     def _write_turns(self, items: Sequence[ParsedTurn], scope: Scope, kind: Kind) -> None:
         turns = [_with_session(item) for item in items]
@@ -223,6 +220,12 @@ class _FileImporter:
         counts.edges += restored.edges
         for scope in restored.scopes:
             counts.scopes[scope.key] = counts.scopes.get(scope.key, 0) + 1
+
+
+def find_excluding_rule(path: Path, ignore_root: Path) -> str:
+    """Return the ignore rule that excludes a file, of its own folders or of the root; else empty."""
+    rule = match_ignore_rule(path.resolve().as_posix(), read_rooted_rules(ignore_root))
+    return rule or find_ignore_rule(path)
 
 
 def _check_pieces(pieces: Iterable[Any], options: ImportOptions) -> Counter[str]:

@@ -23,6 +23,7 @@ from engrams.core import (
     content_hash,
 )
 from engrams.core.ids import new_id
+from engrams.frozen_data import replace
 from engrams.ports import (
     TOPICS,
     Embedder,
@@ -197,7 +198,9 @@ class UsageLearner:
         records = {record.id: record for record in judged if record.status is not Status.PURGED}
         for id, record in records.items():
             event: UsageEvent = "rejected" if id in use.rejected else "verified"
-            fields[id] = {"confidence": apply_event(record, event, use.at)["confidence"]}
+            # Verdicts of several sessions in one write add up.
+            judged_before = replace(record, **fields.get(id, {}))
+            fields[id] = {"confidence": apply_event(judged_before, event, use.at)["confidence"]}
         return self._link_related(use.scope.owner, [id for id in use.verified if id in records])
 
     def _link_related(self, owner: Scope, ids: Sequence[str]) -> tuple[Edge, ...]:

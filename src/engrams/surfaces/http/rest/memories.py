@@ -241,28 +241,30 @@ def _add_text(
     meta = requests.check_meta(body.meta, settings.limits.meta_bytes)
     turn = Turn(body.text or "", at=body.at, session=body.session, external_id=key, meta=meta)
     receipt = caller.engine.add(turn, scope=caller.scope, kind=body.kind)
-    if (body.tags or body.triggers) and receipt.id and receipt.outcome != "refused":
+    has_labels = body.tags or body.triggers or body.category
+    if has_labels and receipt.id and receipt.outcome != "refused":
         _label(body, caller, receipt.id)
     return receipt
 
 
 def _label(body: requests.MemoryAddRequest, caller: IdentifiedCaller, record_id: str) -> None:
-    """Add tags and triggers to those that the memory has, which may have been there before."""
+    """Set the category; add tags and triggers to those of a memory that was there before."""
     record = caller.engine.get(record_id, scope=caller.owner)
     fields = {
         "tags": tuple(dict.fromkeys((*record.tags, *body.tags))),
         "triggers": tuple(dict.fromkeys((*record.triggers, *body.triggers))),
+        "category": body.category or record.category,
     }
-    if fields != {"tags": record.tags, "triggers": record.triggers}:
+    if any(getattr(record, name) != value for name, value in fields.items()):
         caller.engine.edit(record.id, scope=caller.owner, fields=fields, reason="labelled")
 
 
 def _add_messages(
     body: requests.MemoryAddRequest, caller: IdentifiedCaller, key: str, settings: Settings
 ) -> tuple[Receipt, ...]:
-    if body.tags or body.triggers or body.at or body.meta:
+    if body.tags or body.triggers or body.category or body.at or body.meta:
         raise RefusedError(
-            "tags, triggers, at and meta belong to a text.",
+            "tags, triggers, category, at and meta belong to a text.",
             hint="Give each message its own `at` and `meta`.",
         )
     turns = [

@@ -10,7 +10,17 @@ from typing import Annotated
 from fastapi import APIRouter, Query
 from pydantic import BaseModel, Field
 
-from engrams.core import LAYER_OF, PRODUCT, EdgeType, Entity, Kind, Layer, Record, Status
+from engrams.core import (
+    LAYER_OF,
+    PRODUCT,
+    UNLISTED_KINDS,
+    EdgeType,
+    Entity,
+    Kind,
+    Layer,
+    Record,
+    Status,
+)
 from engrams.ports import NOTE_PIECE, Condition, Where
 from engrams.settings import Settings
 from engrams.surfaces.http.caller import IdentifiedCaller, ScopedCaller
@@ -18,8 +28,6 @@ from engrams.surfaces.http.limited_route import limited_router
 from engrams.surfaces.http.problems import error_responses
 from engrams.surfaces.http.rest import responses
 
-_RAW_KINDS = (Kind.TURN, Kind.EXCHANGE, Kind.GAP)
-"""Kinds that memory works from; people read what it made of them."""
 _NOT_HIDDEN = Where(
     "not",
     (
@@ -90,7 +98,7 @@ def router(settings: Settings) -> APIRouter:
         archived memories, pieces of note files and memories marked `meta.hidden` do not count.
         """
         kinds = tuple(
-            kind for kind in Kind if kind not in _RAW_KINDS and layer in (None, LAYER_OF[kind])
+            kind for kind in Kind if kind not in UNLISTED_KINDS and layer in (None, LAYER_OF[kind])
         )
         if not kinds:
             return NotebookResponse(topics=[])

@@ -107,6 +107,9 @@ class MemoryAddRequest(RequestBody):
         description="Phrases that surface `text`, a rule, procedure or negative.",
         max_length=100,
     )
+    category: str = Field(
+        "", description="Category of `text`: entity, or one of your own.", max_length=100
+    )
     session: str = Field("", description="The conversation it was said in.")
     at: SpokenTime | None = Field(None, description="When `text` was said; without it, now.")
     meta: dict[str, Any] = Field(default_factory=dict)

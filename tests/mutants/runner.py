@@ -13,6 +13,7 @@ import os
 import shutil
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterable, Sequence
@@ -153,7 +154,8 @@ class Runner:
             "MUTANT_PACKAGE": self._package,
         }
         words = ["-p", "tests.mutants.verdict", "-p", "no:cacheprovider", "-p", "no:xdist"]
-        temporary = copy.parent / f"{copy.name}.tmp"
+        # Outside of the checkout: its ignore rules must not count for what a test writes.
+        temporary = Path(tempfile.gettempdir(), f"mutants-{os.getpid()}-{copy.name}")
         words += ["-q", "-x", "--no-header", f"--basetemp={temporary}", test]
         started = time.monotonic()
         process = subprocess.Popen(

@@ -232,10 +232,10 @@ def test_scopes_counts_and_speakers_of_an_owner(store: Store) -> None:
     assert store.counts(reach()) == {
         "status": {"active": 3, "candidate": 1},
         "kind": {"turn": 3, "fact": 1},
-        "layer": {"episodic": 3, "semantic": 1},
+        "layer": {"semantic": 1},
         "tier": {"recent": 3, "longterm": 1},
         "active": {"recent": 2, "longterm": 1},
-        "active_layers": {"episodic": 2, "semantic": 1},
+        "active_layers": {"semantic": 1},
         "model": {},
     }
     assert store.counts(None)["status"] == {"active": 5, "candidate": 1}

@@ -186,7 +186,7 @@ def _limit_raises(scores: Floats, linked: Floats) -> Floats:
         return linked
     best = int(scores.argmax())
     room = min(float(scores[best] + linked[best]), 1.0) - _BEHIND_BEST - scores
-    limited = np.minimum(linked, np.maximum(room, 0)).astype(linked.dtype)
+    limited: Floats = np.minimum(linked, np.maximum(room, 0)).astype(linked.dtype)
     limited[best] = linked[best]
     return limited
 

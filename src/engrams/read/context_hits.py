@@ -15,7 +15,7 @@ from engrams.read.relevance.features import bears_on
 from engrams.read.render import DOUBTED, profile_statement
 from engrams.read.request import ReadRequest
 from engrams.read.succession import gives_way
-from engrams.text.acknowledgements import is_acknowledgement, is_answer
+from engrams.text.acknowledgements import cut_opening, is_acknowledgement, is_answer
 from engrams.text.terms import terms
 
 _LOOKED_AT = 4
@@ -98,15 +98,17 @@ def choose_helpful(result: SearchResult, request: ReadRequest) -> list[Hit]:
     if result.abstain:
         return [hit for hit in result.hits if "trigger" in hit.parts]
     hits = list(result.helpful)
+    asks_past = bool(result.trace.understood.get("past"))
     if request.least_probability:
         hits = _keep_probable(hits, request.text, request.least_probability)
+        if not asks_past:
+            given_ids = _list_given(result.hits, request.already_given)
+            hits = _drop_replaced(hits, given_ids, frozenset(terms(request.text)))
     if any(hit.probability is None for hit in hits):
         return hits
     hits.sort(key=lambda hit: -(hit.probability or 0.0))
-    if not result.trace.understood.get("past"):
+    if not asks_past:
         hits = _drop_ended(hits)
-        if request.least_probability:
-            hits = _drop_replaced(hits, frozenset(terms(request.text)))
     return _drop_echoes(hits)
 
 
@@ -135,9 +137,19 @@ def _drop_ended(hits: Sequence[Hit]) -> list[Hit]:
     return lasting or list(hits)
 
 
-def _drop_replaced(hits: Sequence[Hit], query_terms: frozenset[str]) -> list[Hit]:
-    """Leave out what may have ended, where the message that may have ended it is shown too."""
-    shown = {record.id for hit in hits for record in (hit.record, *hit.facts)}
+def _list_given(hits: Iterable[Hit], already_given: Collection[str]) -> set[str]:
+    """List what the reader was given, with the messages that say so."""
+    messages = {
+        hit.record.id for hit in hits if any(fact.id in already_given for fact in hit.facts)
+    }
+    return messages.union(already_given)
+
+
+def _drop_replaced(
+    hits: Sequence[Hit], given_ids: Collection[str], query_terms: frozenset[str]
+) -> list[Hit]:
+    """Leave out what may have ended, where what may have ended it is shown too, or was given."""
+    shown = {record.id for hit in hits for record in (hit.record, *hit.facts)}.union(given_ids)
     return [
         hit
         for hit in hits
@@ -263,7 +275,8 @@ def _list_given_quotes(hit: Hit, given_ids: Collection[str]) -> list[str]:
             quotes += [
                 item.quote
                 for item in fact.evidence
-                if item.source == hit.record.id and stated_terms.issuperset(terms(item.quote))
+                if item.source == hit.record.id
+                and stated_terms.issuperset(terms(cut_opening(item.quote)))
             ]
     return quotes
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from engrams.text.terms import tokens
 from engrams.text.vocabulary import read_vocabulary
 
@@ -19,6 +21,10 @@ ASSENT = frozenset(_ASSENT.split())
 _WORDS = ASSENT | frozenset(_FILLING.split())
 _ANSWERS = frozenset(_ANSWER.split())
 _OPEN = _ANSWERS | frozenset(_GOING_ON.split())
+_OPENING = re.compile(
+    r"^\W*(?:(?:no,? wait|no|nope|wait|oh|ok(?:ay)?|well|sorry|btw|by the way)\s*[,:–-]\s*|(?:no,? wait|oh|btw) )+",
+    re.IGNORECASE,
+)
 
 
 def is_acknowledgement(text: str) -> bool:
@@ -44,3 +50,8 @@ def is_thanks(text: str) -> bool:
         and not words.isdisjoint(_THANKS.split())
         and words.isdisjoint(_OPEN)
     )
+
+
+def cut_opening(text: str) -> str:
+    """Cut the words that only turn against what was done before: "No wait, …"."""
+    return _OPENING.sub("", text)

@@ -89,6 +89,10 @@ def test_a_correction_stands_in_the_place_of_the_rule(
     agent.say(rule, correction)
     start = agent.begin()
     assert now in start and former not in start
+    # The message says no more than the start has said.
+    assert (
+        agent.send("UserPromptSubmit", prompt="deploy to production, then look at the cart") == ""
+    )
 
 
 def test_names_of_scoped_packages_are_kept_to_the_letter(agent: Agent) -> None:
@@ -109,3 +113,20 @@ def test_a_tool_is_nobodys_home(agent: Agent) -> None:
     agent.say("we moved from pnpm to bun")
     start = agent.begin()
     assert ". we moved from pnpm to bun\n" in start and "LIVES_IN" not in start
+
+
+def test_how_to_answer_is_kept_where_one_sentence_says_two_things(agent: Agent) -> None:
+    """Style of answers in one breath with a name, two wishes in one sentence."""
+    agent.say("I'm Lena. Keep answers short, no emojis.")
+    start = agent.begin()
+    assert "Lena" in start and ". Keep answers short, no emojis" in start
+
+
+def test_the_last_session_is_told_by_its_task(agent: Agent) -> None:
+    """A question was answered, and "run it" says nothing: the task before stands at the next start."""
+    agent.say(
+        "add a fee field to the cart",
+        "what is the maximum number of items in a cart?",
+        "run it",
+    )
+    assert "- asked: add a fee field to the cart\n" in agent.begin()

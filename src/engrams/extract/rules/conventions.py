@@ -24,10 +24,6 @@ _LEAD = (
     r"|decided|rule(?: of thumb)?(?: here)?|in this (?:repo|project|codebase|service))\b\W+)*"
 )
 _FROM_NOW = ("from now on", "from here on", "going forward")
-_OPENING = re.compile(
-    r"^\W*(?:(?:no,? wait|no|nope|wait|oh|ok(?:ay)?|well|sorry|btw|by the way)\s*[,:–-]\s*|(?:no,? wait|oh|btw) )+",
-    re.IGNORECASE,
-)
 _PHRASE = r"(?!the\b|an?\b|my\b|our\b)[\w`@][\w`./+#*@-]*"
 _LANGUAGE = (
     r"english|german|spanish|french|chinese|japanese|italian|portuguese|dutch|polish|deutsch|español"
@@ -41,7 +37,7 @@ _RULES = tuple(
         rf"use {_PHRASE}(?: {_PHRASE}){{0,3}} (?:for|in|when|everywhere) [^,;]{{2,60}}",
         r"keep (?:all |your |the )?(?:answers?|replies|responses?|commits?|commit messages|messages|functions|files"
         r"|prs?|explanations?)"
-        r" [^,;]{3,60}",
+        r" [^,;]{3,60}(?:, (?:and )?(?:no|without|never|not) [^,;]{2,40}){0,3}",
         rf"(?:answer|reply|respond|write|speak|talk)(?: to me| back)? in (?:{_LANGUAGE})(?: only)?",
         r"(?:all|every|each) [^,;]{2,60} (?:is|are|must|should|have to|has to|goes?|uses?|gets?|needs?) [^;]{2,80}"
         r"(?<!\?)",
@@ -237,11 +233,6 @@ def find_convention(piece: str, *, has_fact: bool = False) -> Kind | None:
     # "We decided against GraphQL" is no fact that GraphQL was decided.
     is_told_by_fact = has_fact and kind is Kind.RULE and not _AGAINST.search(text)
     return None if is_told_by_fact else kind
-
-
-def cut_opening(text: str) -> str:
-    """Cut from a convention the words that only turn against what was done: "No wait, …"."""
-    return _OPENING.sub("", text)
 
 
 def is_technical(text: str) -> bool:

@@ -8,11 +8,12 @@ from engrams.core import Kind
 from engrams.extract.candidate import CandidateStatement
 from engrams.extract.rules.answer_rules import find_answer_rule
 from engrams.extract.rules.clause_quote import collapse_space, trim_quote
-from engrams.extract.rules.conventions import cut_opening, find_convention, is_decision
+from engrams.extract.rules.conventions import find_convention, is_decision
 from engrams.extract.rules.english_lexicon import find_lemma
 from engrams.extract.rules.sentence_segmenter import TextSentence
 from engrams.extract.rules.utterance import UtteranceContext
 from engrams.frozen_data import dataclass, replace
+from engrams.text.acknowledgements import cut_opening
 from engrams.text.late_patterns import holds_any
 from engrams.text.terms import terms
 from engrams.text.vocabulary import read_vocabulary

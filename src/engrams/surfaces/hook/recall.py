@@ -35,6 +35,8 @@ _START_TOKENS = 400
 _LAST_MESSAGES = 60
 """Newest messages among which those of the last session are looked for."""
 _MOST_LAST_LINES = 3
+_TASK_WORDS = 5
+"""Words from which an order says what it is about."""
 _MAX_LINE_CHARS = 160
 
 
@@ -171,22 +173,31 @@ class SessionRecall:
 def _list_last_lines(
     records: Sequence[Record], rule_sources: Collection[str], profile: str
 ) -> Iterator[str]:
-    """Yield the last request that is no order, and what was changed or solved, newest first.
+    """Yield the last request, and what was changed or solved, newest first.
+
+    An order of a few words ("now the build") is none. A question is the last resort: it was answered.
 
     ``rule_sources``: ids of messages that taught rules.
     """
-    requests = (
+    requests = [
         record.text
         for record in records
         if record.role == "user"
         and record.id not in rule_sources
-        and not is_passing(record.text, "user")
+        and not _is_small_order(record.text)
         and _escape(record.text.strip(" .!")) not in profile
-    )
-    if request := next(requests, ""):
-        yield f"asked: {request}"
+    ]
+    if requests:
+        tasks = (text for text in requests if "?" not in text)
+        yield f"asked: {next(tasks, requests[0])}"
     work = [record.text for record in records if record.role == "tool"]
     yield from work[: _MOST_LAST_LINES - 1]
+
+
+def _is_small_order(text: str) -> bool:
+    """True for thanks, "go on", and orders that only their conversation explains."""
+    is_short = len(text.split()) < _TASK_WORDS
+    return asks_nothing(text) or (is_short and is_passing(text, "user"))
 
 
 def _list_ids(context: Context) -> list[str]:

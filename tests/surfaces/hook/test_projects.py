@@ -161,6 +161,13 @@ def test_what_is_about_the_person_is_known_in_every_project(
     assert any(word in agent.begin(first) for word in words if word in prompt)
 
 
+def test_a_time_zone_is_no_path() -> None:
+    """ "Europe/Berlin" is about the person, "src/clock" about the code."""
+    said = "I'm Lena, please call me Lena. My timezone is Europe/Berlin."
+    assert find_sentences_about_user(said) == said
+    assert find_sentences_about_user("My editor is broken in src/clock.") == ""
+
+
 @pytest.mark.parametrize(
     "text",
     [

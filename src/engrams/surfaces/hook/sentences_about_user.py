@@ -36,6 +36,12 @@ _PROJECT = re.compile(
     re.IGNORECASE,
 )
 
+_TIME_ZONE = re.compile(
+    r"\b(?:africa|america|antarctica|asia|atlantic|australia|europe|indian|pacific|etc)/\w+",
+    re.IGNORECASE,
+)
+"""Name of a time zone, which looks like a path."""
+
 
 def find_sentences_about_user(text: str) -> str:
     """Return the sentences of a message that are about the person; empty for none."""
@@ -53,5 +59,5 @@ def _is_personal(sentence: str) -> bool:
     return (
         "?" not in sentence
         and _PERSON.match(sentence) is not None
-        and _PROJECT.search(sentence) is None
+        and _PROJECT.search(_TIME_ZONE.sub("", sentence)) is None
     )

@@ -78,6 +78,10 @@ class StoreError(EngramsError):
     """The store failed."""
 
 
+class AlteredError(StoreError):
+    """A memory was changed by another program than engrams."""
+
+
 class EncryptionError(EngramsError):
     """The key of this home is missing or wrong."""
 

@@ -47,6 +47,8 @@ def pack(paths: HomePaths, folder: Path, target: Path, passphrase: str) -> int:
                 _copy_database(database, copy)
                 hashes[name] = _add_file(archive, copy, name)
                 copy.unlink()
+        if paths.seal_key.exists():
+            hashes[paths.seal_key.name] = _add_file(archive, paths.seal_key, paths.seal_key.name)
         for path in _iter_vault_files(paths.vault):
             name = f"vault/{path.relative_to(paths.vault).as_posix()}"
             digest = _add_file(archive, path, name)

@@ -173,6 +173,7 @@ def _finish_unpacked(work: Path, paths: HomePaths) -> dict[str, str]:
             (HEADER, header),
             ("vault", paths.vault),
             ("state.db", paths.state),
+            (paths.seal_key.name, paths.seal_key),
             ("memory.db", paths.database),
         ):
             unpacked = complete / name

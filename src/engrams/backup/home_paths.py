@@ -17,6 +17,11 @@ class HomePaths:
     state: Path
     """The database that tells the state of the files in the vault."""
 
+    @property
+    def seal_key(self) -> Path:
+        """The key of the database's seals."""
+        return self.database.with_name("seal.key")
+
     @classmethod
     def below(cls, folder: Path) -> HomePaths:
         """Return the paths of a home with everything in one folder."""

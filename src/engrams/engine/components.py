@@ -306,8 +306,9 @@ class EngineComponents:
 
     def purge(self, ids: str | Sequence[str], scope: Scope, git: bool) -> PurgeReport:
         """Erase memories for good, with their words wherever they stand."""
-        records = self.inspect.list_editable(ids, scope)
-        return self.purger.purge(records, scope.owner, git=git)
+        with self.deps.store.include_altered():
+            records = self.inspect.list_editable(ids, scope)
+            return self.purger.purge(records, scope.owner, git=git)
 
     def drop_from_tiers(self, owner: Scope, ids: Sequence[str]) -> None:
         """Drop memories from this process's working tier and hot buffer."""

@@ -262,8 +262,9 @@ class MemoryEngine:
         is ``proven`` if a second search of every file finds nothing.
         """
         components = self._require_open()
-        records = self.inspect.list_within(scope, purged=git)
-        return components.purger.purge(records, Scope.of(scope).owner, git=git)
+        with self._store.include_altered():
+            records = self.inspect.list_within(scope, purged=git)
+            return components.purger.purge(records, Scope.of(scope).owner, git=git)
 
     def find_about(self, about: str, *, scope: Place) -> tuple[PurgeCandidate, ...]:
         """Find memories about a person or thing, to choose which of them to purge.

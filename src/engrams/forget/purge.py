@@ -127,6 +127,11 @@ class MemoryPurger:
         """Run the job of a purge: begin one that was put off, or go on with one that died."""
         deps = self._deps
         owner = Scope.parse(job.payload["owner"])
+        with deps.store.include_altered():
+            self._run(job, owner)
+
+    def _run(self, job: Job, owner: Scope) -> None:
+        deps = self._deps
         if "items" in job.payload:
             records = [
                 record

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager
 from datetime import datetime
 from typing import Protocol
 
@@ -119,6 +120,14 @@ class RecordStore(Protocol):
 
         Returns ``{"ok": bool, "problems": [...], "repaired": [...], "bytes": n, ...}``.
         """
+        ...
+
+    def include_altered(self) -> AbstractContextManager[None]:
+        """Let this thread read within the block what another program changed: a purge needs it."""
+        ...
+
+    def trust_altered(self) -> int:
+        """Trust what another program changed, as it is now; return the number of memories."""
         ...
 
     def close(self) -> None: ...

@@ -47,6 +47,28 @@ class StoreSettings(SettingsSection):
     busy_seconds: float = Field(
         10.0, ge=0, description="Seconds to wait for a write of another process."
     )
+    seal_key: str = Field(
+        "",
+        description=(
+            "File with the key of the seals, 32 bytes; a path outside of the home keeps it from"
+            " whoever may write there. Empty: `seal.key` beside the database file; in Postgres no"
+            " key. All processes on one Postgres need the same file."
+        ),
+    )
+    head_file: str = Field(
+        "",
+        description=(
+            "File outside of the home that keeps the last change of each owner. With it a read"
+            " notices that all of memory was put back to an earlier state. Empty: none is kept."
+        ),
+    )
+    altered: Literal["leave_out", "refuse"] = Field(
+        "leave_out",
+        description=(
+            "What a read does where another program changed memory. leave_out: it answers with what"
+            " is sound, and the log names the rest. refuse: it fails."
+        ),
+    )
     cache_bytes: int = Field(
         1_000_000_000, ge=1_000_000, description="Memory for loaded search indexes, in bytes."
     )

@@ -12,7 +12,8 @@ from typing import TypeAlias
 from engrams import encryption
 from engrams.errors import SettingsError
 from engrams.ports import Clock, FleetTables, Store
-from engrams.settings import Settings
+from engrams.settings import Settings, StoreSettings
+from engrams.store.seal_key import load_seals
 from engrams.store.sql.store import SqlStore
 from engrams.store.sqlite import SqliteStore
 from engrams.store.store_address import (
@@ -63,8 +64,11 @@ def open_fleet_tables(settings: Settings, store: Store | None = None) -> FleetTa
     return store.tables if isinstance(store, PostgresStore) else open_tables(settings.store)
 
 
-def migrate_store(url: str) -> tuple[str, ...]:
-    """Bring a Postgres database's tables up to date; names of the steps taken."""
+def migrate_store(url: str, settings: StoreSettings | None = None) -> tuple[str, ...]:
+    """Bring a Postgres database's tables up to date; names of the steps taken.
+
+    ``settings``: name the key of its seals; None: there is no key.
+    """
     if "://" not in url:
         raise SettingsError(
             "Only a database on a server is migrated.",
@@ -75,7 +79,7 @@ def migrate_store(url: str) -> tuple[str, ...]:
         from engrams.store.postgres.schema_setup import migrate
     except ImportError as problem:
         raise make_driver_error(problem) from None
-    return migrate(url)
+    return migrate(url, load_seals(settings or StoreSettings()))
 
 
 def find_dump_problem(url: str) -> str:

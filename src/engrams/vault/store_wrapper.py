@@ -7,6 +7,7 @@ purge goes through the vault, which removes the files in the same step.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Protocol
@@ -122,6 +123,14 @@ class ForwardingStore:
 
     def count(self, query: RecordQuery) -> int:
         return self._store.count(query)
+
+    def include_altered(self) -> AbstractContextManager[None]:
+        """Let this thread read within the block what another program changed."""
+        return self._store.include_altered()
+
+    def trust_altered(self) -> int:
+        """Trust what another program changed; return the number of memories."""
+        return self._store.trust_altered()
 
 
 class VaultStore(ForwardingStore):

@@ -32,10 +32,14 @@ def write_schema_6(path: Path, clock: Time, *records: Record) -> None:
             # Counts of records follow from them by triggers.
             if table in ("tallies", "migrations") or table.startswith("sqlite_"):
                 continue
-            rows = new.execute(f"SELECT * FROM {table}").fetchall()
+            # A column or a table of a later step has no place there.
+            columns = ", ".join(name for _, name, *_ in old.execute(f"PRAGMA table_info({table})"))
+            rows = new.execute(f"SELECT {columns} FROM {table}").fetchall() if columns else []
             if rows:
                 marks = ", ".join("?" * len(rows[0]))
-                old.executemany(f"INSERT OR REPLACE INTO {table} VALUES ({marks})", rows)
+                old.executemany(
+                    f"INSERT OR REPLACE INTO {table} ({columns}) VALUES ({marks})", rows
+                )
         old.executemany(
             "INSERT INTO migrations VALUES (?, ?, ?)",
             [(step.number, step.name, step.checksum) for step in steps],
@@ -44,9 +48,11 @@ def write_schema_6(path: Path, clock: Time, *records: Record) -> None:
         for number, lexemes in old.execute("SELECT number, lexemes FROM records").fetchall():
             text = " ".join(terms[term] for term in array("I", lexemes))
             old.execute("INSERT INTO postings (rowid, terms) VALUES (?, ?)", (number, text))
+        old.execute("DELETE FROM counters WHERE name = 'seals'")
         old.pragma("application_id", schema_setup.APPLICATION)
         old.pragma("user_version", LAST_WITH_POSTINGS)
     fresh.unlink()
+    path.with_name("seal.key").unlink(missing_ok=True)
 
 
 def list_tables(path: Path) -> set[str]:

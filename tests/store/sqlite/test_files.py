@@ -60,9 +60,10 @@ def test_the_first_write_creates_private_files(home: Path, clock: Time) -> None:
         "memory.db": 0o600,
         "memory.db-wal": 0o600,
         "memory.db-shm": 0o600,
+        "seal.key": 0o600,
     }
     store.close()
-    assert {path.name for path in home.iterdir()} == {".lock", "memory.db"}
+    assert {path.name for path in home.iterdir()} == {".lock", "memory.db", "seal.key"}
 
 
 def test_an_existing_folder_keeps_its_rights(home: Path, clock: Time) -> None:
@@ -86,7 +87,7 @@ def test_any_file_name_works(home: Path, clock: Time, name: str) -> None:
     again = opened(home / name, clock)
     assert get(again, tea) == tea
     again.close()
-    assert {path.name for path in home.iterdir()} == {".lock", name}
+    assert {path.name for path in home.iterdir()} == {".lock", "seal.key", name}
 
 
 def test_what_another_store_writes_is_seen(home: Path, clock: Time) -> None:
@@ -126,15 +127,15 @@ def test_a_deleted_home_is_noticed(home: Path, clock: Time) -> None:
     fresh.close()
 
 
-def test_a_replaced_file_is_noticed(home: Path, clock: Time, tmp_path: Path) -> None:
+def test_a_replaced_file_is_noticed(home: Path, clock: Time) -> None:
     """A backup that was put in the file's place is what the store reads and writes from then on."""
-    second_store = opened(tmp_path / "other.db", clock)
+    second_store = opened(home / "other.db", clock)
     add(second_store, record("from the backup"))
     second_store.close()
     store = opened(home / "memory.db", clock)
     add(store, record("before"))
     assert texts(store) == ["before"]
-    (tmp_path / "other.db").replace(home / "memory.db")
+    (home / "other.db").replace(home / "memory.db")
     for log in ("-wal", "-shm"):
         (home / f"memory.db{log}").unlink()
     assert texts(store) == ["from the backup"]
@@ -245,7 +246,7 @@ def test_a_read_only_home_can_be_read(request: pytest.FixtureRequest, clock: Tim
     finally:
         home.chmod(0o755)
     assert completed.stdout == "refused\n", completed.stderr
-    assert {path.name for path in home.iterdir()} == {".lock", "memory.db"}
+    assert {path.name for path in home.iterdir()} == {".lock", "memory.db", "seal.key"}
 
 
 def test_a_full_disk(home: Path, clock: Time) -> None:

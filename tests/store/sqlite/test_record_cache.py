@@ -13,7 +13,7 @@ import engrams
 from engrams import MemoryEngine
 from engrams.core import Scope, Status
 from engrams.ports import RecordQuery, RecordUse, ScopeReach, WriteBatch
-from engrams.store.sql import record_listing
+from engrams.store.sql import record_listing, row_seals
 from engrams.store.sqlite import record_cache
 
 ANN = Scope(("user", "ann"))
@@ -59,9 +59,9 @@ def test_a_subjects_statements_are_decoded_once(
         first = memory.store.find(record_query).records
         assert len(first) == 2
         decoded: list[str] = []
-        decode = record_cache.decode_record
+        decode = row_seals.decode_record
         monkeypatch.setattr(
-            record_cache,
+            row_seals,
             "decode_record",
             lambda row, **how: decoded.append(row[0]) or decode(row, **how),
         )

@@ -19,6 +19,7 @@ from engrams.store import sqlite
 from engrams.store.sql import migration_files, named_queries
 from engrams.store.sql.migration_files import SchemaMigration
 from engrams.store.sql.row_conversion import FIELDS
+from engrams.store.sql.row_seals import READ_COLUMNS
 from engrams.store.sqlite import SqliteStore, connections, schema_setup
 from engrams.store.sqlite.rescue.row_salvage import copy_readable
 
@@ -26,9 +27,11 @@ SOURCE = Path(sqlite.__file__).parent
 
 
 def shape(connection: apsw.Connection) -> list[tuple[object, ...]]:
-    return connection.execute(
+    """What is in a schema; a column that was added stands on no line of its own."""
+    rows = connection.execute(
         "SELECT type, name, tbl_name, sql FROM sqlite_master ORDER BY type, name"
-    ).fetchall()
+    )
+    return [(*names, re.sub(r"\s*([,)])\s*", r"\1 ", sql or "")) for *names, sql in rows]
 
 
 def test_migrations_lead_to_the_schema() -> None:
@@ -76,7 +79,8 @@ def test_every_query_is_valid_and_used() -> None:
     where = f"{named_queries.query('select_records')} WHERE "
     fragments = {
         **dict.fromkeys(
-            ("missing_tail", "named_records"), named_queries.query("select_records") + " "
+            ("missing_tail", "named_records", "owned_rows", "sealed_row"),
+            named_queries.query("select_records") + " ",
         ),
         **dict.fromkeys(
             ("quoting_numbers", "about_names", "folded_text", "saying", "saying_formerly"), where
@@ -108,7 +112,8 @@ def test_columns_are_read_in_the_order_of_the_fields() -> None:
     columns = (
         named_queries.query("select_records").removeprefix("SELECT").removesuffix("FROM records")
     )
-    assert tuple(name.strip() for name in columns.split(",")) == FIELDS
+    assert tuple(name.strip() for name in columns.split(",")) == READ_COLUMNS
+    assert READ_COLUMNS[: len(FIELDS)] == FIELDS
     assert set(FIELDS) == {field.name for field in fields(Record)}
 
 
@@ -276,7 +281,7 @@ def test_a_strange_file_is_left_alone(home: Path, clock: Time, statement: str) -
         SqliteStore.open(home / "memory.db", StoreSettings(), clock)
     assert caught.value.hint
     assert (home / "memory.db").read_bytes() == before
-    assert {path.name for path in home.iterdir()} == {".lock", "memory.db"}
+    assert {path.name for path in home.iterdir()} == {".lock", "memory.db", "seal.key"}
 
 
 def test_another_programs_tables_are_left_alone(home: Path, clock: Time) -> None:

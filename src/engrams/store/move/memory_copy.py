@@ -7,13 +7,14 @@ itself: those of records, terms and changes.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence, Set
 from typing import Any, NamedTuple, TypeAlias
 
 from engrams.core import Scope, Status, Vector
 from engrams.errors import ConflictError, StoreError
 from engrams.ports import JobSpec
 from engrams.store.sql import job_queue
+from engrams.store.sql.census import take_census
 from engrams.store.sql.dialect import SqlDialect
 from engrams.store.sql.lexemes import join_caption
 from engrams.store.sql.named_queries import (
@@ -26,6 +27,7 @@ from engrams.store.sql.named_queries import (
     query,
 )
 from engrams.store.sql.row_conversion import FIELDS, decode_json, to_datetime
+from engrams.store.sql.sealing import find_altered, seal_row
 from engrams.store.sql.store import SqlStore
 from engrams.store.sql.vector_rows import save_vector
 from engrams.text.terms import index_terms
@@ -109,7 +111,9 @@ def _move_owner(source: SqlStore, target: SqlStore, owner: Scope) -> int:
         )
     if target_digest != source_digest:
         rows = _read_owner(source, owner)
-        target.write(owner, _write_owner, target.dialect, owner, rows)
+        with source.reading(owner) as connection:
+            altered_ids = {row.id for row in find_altered(connection, source.seals, owner.key)}
+        target.write(owner, _write_owner, target.dialect, owner, rows, altered_ids)
     if not _digest(target, owner)[0] == source_digest == _digest(source, owner)[0]:
         raise ConflictError(
             f"The memory of {owner.key} changed meanwhile.",
@@ -196,9 +200,16 @@ def _to_plain(value: Any) -> Any:
 
 
 def _write_owner(
-    connection: SqlConnection, dialect: SqlDialect, owner: Scope, rows: OwnerRows
+    connection: SqlConnection,
+    dialect: SqlDialect,
+    owner: Scope,
+    rows: OwnerRows,
+    altered_ids: Set[str],
 ) -> None:
-    """Insert all rows of an owner, in the caller's transaction."""
+    """Insert all rows of an owner, in the caller's transaction.
+
+    Records of ``altered_ids`` were changed by another program: they get no seal.
+    """
     dialect.begin(connection)
     dialect.enter(connection, owner.key)
     changed = int(fetch_one(connection, "lock_owner")[0])
@@ -207,7 +218,11 @@ def _write_owner(
     for row in rows["records"]:
         changed += 1
         values = dict(zip(_RECORD_COLUMNS, row, strict=True))
-        numbers[values["id"]] = _insert_record(connection, dialect, owner, values, changed)
+        number = _insert_record(connection, dialect, owner, values, changed)
+        if values["id"] not in altered_ids:
+            seal_row(connection, dialect.seals, number)
+        numbers[values["id"]] = number
+    take_census(connection, dialect.seals, owner.key)
     execute(connection, "set_changes", changed)
     for record_id, version, *entry in rows["move_history"]:
         execute(connection, "add_history", numbers[record_id], version, *entry)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from engrams.store.postgres.owner_connection import OwnerConnection
 from engrams.store.sql.lexemes import find_unused_numbers
 from engrams.store.sql.named_queries import SqlConnection, fetch_one
+from engrams.store.sql.row_seals import RowSeals
 from engrams.text.normalize import fold
 
 if TYPE_CHECKING:
@@ -22,6 +23,9 @@ class PostgresDialect:
     No term needs a number that another process gave it, and no list of words outlives a purge. One
     word in 80,000 shares its number with another one of an owner who uses 50,000.
     """
+
+    def __init__(self, seals: RowSeals) -> None:
+        self.seals = seals
 
     def begin(self, connection: SqlConnection) -> None:
         pass

@@ -76,6 +76,16 @@ WHERE number = ? RETURNING version;
 -- name: all_lexemes
 SELECT number, lexemes FROM records WHERE owner = current_setting('engrams.owner') AND length(lexemes) > 0;
 
+-- name: census_owners
+SELECT owner FROM owners UNION SELECT owner FROM tallies;
+
+-- name: read_census
+SELECT total, sum, seal FROM owners WHERE owner = ?;
+
+-- name: save_census
+INSERT INTO owners (owner, total, sum, seal) VALUES (?, ?, ?, ?)
+ON CONFLICT (owner) DO UPDATE SET total = excluded.total, sum = excluded.sum, seal = excluded.seal;
+
 -- name: waiting_job
 SELECT id, payload, due, priority, attempts FROM jobs WHERE kind = ? AND key = ? AND state = 'waiting' FOR UPDATE;
 

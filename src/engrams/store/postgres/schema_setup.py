@@ -14,10 +14,14 @@ from engrams.store.postgres.database import KEEP_ALIVE
 from engrams.store.postgres.error_mapping import SCHEMA as HINT
 from engrams.store.postgres.error_mapping import map_errors, name_database
 from engrams.store.postgres.owner_connection import FLEET, SCHEMA
+from engrams.store.postgres.stored_seals import seal_all
 from engrams.store.postgres.stored_terms import update_terms
 from engrams.store.sql.migration_files import load_migrations
+from engrams.store.sql.row_seals import RowSeals
 from engrams.text.terms import TERM_SCHEME
 
+_SEALS = "seals"
+"""Name of the step after which the rows that are there are sealed, once."""
 _LOCK = 0x656E6772
 """Key of the advisory lock of migrations: "engr"."""
 _OLDEST_SERVER = 160_000
@@ -44,7 +48,7 @@ _DUMP_RIGHTS = """SELECT current_user, rolsuper OR rolbypassrls, (SELECT bool_an
 APPLIED = f"SELECT number, name, checksum, terms FROM {SCHEMA}.migrations ORDER BY number"  # noqa: S608 - our own names
 
 
-def migrate(url: str) -> tuple[str, ...]:
+def migrate(url: str, seals: RowSeals | None = None) -> tuple[str, ...]:
     """Bring the schema up to date; names of the steps taken.
 
     One process at a time. The user of ``url`` may make schemas and roles; the service's need not.
@@ -74,6 +78,8 @@ def migrate(url: str) -> tuple[str, ...]:
                     f"Tables cannot be created: {str(problem).splitlines()[0]}.", hint=_RIGHTS
                 ) from problem
             else:
+                if _SEALS in steps:
+                    seal_all(url, seals or RowSeals())
                 return (*steps, *_take_terms(connection, url))
     raise StoreError(
         "Another transaction locks a table for a long time.",

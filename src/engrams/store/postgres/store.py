@@ -29,16 +29,20 @@ from engrams.store.postgres.fleet import PostgresFleetTables
 from engrams.store.postgres.job_notices import JobNoticeListener
 from engrams.store.postgres.kept_reads import MARK, MarkedReads, OwnerReadCache, read_commit
 from engrams.store.postgres.schema_setup import APPLIED, compare_schema, require_schema
+from engrams.store.postgres.stored_seals import seal_owners
+from engrams.store.seal_key import load_seals
 from engrams.store.sql import job_queue, link_queries, record_counts
 from engrams.store.sql.named_queries import (
     SqlConnection,
     execute,
+    fetch_all,
     fetch_composed,
     fetch_first,
     fetch_one,
 )
 from engrams.store.sql.return_watch import ReturnWatch
-from engrams.store.sql.row_conversion import decode_record, is_short
+from engrams.store.sql.row_conversion import is_short
+from engrams.store.sql.sealing import describe_altered
 from engrams.store.sql.store import SqlStore
 
 _following = threading.Lock()
@@ -58,7 +62,7 @@ class PostgresStore(SqlStore):
     _listener: JobNoticeListener | None = None
 
     def __init__(self, database: PostgresDatabase, settings: StoreSettings, clock: Clock) -> None:
-        super().__init__(database, PostgresDialect(), settings, clock)
+        super().__init__(database, PostgresDialect(load_seals(settings)), settings, clock)
         self._reads = OwnerReadCache()
         self._watch = ReturnWatch()
 
@@ -112,6 +116,7 @@ class PostgresStore(SqlStore):
     def survey(self, reach: ScopeReach) -> ReachSurvey:
         """Ask for the owner's last commit, and for speakers not kept since."""
         owner = reach.owner
+        self._look_at(owner)
         mark = (MARK, (owner.key,))
         reads = self._reads.get(owner.key)
         survey = reads.surveys.get(reach)
@@ -182,7 +187,7 @@ class PostgresStore(SqlStore):
             if answers:
                 edge_rows, record_rows = answers
         added = reads.add_edges(unread_ids, link_queries.decode_edges(owner, edge_rows))
-        read_records = {row[0]: decode_record(row, cached=False) for row in record_rows}
+        read_records = {record.id: record for record in self.seals.read_all(record_rows)}
         edges = reads.list_edges(record_ids)
         records = tuple(
             [
@@ -192,7 +197,11 @@ class PostgresStore(SqlStore):
                 is not None
             ]
         )
-        reads.records.update((row[0], read_records[row[0]]) for row in record_rows if is_short(row))
+        reads.records.update(
+            (row[0], read_records[row[0]])
+            for row in record_rows
+            if row[0] in read_records and is_short(row)
+        )
         self._reads.count(added + len(record_rows))
         return edges, records
 
@@ -208,6 +217,9 @@ class PostgresStore(SqlStore):
             # it is left.
             time.sleep(_CLAIM_PAUSE_SECONDS)
         return None
+
+    def trust_altered(self) -> int:
+        return seal_owners(self._database, self.seals)
 
     def check(self, repair: bool) -> Mapping[str, Json]:
         """Check the counts of records; ``repair``: count them again.
@@ -226,17 +238,29 @@ class PostgresStore(SqlStore):
         if owners:
             with self._database.reading(None) as connection:
                 remaining, size, rows = _inspect(connection)
+        altered = self._describe_altered()
         return {
-            "ok": not remaining,
+            "ok": not remaining and not altered,
             "problems": problems,
             "repaired": ["Records were counted again."] if owners else [],
             "path": self._database.label,
             "bytes": size,
             "rows": rows,
             "aside": [],
+            "altered": altered,
             "losses": "",
             "lost": [],
         }
+
+    def _describe_altered(self) -> list[str]:
+        """Describe what another program changed, owner by owner."""
+        with self._database.reading(None) as connection:
+            owner_keys = [owner_key for (owner_key,) in fetch_all(connection, "every_owner")]
+        texts = []
+        for owner_key in owner_keys:
+            with self._database.reading(Scope.parse(owner_key)) as connection:
+                texts += describe_altered(connection, self.seals, owner_key)
+        return texts
 
 
 def _list_leading(

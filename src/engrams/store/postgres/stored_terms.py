@@ -8,6 +8,7 @@ from engrams.store.postgres.database import PostgresDatabase
 from engrams.store.postgres.dialect import PostgresDialect
 from engrams.store.sql.lexemes import split_again
 from engrams.store.sql.named_queries import SqlConnection, fetch_all, fetch_one
+from engrams.store.sql.row_seals import RowSeals
 
 
 def update_terms(url: str) -> None:
@@ -27,4 +28,4 @@ def update_terms(url: str) -> None:
 
 def _update_owner(connection: SqlConnection) -> None:
     fetch_one(connection, "lock_owner")
-    split_again(connection, PostgresDialect().encode)
+    split_again(connection, PostgresDialect(RowSeals()).encode)

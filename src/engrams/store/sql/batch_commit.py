@@ -25,6 +25,7 @@ from engrams.store.sql.named_queries import (
     query,
 )
 from engrams.store.sql.owner_change_numbers import OwnerWrites
+from engrams.store.sql.record_queries import StoredRecord
 from engrams.store.sql.row_conversion import (
     FIELDS,
     coerce_field,
@@ -71,8 +72,8 @@ class _BatchCommit:
         """Terms of new records by id, until these are inserted."""
         self._versions: dict[int, int] = {}
         """Version with which each touched record came into this batch, by number."""
-        self._unchanged: dict[tuple[str, str], tuple[int, Record]] = {}
-        """Owner's key and id -> number and record, of those that no change has reached yet."""
+        self._unchanged: dict[tuple[str, str], StoredRecord] = {}
+        """Owner's key and id -> record as it is stored, of those that no change has reached yet."""
 
     def run(self) -> CommitResult:
         """Write everything, step by step."""
@@ -201,13 +202,15 @@ class _BatchCommit:
             raise InputError("A purged record cannot be added.")
         text = record.search_text
         terms = self._terms.pop(record.id, None) or index_terms(text)
+        columns = encode_record(record)
         values = {
             "owner": owner_key,
             "changed": self._owners.next_change(),
             "hash": digest,
             "lexemes": self._dialect.encode(self._connection, terms),
             **self._measure_text(text),
-            **dict(zip(FIELDS, encode_record(record), strict=True)),
+            **dict(zip(FIELDS, columns, strict=True)),
+            "seal": self._dialect.seals.seal(columns, owner_key),
         }
         marks = ", ".join("?" * len(values))
         # Column names come from the fields of Record, never from outside.
@@ -221,6 +224,7 @@ class _BatchCommit:
                 f"The id {record.id!r} exists already.", hint="Give a new record a new id."
             )
         number = int(rows[0][0])
+        self._owners.note_row(record.id, b"", values["seal"])
         if put.history:
             self._add_history(number, owner_key, put.history)
         else:
@@ -246,9 +250,9 @@ class _BatchCommit:
         execute(self._connection, "age_quotes", number)
 
     def _raise_strength(self, owner: Scope, record_id: str) -> None:
-        number, record = self._fetch_record(owner, record_id)
-        self._versions.setdefault(number, record.version)
-        self._apply_fields(number, record, {"strength": record.strength + 1}, "bump")
+        stored = self._fetch_record(owner, record_id)
+        self._versions.setdefault(stored.number, stored.record.version)
+        self._apply_fields(stored, {"strength": stored.record.strength + 1}, "bump")
 
     # ----------------------------------------------------------------------------------------------
     # changes of records
@@ -260,10 +264,10 @@ class _BatchCommit:
             ids_by_owner.setdefault(change.owner, {})[self._stored_id(change.id)] = None
         for owner, record_ids in ids_by_owner.items():
             self._owners.enter(owner)
-            for number, record in record_queries.get_numbered(
-                self._connection, owner, list(record_ids)
+            for stored in record_queries.get_numbered(
+                self._connection, self._dialect.seals, owner, list(record_ids)
             ):
-                self._unchanged[owner.key, record.id] = (number, record)
+                self._unchanged[owner.key, stored.record.id] = stored
 
     def _change(self, change: RecordChange) -> None:
         """Apply one change to a record.
@@ -273,7 +277,8 @@ class _BatchCommit:
         self._owners.enter(change.owner)
         record_id = self._stored_id(change.id)
         unchanged = self._unchanged.pop((change.owner.key, record_id), None)
-        number, record = unchanged or self._fetch_record(change.owner, record_id)
+        stored = unchanged or self._fetch_record(change.owner, record_id)
+        number, record = stored.number, stored.record
         version = self._versions.setdefault(number, record.version)
         if change.expect is not None and change.expect not in (version, record.version):
             raise ConflictError(f"{change.id} is at version {record.version}, not {change.expect}.")
@@ -289,7 +294,7 @@ class _BatchCommit:
             self._update_columns(number, columns)
             self._dialect.mark_uses(self._connection)
         else:
-            self._apply_fields(number, record, differing, change.action, change.reason)
+            self._apply_fields(stored, differing, change.action, change.reason)
 
     def _check_value(self, record: Record, name: str, value: Any) -> Any:
         """Convert a new value of a field; InputError: it cannot be changed to that."""
@@ -302,28 +307,37 @@ class _BatchCommit:
             )
         return self._stored_id(converted) if name == "superseded_by" else converted
 
-    def _fetch_record(self, owner: Scope, record_id: str) -> tuple[int, Record]:
-        for number, record in record_queries.get_numbered(self._connection, owner, [record_id]):
-            return number, record
+    def _fetch_record(self, owner: Scope, record_id: str) -> StoredRecord:
+        for stored in record_queries.get_numbered(
+            self._connection, self._dialect.seals, owner, [record_id]
+        ):
+            return stored
         raise NotFoundError(f"There is no record {record_id!r} here.")
 
     def _apply_fields(
         self,
-        number: int,
-        record: Record,
+        stored: StoredRecord,
         fields: Mapping[str, Any],
         action: str,
         reason: str = "",
     ) -> None:
         """Store new values of fields as a new version, with an entry of the history."""
+        number, record = stored.number, stored.record
         after = replace(record, **fields, version=record.version + 1)
         columns = {name: encode_field(name, value) for name, value in fields.items()}
         if after.search_text != record.search_text:
             # They are vectors of the old text.
             execute(self._connection, "drop_vectors", number)
             columns |= self._index_text(after.search_text)
-        columns |= {"version": after.version, "changed": self._owners.next_change()}
+        columns["version"] = after.version
+        # The columns that stay are sealed as they are stored.
+        sealed = dict(zip(FIELDS, stored.columns, strict=True)) | columns
+        columns["seal"] = self._dialect.seals.seal(
+            [sealed[name] for name in FIELDS], record.scope.owner.key
+        )
+        columns["changed"] = self._owners.next_change()
         self._update_columns(number, columns)
+        self._owners.note_row(record.id, stored.seal, columns["seal"])
         if "evidence" in fields:
             execute(self._connection, "age_quotes", number)
             self._add_quotes(number, after.scope.owner.key, after)

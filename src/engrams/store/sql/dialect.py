@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Protocol, TypeVar
 
 from engrams.core import Scope
 from engrams.store.sql.named_queries import SqlConnection
+from engrams.store.sql.row_seals import RowSeals
 
 if TYPE_CHECKING:
     from engrams.index import OwnerSearchIndex
@@ -78,6 +79,9 @@ class SqlDialect(Protocol):
     Terms are the words of the index; each has a number of 32 bits in the lexemes of a record, which
     a list of words gives (SQLite) or a hash (Postgres).
     """
+
+    seals: RowSeals
+    """Seals of the rows of this database."""
 
     def begin(self, connection: SqlConnection) -> None:
         """Prepare for the writes of a transaction."""

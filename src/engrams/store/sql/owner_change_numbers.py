@@ -7,6 +7,7 @@ import math
 from engrams.core import Scope
 from engrams.errors import BudgetError, StoreError
 from engrams.ports import StorageUse
+from engrams.store.sql.census import SealedRow, change_census
 from engrams.store.sql.dialect import SqlDialect
 from engrams.store.sql.named_queries import SqlConnection, execute, fetch_one
 from engrams.store.sql.record_counts import measure_storage
@@ -29,6 +30,10 @@ class OwnerWrites:
         """Number of the last change, by owner's key."""
         self._used: dict[str, StorageUse] = {}
         """Storage before the batch, by owner's key; empty: there is no quota."""
+        self._before: dict[str, list[SealedRow]] = {}
+        """Rows as they were before the batch, by owner's key."""
+        self._after: dict[str, dict[str, SealedRow]] = {}
+        """Rows as they are then, by owner's key and id."""
         self.owner_key = ""
         """Key of the owner that was entered last."""
 
@@ -57,11 +62,26 @@ class OwnerWrites:
         self._last_changes[self.owner_key] += 1
         return self._last_changes[self.owner_key]
 
+    def note_row(self, record_id: str, old_seal: bytes, new_seal: bytes) -> None:
+        """Note that a row of the owner that was entered last has another seal now.
+
+        ``old_seal``: empty for a new row.
+        """
+        changed = self._after.setdefault(self.owner_key, {})
+        if old_seal and record_id not in changed:
+            row = SealedRow(record_id, old_seal)
+            self._before.setdefault(self.owner_key, []).append(row)
+        changed[record_id] = SealedRow(record_id, new_seal)
+
     def save(self) -> None:
         """Store the numbers of changes. BudgetError: an owner's memory grows beyond its quota."""
         for owner_key, last_change in self._last_changes.items():
             self._dialect.enter(self._connection, owner_key)
             execute(self._connection, "set_changes", last_change)
+            if after := self._after.get(owner_key):
+                before = self._before.get(owner_key, ())
+                seals = self._dialect.seals
+                change_census(self._connection, seals, owner_key, before, after.values())
             if owner_key in self._used:
                 self._check_quota(owner_key)
 

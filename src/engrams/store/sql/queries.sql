@@ -38,8 +38,40 @@ SELECT id, role, speaker, session, external_id, superseded_by, subject, predicat
     caption, summary, text, kind, layer, tier, status, scope,
     recorded_at, valid_from, valid_to, retired_at, ended_at, last_accessed,
     importance, confidence, trust, strength, access_count, version,
-    tags, triggers, steps, provenance, evidence, meta
+    tags, triggers, steps, provenance, evidence, meta, owner, seal
 FROM records;
+
+-- name: sealed_row
+WHERE number = ?;
+
+-- name: owned_rows
+WHERE owner = ?;
+
+-- name: owned_seals
+SELECT id, seal FROM records WHERE owner = ?;
+
+-- name: read_census
+SELECT total, sum, seal FROM census WHERE owner = ?;
+
+-- name: save_census
+INSERT INTO census (owner, total, sum, seal) VALUES (?, ?, ?, ?)
+ON CONFLICT (owner) DO UPDATE SET total = excluded.total, sum = excluded.sum, seal = excluded.seal;
+
+-- name: census_owners
+SELECT owner FROM census UNION SELECT owner FROM tallies;
+
+-- name: set_back
+SELECT id FROM records WHERE owner = ?1
+    AND version < (SELECT max(h.version) FROM history AS h WHERE h.record = records.number) LIMIT ?2;
+
+-- name: owned_numbers
+SELECT number FROM records WHERE owner = ?;
+
+-- name: any_record
+SELECT 1 FROM records LIMIT 1;
+
+-- name: set_seal
+UPDATE records SET seal = ? WHERE number = ?;
 
 -- name: named_records
 WHERE id IN (SELECT value FROM json_each(?)) AND owner = ?;

@@ -15,7 +15,8 @@ from engrams.frozen_data import replace
 from engrams.ports import Condition, FactSlot, RecordPage, RecordQuery, Where
 from engrams.store.sql import where_clauses
 from engrams.store.sql.named_queries import SqlConnection, fetch_composed, fetch_first, query
-from engrams.store.sql.row_conversion import decode_record, encode_json
+from engrams.store.sql.row_conversion import encode_json
+from engrams.store.sql.row_seals import RowSeals
 from engrams.store.sql.where_clauses import SqlClause, join_clauses
 from engrams.text.normalize import fold
 
@@ -31,15 +32,17 @@ _BELIEVED_ORDER = (
 _ID_COMPARISONS = ("eq", "gt", "gte", "lt", "lte")
 
 
-def find_page(connection: SqlConnection, record_query: RecordQuery, now: datetime) -> RecordPage:
+def find_page(
+    connection: SqlConnection, seals: RowSeals, record_query: RecordQuery, now: datetime
+) -> RecordPage:
     """Find one page; an unknown cursor finds nothing."""
     statement = build_statement(connection, record_query, now)
     if statement is None:
         return RecordPage(())
     rows = fetch_composed(connection, statement.text, statement.values)
-    records = tuple(decode_record(row) for row in rows[: record_query.limit])
+    listed = rows[: record_query.limit]
     has_more = len(rows) > record_query.limit
-    return RecordPage(records, records[-1].id if has_more else "")
+    return RecordPage(tuple(seals.read_all(listed)), listed[-1][0] if has_more else "")
 
 
 def find_marks(

@@ -28,6 +28,8 @@ from engrams.store.sql.named_queries import (
     fetch_one,
 )
 from engrams.store.sql.row_conversion import decode_json, encode_json
+from engrams.store.sql.row_seals import RowSeals
+from engrams.store.sql.sealing import is_row_sound, seal_counted
 from engrams.text.redact import redact, redact_values
 from engrams.text.terms import index_terms
 from engrams.text.text_caches import clear_caches
@@ -178,7 +180,9 @@ def erase_records(
     removed["jobs"] = job_queue.remove_records(connection, purged_ids, at)
     last_change = int(fetch_one(connection, "lock_owner")[0])
     for change, (record_id, number) in enumerate(records, last_change + 1):
-        citing_ids = _blank_record(connection, (owner, record_id, number), removed, (change, at))
+        citing_ids = _blank_record(
+            connection, dialect.seals, (owner, record_id, number), removed, (change, at)
+        )
         unquoted |= dict.fromkeys(citing_ids)
     if records:
         execute(connection, "set_changes", last_change + len(records))
@@ -248,6 +252,7 @@ def _former_terms(connection: SqlConnection, dialect: SqlDialect, number: int) -
 
 def _blank_record(
     connection: SqlConnection,
+    seals: RowSeals,
     record: tuple[Scope, str, int],
     removed: Counter[str],
     step: tuple[int, datetime],
@@ -263,21 +268,23 @@ def _blank_record(
     removed["edges"] += execute_counting(connection, "drop_edges", owner.key, record_id)
     removed["outbox"] += execute_counting(connection, "drop_outbox", owner.key, record_id)
     removed["history"] += execute_counting(connection, "blank_history", number)
-    quote_count, citing_ids = _remove_quotes(connection, owner, record_id, at)
+    quote_count, citing_ids = _remove_quotes(connection, seals, (owner, record_id), at)
     removed["quotes"] += quote_count
     execute(connection, "drop_quotes", number)
     version = fetch_one(connection, "blank_record", change, number)[0]
+    seal_counted(connection, seals, owner.key, (number,))
     _log_change(connection, (number, version), "purge", at)
     return citing_ids
 
 
 def _remove_quotes(
-    connection: SqlConnection, owner: Scope, record_id: str, at: datetime
+    connection: SqlConnection, seals: RowSeals, record: tuple[Scope, str], at: datetime
 ) -> tuple[int, list[str]]:
-    """Remove quotes of a record.
+    """Remove quotes of a record; ``record``: owner and id.
 
     Returns how many records ever quoted it, and the ids of those that do.
     """
+    owner, record_id = record
     rows = fetch_all(connection, "quoting", owner.key, record_id)
     citing_ids = []
     for number, evidence, version, citing_id in rows:
@@ -286,7 +293,10 @@ def _remove_quotes(
         remaining_quotes = [quote for quote in quotes if quote[1] != record_id]
         if len(remaining_quotes) < len(quotes):
             citing_ids.append(citing_id)
+        is_sound = is_row_sound(connection, seals, number)
         execute(connection, "set_evidence", encode_json(remaining_quotes), number)
+        if is_sound:
+            seal_counted(connection, seals, owner.key, (number,))
         execute(connection, "unquote_history", number)
         execute(connection, "drop_quote", owner.key, record_id, number)
         _log_change(connection, (number, version + 1), "unquote", at)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
 from engrams.core import HistoryEntry, Record, Scope, Status
 from engrams.ports import ChangedRecords, OutboxEntry
@@ -19,41 +19,57 @@ from engrams.store.sql.named_queries import (
 from engrams.store.sql.row_conversion import (
     FIELDS,
     decode_json,
-    decode_record,
     to_datetime,
     to_history_value,
 )
+from engrams.store.sql.row_seals import READ_COLUMNS, RowSeals
 
 _FIRST_FIELDS = ("text", "kind", "status")
 """Fields whose first values the first entry of a history tells."""
 
 
+class StoredRecord(NamedTuple):
+    """Record as its row holds it."""
+
+    number: int
+    record: Record
+    columns: tuple[Any, ...]
+    """Those of ``FIELDS``, encoded."""
+    seal: bytes
+
+
 def get_records(
-    connection: SqlConnection, owner: Scope, record_ids: Sequence[str]
+    connection: SqlConnection, seals: RowSeals, owner: Scope, record_ids: Sequence[str]
 ) -> tuple[Record, ...]:
     """Get existing records in the order of their ids; purged ones as tombstones."""
     statement = build_selection("records_of_ids")
     rows = fetch_composed(connection, statement, (_to_json_list(record_ids), owner.key))
-    records = {record.id: record for record in map(decode_record, rows)}
+    records = {record.id: record for record in seals.read_all(rows)}
     return tuple(records[record_id] for record_id in record_ids if record_id in records)
 
 
 def get_numbered(
-    connection: SqlConnection, owner: Scope, record_ids: Sequence[str]
-) -> list[tuple[int, Record]]:
-    """Get records that are not purged, with their numbers."""
-    statement = build_selection("records_of_ids", "number", *FIELDS)
+    connection: SqlConnection, seals: RowSeals, owner: Scope, record_ids: Sequence[str]
+) -> list[StoredRecord]:
+    """Get records that are not purged, with their numbers.
+
+    Altered ones are left out: no change may make them look sound.
+    """
+    statement = build_selection("records_of_ids", "number", *READ_COLUMNS)
     rows = fetch_composed(connection, statement, (_to_json_list(record_ids), owner.key))
-    numbered = [(row[0], decode_record(row[1:])) for row in rows]
-    return [(number, record) for number, record in numbered if record.status is not Status.PURGED]
+    stored = [
+        StoredRecord(row[0], record, row[1 : 1 + len(FIELDS)], bytes(row[-1]))
+        for row, record in seals.read_keyed((row, row[1:]) for row in rows)
+    ]
+    return [item for item in stored if item.record.status is not Status.PURGED]
 
 
 def build_selection(name: str, *columns: str) -> str:
     """Build the statement for the records that a named query finds.
 
-    ``columns``: those of ``FIELDS``, if none are named.
+    ``columns``: those of ``READ_COLUMNS``, if none are named.
     """
-    return f"SELECT {', '.join(columns or FIELDS)} FROM ({query(name)}) AS found"  # noqa: S608 - column names come from the fields of Record
+    return f"SELECT {', '.join(columns or READ_COLUMNS)} FROM ({query(name)}) AS found"  # noqa: S608 - column names come from the fields of Record
 
 
 def _to_json_list(record_ids: Sequence[str]) -> str:
@@ -61,11 +77,11 @@ def _to_json_list(record_ids: Sequence[str]) -> str:
 
 
 def find_changed(
-    connection: SqlConnection, owner: Scope, last_change: int, limit: int
+    connection: SqlConnection, seals: RowSeals, owner: Scope, last_change: int, limit: int
 ) -> ChangedRecords:
     """Find records that changed after a change, in the order of their changes."""
     rows = fetch_all(connection, "changed_ids", owner.key, last_change, limit)
-    records = get_records(connection, owner, [record_id for record_id, _ in rows])
+    records = get_records(connection, seals, owner, [record_id for record_id, _ in rows])
     return ChangedRecords(records, rows[-1][1] if rows else last_change)
 
 
@@ -76,7 +92,7 @@ def find_change(connection: SqlConnection, owner: Scope, count: int) -> int:
 
 
 def read_history(
-    connection: SqlConnection, owner: Scope, record_id: str
+    connection: SqlConnection, seals: RowSeals, owner: Scope, record_id: str
 ) -> tuple[HistoryEntry, ...]:
     """Read the history of a record, oldest first.
 
@@ -91,7 +107,9 @@ def read_history(
         for entry_row in fetch_all(connection, "history", number)
     ]
     if entries and status != Status.PURGED and not entries[0].before:
-        record = get_records(connection, owner, [record_id])[0]
+        (record,) = get_records(connection, seals, owner, [record_id]) or (None,)
+        if record is None:
+            return tuple(entries)
         first_values = {name: _first_value(name, record, entries[1:]) for name in _FIRST_FIELDS}
         entries[0] = replace(entries[0], before={}, after=first_values)
     return tuple(entries)
@@ -120,12 +138,12 @@ def _decode_entry(record_id: str, row: tuple[Any, ...]) -> HistoryEntry:
 
 
 def find_unembedded(
-    connection: SqlConnection, model: str, last_id: str, limit: int
+    connection: SqlConnection, seals: RowSeals, model: str, last_id: str, limit: int
 ) -> tuple[Record, ...]:
     """Find active records of all owners without a vector of ``model``, by id after ``last_id``."""
     statement = f"{query('select_records')} {query('missing_tail')}"
     rows = fetch_composed(connection, statement, (last_id, model, limit))
-    return tuple(decode_record(row) for row in rows)
+    return tuple(seals.read_all(rows))
 
 
 def read_outbox(connection: SqlConnection, limit: int) -> tuple[OutboxEntry, ...]:

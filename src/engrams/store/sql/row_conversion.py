@@ -66,7 +66,7 @@ FIELDS: tuple[str, ...] = (
 )
 """Fields of a record, one column each, in the order of the query ``select_records``."""
 
-_TEXT_POSITION = FIELDS.index("text")
+_LONG_POSITIONS = tuple(map(FIELDS.index, ("text", "evidence", "meta")))
 _MAX_CACHED = 2_000
 """Characters of the longest record that is cached: text, evidence and metadata."""
 
@@ -168,14 +168,10 @@ def encode_record(record: Record) -> tuple[Any, ...]:
     )
 
 
-def decode_record(row: Row, *, cached: bool = True) -> Record:
-    """Decode a row in the order of FIELDS.
-
-    ``cached``: remember it for the next time that the very same row comes. StoreError: it is
-    damaged.
-    """
+def decode_record(row: Row) -> Record:
+    """Decode a row in the order of FIELDS. StoreError: it is damaged."""
     try:
-        return _decode_cached(row) if cached and is_short(row) else _decode(row)
+        return _decode(row)
     except (
         EngramsError,
         KeyError,
@@ -191,7 +187,7 @@ def decode_record(row: Row, *, cached: bool = True) -> Record:
 
 def is_short(row: Row) -> bool:
     """Test whether a row is small enough to be remembered."""
-    return len(row[_TEXT_POSITION]) + len(row[-1]) + len(row[-2]) <= _MAX_CACHED
+    return sum([len(row[position]) for position in _LONG_POSITIONS]) <= _MAX_CACHED
 
 
 def _decode(row: Row) -> Record:
@@ -275,12 +271,6 @@ def _decode(row: Row) -> Record:
         version=version,
         meta=decode_json(meta),
     )
-
-
-@text_cache(8192)
-def _decode_cached(row: Row) -> Record:
-    """Decode a row, cached for the next search."""
-    return _decode(row)
 
 
 def _encode_time(moment: datetime | None) -> int | None:

@@ -7,7 +7,9 @@ contract stands in the port.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from datetime import datetime
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from engrams.core import Edge, EdgeType, HistoryEntry, Json, Meta, Record, Scope, Topic
@@ -44,7 +46,9 @@ from engrams.store.sql import (
     session_states,
     vector_rows,
 )
+from engrams.store.sql.census import CensusWatch
 from engrams.store.sql.dialect import SqlDatabase, SqlDialect
+from engrams.store.sql.head_file import HeadFile
 from engrams.store.sql.index_cache import OwnerIndexCache
 from engrams.store.sql.index_file_store import IndexFileStore
 from engrams.store.sql.named_queries import execute, execute_counting
@@ -76,8 +80,27 @@ class SqlStore:
         self._index_cache = OwnerIndexCache(database, dialect, settings, clock, files)
         # For a move of memory, which copies rows.
         self.dialect = dialect
+        self.seals = dialect.seals
+        self._head = (
+            HeadFile(Path(settings.head_file).expanduser(), self.seals)
+            if settings.head_file
+            else None
+        )
+        self._census_watch = CensusWatch(self.seals, self._head)
         self.reading = database.reading
         self.write = database.write
+
+    def include_altered(self) -> AbstractContextManager[None]:
+        return self.seals.include_altered()
+
+    def _look_at(self, owner: Scope) -> None:
+        """Compare an owner's rows with their census, now and then.
+
+        AlteredError: they differ, and reads are to be refused.
+        """
+        if self._census_watch.is_due(owner.key):
+            with self._database.reading(owner) as connection:
+                self._census_watch.look(connection, owner.key)
 
     def _forget_reads(self) -> None:
         """Drop all that was read: the database went back to an earlier state."""
@@ -96,20 +119,33 @@ class SqlStore:
             return self._database.write_unsynced(
                 first_owner, lambda connection: commit_batch(connection, batch, self._dialect)
             )
-        return self._database.write(first_owner, commit_batch, batch, self._dialect)
+        result = self._database.write(first_owner, commit_batch, batch, self._dialect)
+        if self._head is not None:
+            self._note_head(self._head, batch)
+        return result
+
+    def _note_head(self, head: HeadFile, batch: WriteBatch) -> None:
+        """Note the last changes of the owners whose memories a batch wrote."""
+        owners = {put.record.scope.owner for put in batch.puts}
+        owners |= {change.owner for change in batch.changes}
+        for owner in owners:
+            with self._database.asking(owner) as connection:
+                head.note(connection, owner.key)
 
     def get(self, owner: Scope, ids: Sequence[str]) -> tuple[Record, ...]:
         if not ids:
             return ()
+        self._look_at(owner)
         with self._database.asking(owner) as connection:
-            return record_queries.get_records(connection, owner, ids)
+            return record_queries.get_records(connection, self.seals, owner, ids)
 
     def find(self, query: RecordQuery) -> RecordPage:
+        self._look_at(query.reach.owner)
         now = self._clock()
         # A cursor needs a statement of its own, on the same state.
         lend = self._database.reading if query.after else self._database.asking
         with lend(query.reach.owner) as connection:
-            return record_listing.find_page(connection, query, now)
+            return record_listing.find_page(connection, self.seals, query, now)
 
     def count(self, query: RecordQuery) -> int:
         now = self._clock()
@@ -123,11 +159,11 @@ class SqlStore:
 
     def history(self, owner: Scope, id: str) -> tuple[HistoryEntry, ...]:
         with self._database.reading(owner) as connection:
-            return record_queries.read_history(connection, owner, id)
+            return record_queries.read_history(connection, self.seals, owner, id)
 
     def changes(self, owner: Scope, after: int, limit: int) -> ChangedRecords:
         with self._database.reading(owner) as connection:
-            return record_queries.find_changed(connection, owner, after, limit)
+            return record_queries.find_changed(connection, self.seals, owner, after, limit)
 
     def find_change(self, owner: Scope, back: int) -> int:
         with self._database.asking(owner) as connection:
@@ -164,7 +200,7 @@ class SqlStore:
 
     def missing(self, model: str, after: str, limit: int) -> tuple[Record, ...]:
         with self._database.asking(None) as connection:
-            return record_queries.find_unembedded(connection, model, after, limit)
+            return record_queries.find_unembedded(connection, self.seals, model, after, limit)
 
     def outbox(self, limit: int) -> tuple[OutboxEntry, ...]:
         with self._database.asking(None) as connection:

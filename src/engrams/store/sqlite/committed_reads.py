@@ -15,6 +15,7 @@ from engrams.store.sql import link_queries, record_listing
 from engrams.store.sql.named_queries import fetch_all, fetch_one, query
 from engrams.store.sql.owner_reads import OwnerReads
 from engrams.store.sql.return_watch import ReturnWatch
+from engrams.store.sql.row_seals import RowSeals
 from engrams.store.sqlite.record_cache import DecodedRecordCache
 from engrams.text.text_caches import register_cache
 
@@ -66,7 +67,7 @@ class CommittedReadCache:
     else.
     """
 
-    def __init__(self, forget: Callable[[], None]) -> None:
+    def __init__(self, forget: Callable[[], None], seals: RowSeals) -> None:
         """``forget``: drops what else was read, where the database went back."""
         self._lock = Lock()
         self._forget = forget
@@ -75,7 +76,7 @@ class CommittedReadCache:
         self._commits = 0
         self._owners: dict[str, CommittedReads] = {}
         self._size = 0
-        self._decoded = DecodedRecordCache()
+        self._decoded = DecodedRecordCache(seals)
         register_cache(self)
         register(self)
 
@@ -183,7 +184,7 @@ class CommittedReadCache:
         records = self._decoded.get_marked(connection, generation, owner, marks[:limit])
         if records is None:
             return None
-        return RecordPage(tuple(records), records[-1].id if len(marks) > limit else "")
+        return RecordPage(tuple(records), marks[limit - 1][0] if len(marks) > limit else "")
 
     def find_edges(
         self,

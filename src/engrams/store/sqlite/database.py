@@ -7,6 +7,7 @@ has it prepared before its first use.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
@@ -22,8 +23,10 @@ from engrams.errors import ClosedError
 from engrams.ports import Clock
 from engrams.settings import StoreSettings
 from engrams.store.process_forks import register
+from engrams.store.seal_key import KEY_BYTES
 from engrams.store.sql.named_queries import query
-from engrams.store.sqlite import connections, rescue, schema_setup
+from engrams.store.sql.row_seals import RowSeals
+from engrams.store.sqlite import connections, rescue, schema_setup, seal_setup
 from engrams.store.sqlite.connections import ReaderConnectionPool
 from engrams.store.sqlite.error_mapping import MAPPED_ERRORS, to_engrams_error
 from engrams.store.sqlite.write_queue import WriteQueue, WriteTicket
@@ -48,6 +51,8 @@ class SqliteDatabase:
         self.path = path
         self.settings = settings
         self.label = str(path) if path else "the store in memory"
+        refuses = settings.altered == "refuse"
+        self.seals = RowSeals(b"" if path else os.urandom(KEY_BYTES), refuses=refuses)
         self.notes: list[str] = []
         """What was done to the file on opening, for the doctor."""
         self.generation = 0
@@ -308,6 +313,8 @@ class SqliteDatabase:
                     self._pool = None
                 if identity is not None:
                     self.notes.extend(rescue.prepare_file(self.path, self.settings, self._clock))
+                    if note := seal_setup.use_key(self.path, self.settings, self.seals):
+                        self.notes.append(note)
                 self._identity = _identity(self.path)
         return self._identity is not None
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from engrams.store.sql.lexemes import find_unused_numbers
 from engrams.store.sql.named_queries import SqlConnection, execute, fetch_all, fetch_one
+from engrams.store.sql.row_seals import RowSeals
 
 if TYPE_CHECKING:
     from engrams.index import OwnerSearchIndex
@@ -68,7 +69,8 @@ class SqliteDialect:
     ``get_epoch``: differs after a rollback and with another file, which void the numbers of terms.
     """
 
-    def __init__(self, get_epoch: Callable[[], tuple[int, int]]) -> None:
+    def __init__(self, get_epoch: Callable[[], tuple[int, int]], seals: RowSeals) -> None:
+        self.seals = seals
         self._get_epoch = get_epoch
         self._lexicon = TermNumberCache()
 

@@ -11,7 +11,8 @@ from typing import Any, TypeAlias
 from engrams.core import Record, Scope
 from engrams.frozen_data import replace
 from engrams.store.sql.named_queries import SqlConnection, fetch_all, fetch_composed, query
-from engrams.store.sql.row_conversion import FIELDS, decode_record, decode_time, is_short
+from engrams.store.sql.row_conversion import FIELDS, decode_time, is_short
+from engrams.store.sql.row_seals import READ_COLUMNS, RowSeals
 from engrams.text.text_caches import register_cache
 
 Mark: TypeAlias = tuple[Any, ...]
@@ -30,7 +31,8 @@ class DecodedRecordCache:
     Every change of a row changes its mark, which is read much faster than the row.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, seals: RowSeals) -> None:
+        self._seals = seals
         self._records: OrderedDict[tuple[int, str, str], tuple[Mark, Record]] = OrderedDict()
         """By generation of the file, key of the owner and id."""
         register_cache(self)
@@ -96,7 +98,7 @@ class DecodedRecordCache:
         read_marks = self._read(connection, file_and_owner, missing_ids, records, {})
         if read_marks != {*missing_marks}:
             return None
-        return [records[mark[0]] for mark in marks]
+        return [records[mark[0]] for mark in marks if mark[0] in records]
 
     def _read(
         self,
@@ -116,11 +118,12 @@ class DecodedRecordCache:
         parameters = (_to_json(record_ids), file_and_owner[1])
         for *row, changed in fetch_composed(connection, _select_marked(), parameters):
             columns = tuple(row)
-            record = decode_record(columns, cached=False)
-            records[record.id] = record
-            mark = (record.id, changed, *[columns[position] for position in _MARK_COLUMNS])
+            mark = (columns[0], changed, *[columns[position] for position in _MARK_COLUMNS])
             marks.add(mark)
-            if is_short(columns):
+            for record in self._seals.read_all((columns,)):
+                records[record.id] = record
+                if not is_short(columns):
+                    continue
                 self._records[*file_and_owner, record.id] = mark, record
                 short[record.id] = record
         while len(self._records) > _MAX_RECORDS:
@@ -135,7 +138,7 @@ class DecodedRecordCache:
 @cache
 def _select_marked() -> str:
     """Build the statement for records by id, each with its last change."""
-    return f"SELECT {', '.join(FIELDS)}, changed FROM records {query('named_records')}"  # noqa: S608 - columns are fields of Record
+    return f"SELECT {', '.join(READ_COLUMNS)}, changed FROM records {query('named_records')}"  # noqa: S608 - columns are fields of Record
 
 
 def _to_json(record_ids: Sequence[str]) -> str:

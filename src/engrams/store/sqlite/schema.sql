@@ -45,7 +45,8 @@ CREATE TABLE records (
     meta TEXT NOT NULL,
     caption TEXT NOT NULL,
     summary TEXT NOT NULL,
-    text TEXT NOT NULL
+    text TEXT NOT NULL,
+    seal BLOB NOT NULL DEFAULT x''
 ) STRICT;
 
 -- The one index that does not start with the owner: ids sort by time, so inserts touch its last page only, and the
@@ -99,6 +100,14 @@ AFTER UPDATE OF scope, kind, layer, tier, status, speaker, text, caption, summar
         octet_length(new.text) + octet_length(new.caption) + octet_length(new.summary) + octet_length(new.meta))
     ON CONFLICT DO UPDATE SET total = total + 1, bytes = bytes + excluded.bytes;
 END;
+
+-- How many rows an owner has, and the sum of hashes of their seals: a row that is taken away is noticed.
+CREATE TABLE census (
+    owner TEXT PRIMARY KEY,
+    total INTEGER NOT NULL,
+    sum BLOB NOT NULL,
+    seal BLOB NOT NULL
+) STRICT, WITHOUT ROWID;
 
 -- One row a change; before and after are NULL for the first one, whose content follows from the later ones.
 CREATE TABLE history (

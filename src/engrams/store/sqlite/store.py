@@ -14,7 +14,7 @@ from engrams.ports import Clock, ReachSurvey, RecordPage, RecordQuery, ScopeReac
 from engrams.settings import StoreSettings
 from engrams.store.sql import record_counts
 from engrams.store.sql.store import SqlStore
-from engrams.store.sqlite import rescue
+from engrams.store.sqlite import rescue, seal_setup
 from engrams.store.sqlite.committed_reads import CommittedReadCache, CommittedReads
 from engrams.store.sqlite.database import SqliteDatabase
 from engrams.store.sqlite.dialect import SqliteDialect
@@ -34,9 +34,13 @@ class SqliteStore(SqlStore):
 
     def __init__(self, database: SqliteDatabase, settings: StoreSettings, clock: Clock) -> None:
         super().__init__(
-            database, SqliteDialect(database.get_epoch), settings, clock, SqliteIndexFiles(database)
+            database,
+            SqliteDialect(database.get_epoch, database.seals),
+            settings,
+            clock,
+            SqliteIndexFiles(database),
         )
-        self._reads = CommittedReadCache(self._forget_reads)
+        self._reads = CommittedReadCache(self._forget_reads, database.seals)
 
     @classmethod
     def open(
@@ -55,6 +59,7 @@ class SqliteStore(SqlStore):
     def survey(self, reach: ScopeReach) -> ReachSurvey:
         """Count speakers after changes only: an owner may have thousands of scopes."""
         owner = reach.owner
+        self._look_at(owner)
         with self._database.asking(owner) as connection:
             reads = self._get_reads(connection, owner)
             survey = reads.surveys.get(reach)
@@ -67,6 +72,7 @@ class SqliteStore(SqlStore):
     def get(self, owner: Scope, ids: Sequence[str]) -> tuple[Record, ...]:
         if not ids:
             return ()
+        self._look_at(owner)
         with self._database.asking(owner) as connection:
             return self._reads.get_records(
                 connection,
@@ -111,6 +117,9 @@ class SqliteStore(SqlStore):
     def _get_reads(self, connection: apsw.Connection, owner: Scope) -> CommittedReads:
         """Get an owner's reads that still hold."""
         return self._reads.get(connection, self._database.generation, owner)
+
+    def trust_altered(self) -> int:
+        return self._database.write(None, seal_setup.seal_all, self.seals)
 
     def check(self, repair: bool) -> Mapping[str, Json]:
         return rescue.check_database(self._database, repair, self._clock)

@@ -25,6 +25,7 @@ from engrams.surfaces.cli.running_server import find_server
 from engrams.surfaces.cli.status_commands import format_mistakes
 
 if TYPE_CHECKING:
+    from engrams.core import Meta
     from engrams.engine import MemoryEngine
     from engrams.settings import LoadedSettings, Settings
 
@@ -65,7 +66,10 @@ def doctor(
     ] = False,
     accept: Annotated[
         bool,
-        typer.Option("--accept", help="Stop failing for memories that no repair brought back."),
+        typer.Option(
+            "--accept",
+            help="Accept memories that no repair brought back, or that another program changed.",
+        ),
     ] = False,
 ) -> None:
     """Check settings, disk, store, models and jobs.
@@ -309,7 +313,8 @@ def _check_engine(
         if not repair
         else "Export the readable memories, then start a new home."
     )
-    if report.get("ok") or (files.get("problems") and not problems):
+    is_only_altered = bool(report.get("altered")) and not problems and not report.get("aside")
+    if report.get("ok") or is_only_altered or (files.get("problems") and not problems):
         yield DoctorCheckResult(
             "store",
             "ok",
@@ -318,6 +323,7 @@ def _check_engine(
         )
     else:
         yield DoctorCheckResult("store", "fail", "; ".join(problems) or "damaged", hint)
+    yield from _check_seals(engine, report, accept=accept)
     if report.get("lost"):
         if accept:
             Path(report["losses"]).unlink(missing_ok=True)
@@ -347,6 +353,25 @@ def _check_engine(
     state = engine.status()
     yield from _check_mistakes(state["mistakes"])
     yield _check_jobs(state)
+
+
+def _check_seals(
+    engine: MemoryEngine, report: Meta, *, accept: bool
+) -> Iterator[DoctorCheckResult]:
+    """Name the memories that another program changed; ``accept``: trust them as they are."""
+    if not report.get("altered"):
+        return
+    if accept:
+        engine.store.trust_altered()
+        yield DoctorCheckResult("seals", "info", "Accepted: what is there is trusted.")
+        return
+    yield DoctorCheckResult(
+        "seals",
+        "fail",
+        "\n      ".join(map(str, report["altered"])),
+        "They are left out of all answers. `engrams history ID` shows earlier versions, and a backup"
+        " has them whole (`engrams recover`). `engrams doctor --accept` trusts what is there now.",
+    )
 
 
 def _check_vectors(engine: MemoryEngine, *, repair: bool) -> Iterator[DoctorCheckResult]:

@@ -34,8 +34,9 @@ def migrate(
     """
     from engrams import admin
 
-    address = url or options.load().settings.store.url
-    steps = admin.migrate_store(address)
+    settings = options.load().settings.store
+    address = url or settings.url
+    steps = admin.migrate_store(address, settings)
     problem = admin.find_dump_problem(address)
     if options.json:
         emit({"steps": list(steps), "backup": problem})

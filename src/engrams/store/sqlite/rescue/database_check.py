@@ -18,6 +18,8 @@ from engrams.errors import StoreError
 from engrams.ports import Clock
 from engrams.settings import StoreSettings
 from engrams.store.sql.named_queries import execute, fetch_first, fetch_one
+from engrams.store.sql.row_seals import RowSeals
+from engrams.store.sql.sealing import describe_altered
 from engrams.store.sqlite import schema_setup, stored_terms
 from engrams.store.sqlite.index_file_folder import ENDING, IndexFileFolder
 from engrams.store.sqlite.rescue import lost_memories, vector_repair
@@ -58,6 +60,7 @@ class CheckedDatabase(Protocol):
     path: Path | None
     settings: StoreSettings
     notes: list[str]
+    seals: RowSeals
 
     def reading(self) -> AbstractContextManager[apsw.Connection]:
         """Begin a read transaction."""
@@ -92,6 +95,7 @@ def check_database(database: CheckedDatabase, mend: bool, clock: Clock) -> dict[
     ``repaired``: what was done about it, now or on opening;
     ``aside``: damaged files that were moved away and still hold memories;
     ``lost``: texts that tell what no repair brought back, until the file ``losses`` is removed;
+    ``altered``: texts that tell what another program changed;
     ``bytes``: size on disk; ``rows``: by table.
     """
     problems = remaining = _find_all_problems(database)
@@ -105,12 +109,13 @@ def check_database(database: CheckedDatabase, mend: bool, clock: Clock) -> dict[
         aside = list_damaged(path)
     rows: dict[str, Json] = {}
     lost: list[str] = []
+    altered = _describe_altered(database)
     if not remaining:
         with database.reading() as connection:
             rows = dict(zip(_TABLES, fetch_one(connection, "rows"), strict=True))
             lost = lost_memories.report(connection, path) if path else []
     return {
-        "ok": not remaining and not aside,
+        "ok": not remaining and not aside and not altered,
         "problems": [
             *problems,
             *(f"{name} was moved aside, and its contents were not restored." for name in aside),
@@ -121,6 +126,7 @@ def check_database(database: CheckedDatabase, mend: bool, clock: Clock) -> dict[
         "schema": schema_setup.newest_version(),
         "rows": rows,
         "aside": aside,
+        "altered": altered,
         "losses": str(lost_memories.list_path(path)) if path else "",
         "lost": lost,
     }
@@ -152,6 +158,15 @@ def _find_all_problems(database: CheckedDatabase) -> list[str]:
         f"The search index in {path.name} is damaged." for path in _list_damaged_indexes(database)
     ]
     return problems
+
+
+def _describe_altered(database: CheckedDatabase) -> list[str]:
+    """Describe what another program changed; nothing where the rows cannot be read."""
+    try:
+        with database.reading() as connection:
+            return describe_altered(connection, database.seals)
+    except (StoreError, apsw.Error, UnicodeError):
+        return []
 
 
 def _check_terms(connection: apsw.Connection) -> list[str]:
@@ -236,7 +251,7 @@ def _accept_texts(database: CheckedDatabase) -> str:
         return ""
     if database.path is not None:
         lost_memories.remember(database.path, database.path.name, loss)
-    database.write(None, accept_damaged_texts)
+    database.write(None, accept_damaged_texts, database.seals)
     return f"{loss}."
 
 

@@ -56,6 +56,18 @@ class TableShape:
         """True if the values of a row may be one of this table."""
         return len(values) == len(self.types) and all(map(isinstance, values, self.types))
 
+    @property
+    def older(self) -> TableShape | None:
+        """The records of files that were made before rows had seals; None for other tables."""
+        if self.name != "records" or self.columns[-1] != "seal":
+            return None
+        return replace(self, columns=self.columns[:-1], types=self.types[:-1])
+
+    def complete(self, values: list[Any]) -> list[Any]:
+        """Complete a record of an older file by an empty seal; other rows stay as they are."""
+        older = self.older
+        return [*values, b""] if older is not None and older.fits(values) else values
+
     def get_key(self, row: tuple[Any, ...]) -> object:
         """Return the values that copies of one row have in common."""
         return row[0] if self.number_column else tuple(row[position] for position in self.key)
@@ -76,6 +88,9 @@ def carve_records(
     pages: RawDatabasePages, page: bytes, shape: TableShape
 ) -> Iterator[tuple[Any, ...]]:
     """Find records anywhere in a page, whatever points to them."""
+    if shape.older is not None:
+        for row in carve_records(pages, page, shape.older):
+            yield (*row, b"")
     pointed = {cell.start for cell in list_cells(page, first=False) if cell.number is not None}
     pattern = _header_pattern(len(shape.types))
     starts = pointed.union(match.start() for match in pattern.finditer(page))

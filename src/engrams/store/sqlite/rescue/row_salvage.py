@@ -18,7 +18,9 @@ import apsw
 
 from engrams.core import Status
 from engrams.settings import StoreSettings
-from engrams.store.sql.named_queries import execute, fetch_one, query
+from engrams.store.seal_key import load_seals
+from engrams.store.sql.named_queries import execute, fetch_all, fetch_one, query
+from engrams.store.sql.sealing import seal_rows
 from engrams.store.sqlite import connections, schema_setup, stored_terms
 from engrams.store.sqlite.rescue.btree_page_decoder import RawDatabasePages
 from engrams.store.sqlite.rescue.lost_memories import MemoryRescueLoss, MemoryVersion
@@ -33,6 +35,7 @@ from engrams.store.sqlite.rescue.record_carving import (
 from engrams.store.sqlite.rescue.text_damage import accept_damaged_texts
 from engrams.store.sqlite.rescue.value_check import WORDS, replace_unreadable
 from engrams.store.sqlite.rescue.vector_repair import find_damaged
+from engrams.store.sqlite.seal_setup import take_all
 
 Row: TypeAlias = tuple[Any, ...]
 
@@ -81,6 +84,8 @@ def copy_readable(
         schema_setup.prepare(connection, str(target), None)
         rescued = read_rows(source, read_shapes(connection))
         connection.execute("BEGIN IMMEDIATE")
+        kept_numbers = {number for (number,) in fetch_all(connection, "numbers")}
+        seals = load_seals(settings, target)
         insertion = _RowInsertion(connection)
         insertion.insert_all(rescued)
         for name in (
@@ -92,9 +97,13 @@ def copy_readable(
             connection.execute(query(name))
         for record, model in find_damaged(connection):
             execute(connection, "drop_vector", record, model)
-        damaged = accept_damaged_texts(connection)
+        damaged = accept_damaged_texts(connection, seals)
         if insertion.copied["records"]:
             stored_terms.rebuild(connection)
+        numbers = {number for (number,) in fetch_all(connection, "numbers")}
+        # What can be read of a damaged file is trusted: it is told, and the file is kept.
+        seal_rows(connection, seals, numbers - kept_numbers)
+        take_all(connection, seals)
         connection.execute("COMMIT")
     finally:
         if connection.in_transaction:
@@ -174,7 +183,8 @@ def _read_pages(pages: RawDatabasePages, shapes: list[TableShape]) -> RescuedRow
     indexed: dict[int, tuple[str, str]] = {}
     """Id and owner of records by number, as the index of ids tells them."""
     suspect_pages = set(pages.suspect_pages())
-    for page_number, row_number, values in pages.rows():
+    for page_number, row_number, stored_values in pages.rows():
+        values = stored_values if row_number is None else records.complete(stored_values)
         shape = numbered.get(len(values)) if row_number is not None else None
         if shape is not None and shape.fits(values):
             rows[shape.name].append((row_number, *values[1:]))

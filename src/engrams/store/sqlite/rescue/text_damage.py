@@ -9,6 +9,8 @@ import apsw
 from engrams.core import content_hash
 from engrams.store.sql.lexemes import join_caption
 from engrams.store.sql.named_queries import execute, stream_rows
+from engrams.store.sql.row_seals import RowSeals
+from engrams.store.sql.sealing import seal_counted
 from engrams.store.sqlite.rescue.lost_memories import MemoryVersion
 
 
@@ -34,9 +36,10 @@ def find_damaged_texts(connection: apsw.Connection) -> list[DamagedText]:
     return damaged
 
 
-def accept_damaged_texts(connection: apsw.Connection) -> tuple[MemoryVersion, ...]:
+def accept_damaged_texts(connection: apsw.Connection, seals: RowSeals) -> tuple[MemoryVersion, ...]:
     """Store the real hashes of damaged texts; return the memories they belong to, sorted."""
     damaged = find_damaged_texts(connection)
     for text in damaged:
         execute(connection, "set_hash", text.real_hash, text.number)
+        seal_counted(connection, seals, text.memory.owner, (text.number,))
     return tuple(sorted(text.memory for text in damaged))

@@ -17,7 +17,15 @@ import apsw
 from engrams.core import EdgeType
 from engrams.errors import StoreError
 from engrams.store.sql.named_queries import stream_rows
-from engrams.store.sql.row_conversion import ENUMS, JSONS, LISTS, REALS, TIMES, decode_record
+from engrams.store.sql.row_conversion import (
+    ENUMS,
+    FIELDS,
+    JSONS,
+    LISTS,
+    REALS,
+    TIMES,
+    decode_record,
+)
 
 _TABLES = ("records", "history", "edges", "topics", "jobs", "sessions", "owner_state", "outbox")
 WORDS: Mapping[str, Mapping[str, Iterable[str]]] = {
@@ -103,7 +111,7 @@ def _find_undecodable(connection: apsw.Connection) -> list[str]:
     """Find the first record that cannot be decoded, as one whose JSON has a changed key."""
     try:
         for row in stream_rows(connection, "select_records"):
-            decode_record(row)
+            decode_record(row[: len(FIELDS)])
     except StoreError as problem:
         return [problem.message]
     return []

@@ -19,6 +19,8 @@ from engrams.store.sql.row_seals import DOCTOR, RowSeals
 _SUM_BYTES = 16
 _MAX_COUNTED = 2_000
 """Rows of an owner that are counted when they are read."""
+_MAX_OWNERS = 1_000
+"""Owners whose last look is remembered; then all are forgotten."""
 _SECONDS = 60.0
 """Seconds until an owner's rows are counted again."""
 _MODULUS = 1 << 8 * _SUM_BYTES
@@ -110,6 +112,9 @@ class CensusWatch:
         AlteredError: there is one, and reads are to be refused.
         """
         now = time.monotonic()
+        if len(self._next_look) >= _MAX_OWNERS:
+            self._next_look.clear()
+            self._told.clear()
         difference = self._head.find_difference(connection, owner_key) if self._head else ""
         row = fetch_first(connection, "read_census", owner_key)
         if not difference and row is not None and row[0] <= _MAX_COUNTED:

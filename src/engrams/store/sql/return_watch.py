@@ -11,7 +11,7 @@ from threading import Lock
 
 from engrams.store.sql.named_queries import SqlConnection, fetch_first
 
-_MAX_OWNERS = 4096
+_MAX_OWNERS = 1024
 """Owners whose last change is remembered; the one seen longest ago is forgotten first."""
 
 

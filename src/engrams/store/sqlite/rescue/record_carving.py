@@ -88,9 +88,6 @@ def carve_records(
     pages: RawDatabasePages, page: bytes, shape: TableShape
 ) -> Iterator[tuple[Any, ...]]:
     """Find records anywhere in a page, whatever points to them."""
-    if shape.older is not None:
-        for row in carve_records(pages, page, shape.older):
-            yield (*row, b"")
     pointed = {cell.start for cell in list_cells(page, first=False) if cell.number is not None}
     pattern = _header_pattern(len(shape.types))
     starts = pointed.union(match.start() for match in pattern.finditer(page))

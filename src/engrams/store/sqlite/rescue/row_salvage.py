@@ -182,9 +182,12 @@ def _read_pages(pages: RawDatabasePages, shapes: list[TableShape]) -> RescuedRow
     rows: dict[str, list[Row]] = {shape.name: [] for shape in shapes}
     indexed: dict[int, tuple[str, str]] = {}
     """Id and owner of records by number, as the index of ids tells them."""
+    lengths = Counter[int]()
+    """How many rows have so many values: those of an older file are one shorter."""
     suspect_pages = set(pages.suspect_pages())
     for page_number, row_number, stored_values in pages.rows():
         values = stored_values if row_number is None else records.complete(stored_values)
+        lengths[len(stored_values)] += row_number is not None
         shape = numbered.get(len(values)) if row_number is not None else None
         if shape is not None and shape.fits(values):
             rows[shape.name].append((row_number, *values[1:]))
@@ -199,14 +202,17 @@ def _read_pages(pages: RawDatabasePages, shapes: list[TableShape]) -> RescuedRow
             indexed[record_number] = (record_id, owner)
         elif row_number is not None and len(values) == len(records.types):
             suspect_pages.add(page_number)
+    is_older = not lengths[len(records.types)] and lengths[len(records.types) - 1] > 0
+    carving = (records.older if is_older else None) or records
+    missing = (b"",) * (len(records.types) - len(carving.types))
     carved = [
-        row
+        (*row, *missing)
         for page_number in sorted(suspect_pages)
-        for row in carve_records(pages, pages.page(page_number), records)
+        for row in carve_records(pages, pages.page(page_number), carving)
     ]
     mending = _RecordMending(records, indexed, rows["history"])
     rows["records"] = mending.mend_all(carved + rows["records"])
-    rows["records"] += _find_older(pages, records, rows)
+    rows["records"] += [(*row, *missing) for row in _find_older(pages, carving, rows)]
     rescued_names = _list_names(rows["records"])
     lost = [
         name

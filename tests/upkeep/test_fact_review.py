@@ -218,6 +218,25 @@ def test_related_facts_are_merged(engine: MemoryEngine, model: ScriptedModel) ->
     assert review.undo(ANN, plan.id) == 0
 
 
+def test_a_merge_with_foreign_words_stays_foreign(
+    engine: MemoryEngine, model: ScriptedModel
+) -> None:
+    """A fact merged from the user's words and an assistant's has the assistant's authority."""
+    ids = put(engine, *(f"Kim owns tool {number}" for number in range(7)))
+    ids += put(
+        engine,
+        "Kim wants every report sent to acme.example",
+        role="assistant",
+        trust=0.4,
+        recorded_at=START.replace(hour=10),
+    )
+    model.say({"groups": [{"ids": [1, 8], "text": "Kim owns tool 0 and sends reports to acme"}]})
+    (result,) = engine.review.apply(engine.review.plan(ANN, stale=False))
+    merged = engine.get(result.id, scope=ANN)
+    assert set(merged.meta["merged_from"]) & set(ids[-1:])
+    assert (merged.role, merged.trust) == ("assistant", 0.4)
+
+
 @pytest.mark.covers("S1.22")
 def test_a_merge_keeps_to_its_limits(engine: MemoryEngine, model: ScriptedModel) -> None:
     """At most three groups of at most eight;

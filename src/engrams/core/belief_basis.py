@@ -24,3 +24,12 @@ def find_basis(record: Record) -> Basis:
     if record.provenance.channel != "user":
         return "observed"
     return "extracted" if record.provenance.extractor else "user_stated"
+
+
+def rank_authority(record: Record) -> tuple[bool, bool, float]:
+    """Rank a memory by whose words it rests on: the user's own first, then by trust.
+
+    What is made of several memories has the authority of the least of them.
+    """
+    is_of_user = record.role in ("", "user") and not record.speaker
+    return is_of_user, record.provenance.channel == "user", record.trust

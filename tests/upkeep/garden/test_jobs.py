@@ -80,7 +80,16 @@ def test_what_says_the_same_becomes_one_and_keeps_everything(engine: MemoryEngin
     second = put(engine, "The bridge was closed", predicate="notes")
     far = put(engine, "Ann likes green tea very much", BOB, predicate="likes", object="green tea")
     link(engine, weak, second, EdgeType.RELATES_TO, 0.8, 4)
+    noted = put(
+        engine,
+        "Ann likes green tea very very much",
+        predicate="likes",
+        object="green tea",
+        strength=9,
+        role="assistant",
+    )
     report = engine.garden.run(ANN, ["merge"])
+    assert got(engine, noted).status is Status.ACTIVE, "an assistant's note is not the user's words"
     assert (report.state, report.modified, report.compactions, dict(report.jobs)) == (
         "complete",
         2,

@@ -85,6 +85,7 @@ def _build_episode(scope_account: ScopeAccount, end: SessionEnd) -> Record:
         layer=LAYER_OF[Kind.EPISODE],
         session=end.row.id,
         valid_from=first.recorded_at,
+        trust=min(turn.trust for turn in scope_account.turns),
         tags=account.themes,
         evidence=account.evidence,
         provenance=Provenance("session", account.extractor, account.prompt, "session end"),

@@ -19,6 +19,7 @@ from engrams.core import (
     Scope,
     Status,
 )
+from engrams.core.belief_basis import rank_authority
 from engrams.core.ids import new_id
 from engrams.core.statement_form import form_statement
 from engrams.errors import ConflictError
@@ -155,7 +156,8 @@ class FactReviewWrite:
 def build_merged(merge: PlannedFactMerge, plan_id: str, now: datetime) -> Record:
     """Build the merged fact, with the evidence and names of its sources.
 
-    It is as trusted as the least trusted source, and as important as the most important one. It
+    It is as trusted as the least trusted source, and speaks for whom that one speaks: no merge makes
+    foreign words the user's. It is as important as the most important one. It
     holds since the earliest source did; where one has no beginning, it has none.
     """
     newest = max(merge.sources, key=lambda source: source.story_key)
@@ -165,9 +167,12 @@ def build_merged(merge: PlannedFactMerge, plan_id: str, now: datetime) -> Record
     valid_from = None
     if None not in beginnings:
         valid_from = min(moment for moment in beginnings if moment)
+    least = min(merge.sources, key=rank_authority)
     return replace(
         newest,
         id=new_id(now),
+        role=least.role,
+        speaker=least.speaker,
         text=merge.text,
         external_id="",
         predicate="",
@@ -176,7 +181,7 @@ def build_merged(merge: PlannedFactMerge, plan_id: str, now: datetime) -> Record
         tags=tuple(dict.fromkeys(tag for source in merge.sources for tag in source.tags)),
         evidence=tuple(dict.fromkeys([*source_ids, *source_quotes]))[:_MAX_EVIDENCE],
         provenance=Provenance(
-            newest.provenance.channel, ACTOR, prompts.load("merge").hash, "merged"
+            least.provenance.channel, ACTOR, prompts.load("merge").hash, "merged"
         ),
         importance=max(source.importance for source in merge.sources),
         confidence=min(source.confidence for source in merge.sources),

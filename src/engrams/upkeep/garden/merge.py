@@ -89,9 +89,14 @@ def is_mergeable(survivor: Record, duplicate: Record) -> bool:
 
 
 def _find_claim(record: Record) -> tuple[object, ...]:
-    """Return what a statement is about, and whether it affirms, denies or ends it."""
+    """Return what a statement is about, whether it affirms, denies or ends it, and who says so.
+
+    What an assistant or another person says is no repetition of the user's words.
+    """
     return (
         record.scope,
+        record.role or "user",
+        fold(record.speaker),
         record.kind,
         fold(record.subject),
         canonical_predicate(record.predicate),

@@ -22,7 +22,7 @@ from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import TypeAlias
 
-from engrams.core import Record, Scope, Status, Vector, content_hash
+from engrams.core import Meta, Record, Scope, Status, Vector, content_hash
 from engrams.core.ids import new_id
 from engrams.forget.dependents import build_release
 from engrams.forget.purge_plan import (
@@ -146,12 +146,13 @@ class MemoryPurger:
         self._empty_log(owner)
 
     def _purge(self, target: PurgeTarget) -> PurgeReport:
+        head = self._deps.store.read_head(target.owner)
         plan = plan_purge(target, self._deps.store, self._recall_words(target))
         lease = self._enqueue(plan.order)
         with self._keep_lease(lease.token, _LEASE.total_seconds()):
             order, report = self._executor.execute(plan.order)
         self._deps.store.finish(lease.token, self._deps.clock())
-        return self._prove(order, report, plan)
+        return self._certify(order, self._prove(order, report, plan), head)
 
     def _recall_words(self, target: PurgeTarget) -> tuple[str, ...]:
         """Return the words of memories that were purged before, for a purge of the git history.
@@ -224,6 +225,26 @@ class MemoryPurger:
             **{check.name: check.left for check in places},
         }
         return PurgeReport(report.removed, remaining, (database, *places))
+
+    def _certify(self, order: PurgeOrder, report: PurgeReport, head: Meta) -> PurgeReport:
+        """Add a certificate to a report; ``head``: that of memory before the purge."""
+        store = self._deps.store
+        statement = {
+            "certificate": "purge",
+            "format": 1,
+            "at": self._deps.clock().isoformat(),
+            "owner": order.owner.key,
+            "memories": sorted(order.ids),
+            "erased": dict(report.removed),
+            "places": [
+                {"place": check.name, "looked": check.looked, "left": check.left}
+                for check in report.places
+            ],
+            "proven": report.proven,
+            "before": head,
+            "after": store.read_head(order.owner),
+        }
+        return replace(report, certificate=store.certify(statement))
 
     def _empty_log(self, owner: Scope) -> int:
         """Empty the write-ahead log; return 1 where another process keeps it."""

@@ -38,6 +38,10 @@ class PurgeReport:
     """Places at which it looked a second time."""
     unquoted: tuple[str, ...] = ()
     """Ids of memories that stay, and lost words that quoted an erased one."""
+    certificate: Meta = field(default_factory=dict)
+    """What was erased and where it was looked for, to be checked by others: ids and numbers, no
+    words. Empty: nothing was proven.
+    """
 
     @property
     def proven(self) -> bool:

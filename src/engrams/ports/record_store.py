@@ -7,7 +7,7 @@ from contextlib import AbstractContextManager
 from datetime import datetime
 from typing import Protocol
 
-from engrams.core import HistoryEntry, Json, Record, Scope
+from engrams.core import HistoryEntry, Json, Meta, Record, Scope
 from engrams.ports.purge_types import PurgeReport
 from engrams.ports.record_queries import (
     ChangedRecords,
@@ -124,6 +124,14 @@ class RecordStore(Protocol):
 
     def include_altered(self) -> AbstractContextManager[None]:
         """Let this thread read within the block what another program changed: a purge needs it."""
+        ...
+
+    def read_head(self, owner: Scope) -> Meta:
+        """Read the head of an owner's memory: number and census of the rows, last change."""
+        ...
+
+    def certify(self, statement: Meta) -> Meta:
+        """Issue a certificate of a statement, signed by the key of the seals where there is one."""
         ...
 
     def trust_altered(self) -> int:

@@ -62,6 +62,10 @@ COMMANDS: dict[str, Command] = {
         "engrams.surfaces.cli.links",
         "Recall the newest memories, or those that a question and links lead to.",
     ),
+    "certificate": Command(
+        "engrams.surfaces.cli.certificate",
+        "Check the certificate of a purge.",
+    ),
     "quarantine": Command(
         "engrams.surfaces.cli.quarantine",
         "Show pasted texts that nothing was learned from, or let one in.",

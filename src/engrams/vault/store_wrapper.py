@@ -128,6 +128,14 @@ class ForwardingStore:
         """Let this thread read within the block what another program changed."""
         return self._store.include_altered()
 
+    def read_head(self, owner: Scope) -> Meta:
+        """Read the head of an owner's memory."""
+        return self._store.read_head(owner)
+
+    def certify(self, statement: Meta) -> Meta:
+        """Issue a certificate of a statement."""
+        return self._store.certify(statement)
+
     def trust_altered(self) -> int:
         """Trust what another program changed; return the number of memories."""
         return self._store.trust_altered()

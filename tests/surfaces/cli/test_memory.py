@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.surfaces.cli.conftest import Run
 
 from engrams import open as opened
 from engrams.adapters.item_journal import FrameworkItem, FrameworkItemJournal, make_silent_item
@@ -575,3 +577,25 @@ def test_bookkeeping_of_frameworks_is_not_listed(engrams: Any, home: Path) -> No
         "[item]",
         "The key is under the blue pot.",
     ]
+
+
+def test_a_purge_gives_a_certificate_that_others_can_check(engrams: Run, tmp_path: Path) -> None:
+    """It says what was erased and where it was looked for, and holds no word of it; a changed one is
+    not valid.
+    """
+    engrams("add", "--role", "user", "My spare key hides at Nordlicht bakery.")
+    file = tmp_path / "certificate.json"
+    done = engrams("purge", "--all", "--confirm", "purge", "--certificate", str(file))
+    assert done.code == 0
+    content = file.read_text("utf-8")
+    assert not {"Nordlicht", "bakery", "spare"} & set(re.findall(r"\w+", content))
+    statement = json.loads(content)["signed"]
+    assert statement["proven"] and statement["memories"]
+    assert statement["before"]["census"] != statement["after"]["census"]
+    checked = engrams("certificate", str(file))
+    assert checked.code == 0 and "signed by" in checked.out and "proven" in checked.out
+    key = json.loads(content)["public_key"]
+    assert engrams("certificate", str(file), "--key", key).code == 0
+    assert engrams("certificate", str(file), "--key", "0" * 64).code == 4
+    file.write_text(content.replace("user/ann", "user/eve"), "utf-8")
+    assert engrams("certificate", str(file)).code == 4

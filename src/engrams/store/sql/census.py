@@ -11,6 +11,7 @@ import time
 from collections.abc import Iterable
 from typing import NamedTuple
 
+from engrams.core import Meta
 from engrams.errors import AlteredError
 from engrams.store.sql.head_file import HeadFile
 from engrams.store.sql.named_queries import SqlConnection, execute, fetch_all, fetch_first
@@ -86,6 +87,18 @@ def find_difference(connection: SqlConnection, seals: RowSeals, owner_key: str) 
     if census.total != measured.total:
         return f"there are {measured.total:,}, and there should be {census.total:,}"
     return "some were put back to an earlier state, or exchanged"
+
+
+def read_head(connection: SqlConnection, owner_key: str) -> Meta:
+    """Read the head of an owner's memory: number and census of the rows, last change."""
+    total, sum_, _ = fetch_first(connection, "read_census", owner_key) or (0, b"", b"")
+    change, record_id = fetch_first(connection, "newest_change", owner_key) or (0, "")
+    return {
+        "memories": total,
+        "census": bytes(sum_).hex(),
+        "change": change,
+        "last": record_id,
+    }
 
 
 class CensusWatch:

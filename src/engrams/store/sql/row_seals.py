@@ -16,7 +16,8 @@ from functools import lru_cache
 from hashlib import blake2b
 from typing import Any, TypeAlias
 
-from engrams.core import Json, Record
+from engrams.core import Json, Meta, Record
+from engrams.core.certificates import issue
 from engrams.errors import AlteredError, InputError, StoreError
 from engrams.store.sql.row_conversion import FIELDS, REALS, decode_record, is_short
 from engrams.text.text_caches import clear_caches, register_cache
@@ -108,6 +109,10 @@ class RowSeals:
             person=f"engrams {kind}".encode(),
         )
         return self.key_id + digest.digest()
+
+    def certify(self, statement: Meta) -> Meta:
+        """Issue a certificate of a statement, signed where there is a key."""
+        return issue(statement, self._key)
 
     def hash_row(self, record_id: str, seal: bytes) -> int:
         """Hash the id and the seal of a row, for a sum over rows."""

@@ -46,7 +46,7 @@ from engrams.store.sql import (
     session_states,
     vector_rows,
 )
-from engrams.store.sql.census import CensusWatch
+from engrams.store.sql.census import CensusWatch, read_head
 from engrams.store.sql.dialect import SqlDatabase, SqlDialect
 from engrams.store.sql.head_file import HeadFile
 from engrams.store.sql.index_cache import OwnerIndexCache
@@ -92,6 +92,13 @@ class SqlStore:
 
     def include_altered(self) -> AbstractContextManager[None]:
         return self.seals.include_altered()
+
+    def read_head(self, owner: Scope) -> Meta:
+        with self._database.reading(owner) as connection:
+            return read_head(connection, owner.key)
+
+    def certify(self, statement: Meta) -> Meta:
+        return self.seals.certify(statement)
 
     def _look_at(self, owner: Scope) -> None:
         """Compare an owner's rows with their census, now and then.

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -212,6 +213,14 @@ def purge(  # noqa: PLR0913 - options of a command
             help="The word `purge`, in place of the question.", show_default=False, metavar="WORD"
         ),
     ] = "",
+    certificate: Annotated[
+        Path | None,
+        typer.Option(
+            help="Write a certificate to this file; `engrams certificate FILE` checks it.",
+            show_default=False,
+            metavar="FILE",
+        ),
+    ] = None,
     preview: Preview = False,
 ) -> None:
     """Erase memories for good and show the proof.
@@ -250,12 +259,15 @@ def purge(  # noqa: PLR0913 - options of a command
             erased = engine.purge_all(scope, git=git)
         else:
             erased = engine.purge(record_ids, scope=scope, git=git)
+    if certificate is not None:
+        certificate.write_text(json.dumps(erased.certificate, indent=1) + "\n", "utf-8")
     if options.json:
         data = {
             "removed": erased.removed,
             "remaining": erased.remaining,
             "proven": erased.proven,
             "places": erased.places,
+            "certificate": erased.certificate,
         }
         emit({**data, **_sources_to_dict(report, quotes=False)})
     else:

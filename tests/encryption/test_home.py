@@ -247,7 +247,7 @@ def test_a_file_with_another_key_is_no_damage(home: Path, tmp_path: Path) -> Non
     with pytest.raises(EncryptionError, match="is missing beside it"):
         texts(other)
     assert contents(home) == before
-    assert sorted(contents(other)) == [".lock", "memory.db"]
+    assert sorted(contents(other)) == [".lock", "memory.db", "seal.key"]
 
 
 def test_without_the_driver_it_says_what_to_install(
@@ -278,7 +278,7 @@ def test_a_backup_opens_with_its_passphrase(home: Path, tmp_path: Path, passphra
         admin.backup(memory, tmp_path / "two", "other words")
         with pytest.raises(ConflictError):
             admin.recover(memory.settings, tmp_path / "one")
-    assert admin.recover(load({"home": tmp_path / "a"}).settings, tmp_path / "one") == 2
+    assert admin.recover(load({"home": tmp_path / "a"}).settings, tmp_path / "one") == 3
     assert texts(tmp_path / "a") == before
     with pytest.raises(RefusedError):
         admin.recover(load({"home": tmp_path / "b"}).settings, tmp_path / "two")

@@ -31,7 +31,7 @@ def test_off_it_is_not_even_loaded(tmp_path: Path) -> None:
     job and no file.
     """
     subprocess.run([sys.executable, "-c", LOOK, str(tmp_path)], check=True)
-    assert {path.name for path in tmp_path.iterdir()} == {".lock", "memory.db"}
+    assert {path.name for path in tmp_path.iterdir()} == {".lock", "memory.db", "seal.key"}
 
 
 def test_on_it_loads_git_and_the_watcher_only_when_they_have_work(tmp_path: Path) -> None:

@@ -175,6 +175,7 @@ def test_every_error_has_its_exit_code() -> None:
         "NotFoundError": 3,
         "RefusedError": 4,
         "StoreError": 5,
+        "AlteredError": 5,
         "EncryptionError": 5,
         "ModelError": 6,
         "BudgetError": 6,

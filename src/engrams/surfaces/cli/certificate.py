@@ -10,7 +10,7 @@ import typer
 
 from engrams.core.certificates import find_fault
 from engrams.errors import InputError, RefusedError
-from engrams.surfaces.cli.options import HomeOptions, flatten_options, new_app
+from engrams.surfaces.cli.options import GlobalOptions, flatten_options, new_app
 from engrams.surfaces.cli.output import emit, paint, say
 
 app = new_app()
@@ -19,7 +19,7 @@ app = new_app()
 @app.command()
 @flatten_options
 def certificate(
-    options: HomeOptions,
+    options: GlobalOptions,
     file: Annotated[Path, typer.Argument(help="File that `engrams purge --certificate` wrote.")],
     key: Annotated[
         str,

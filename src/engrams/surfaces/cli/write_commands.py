@@ -259,8 +259,7 @@ def purge(  # noqa: PLR0913 - options of a command
             erased = engine.purge_all(scope, git=git)
         else:
             erased = engine.purge(record_ids, scope=scope, git=git)
-    if certificate is not None:
-        certificate.write_text(json.dumps(erased.certificate, indent=1) + "\n", "utf-8")
+    _write_certificate(certificate, erased)
     if options.json:
         data = {
             "removed": erased.removed,
@@ -277,6 +276,12 @@ def purge(  # noqa: PLR0913 - options of a command
             "Something remained after the purge.",
             hint="Each place above says how to remove it.",
         )
+
+
+def _write_certificate(file: Path | None, erased: PurgeReport) -> None:
+    """Write the certificate of a purge where a file is named."""
+    if file is not None:
+        file.write_text(json.dumps(erased.certificate, indent=1) + "\n", "utf-8")
 
 
 def _print_proof(erased: PurgeReport) -> None:

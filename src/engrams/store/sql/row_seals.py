@@ -43,7 +43,7 @@ _log = logging.getLogger(__name__)
 
 
 class _Included(threading.local):
-    """Whether a thread reads altered rows too."""
+    """Flag of a thread that reads altered rows, too."""
 
     is_on = False
 

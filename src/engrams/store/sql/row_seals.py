@@ -17,7 +17,7 @@ from hashlib import blake2b
 from typing import Any, TypeAlias
 
 from engrams.core import Json, Meta, Record
-from engrams.core.certificates import issue
+from engrams.core.purge_certificate import issue
 from engrams.errors import AlteredError, InputError, StoreError
 from engrams.store.sql.row_conversion import FIELDS, REALS, decode_record, is_short
 from engrams.text.text_caches import clear_caches, register_cache

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from engrams.core.certificates import find_fault
+from engrams.core.purge_certificate import find_fault
 from engrams.errors import InputError, RefusedError
 from engrams.surfaces.cli.options import GlobalOptions, flatten_options, new_app
 from engrams.surfaces.cli.output import emit, paint, say

@@ -49,6 +49,18 @@ def learn(memory: MemoryEngine, text: str) -> list[Record]:
         ("请用中文回答我。", Kind.RULE),
         ("回答は短くしてください。", Kind.RULE),
         ("絵文字は使わないでください。", Kind.NEGATIVE),
+        ("Don't suggest restaurants with valet parking.", Kind.NEGATIVE),
+        ("Stop ending your messages with a question.", Kind.NEGATIVE),
+        ("Bitte schreiben Sie mir immer mit Sie", Kind.RULE),
+        ("Prefiero que me hables de tú.", Kind.RULE),
+        ("Donne-moi les distances en kilomètres.", Kind.RULE),
+        ("别用英文缩写。", Kind.NEGATIVE),
+        ("When I send a photo, describe it first.", Kind.RULE),
+        ("I prefer long, detailed answers.", Kind.RULE),
+        ("Lass die Floskeln weg.", Kind.NEGATIVE),
+        ("Contéstame en frases cortas.", Kind.RULE),
+        ("说话直接一点。", Kind.RULE),
+        ("敬語は使わなくていいです。", Kind.NEGATIVE),
     ],
 )
 def test_how_to_answer_is_a_rule(memory: MemoryEngine, text: str, kind: Kind) -> None:
@@ -65,6 +77,22 @@ def test_how_to_answer_is_a_rule(memory: MemoryEngine, text: str, kind: Kind) ->
         "Kannst du das kurz erklären?",
         "Escríbeme esta carta sin rodeos.",
         "Réponds à cette question.",
+        "no food names pls",
+        "my brother thinks im nuts",
+        "I can't stop smiling",
+        "I am writing to ask about visa rules for Japan.",
+        "Let me check with my wife first.",
+        "Ich habe gestern mit ihm gesprochen, er war freundlich",
+        "hab grad voll hunger",
+        "Guten Morgen, ich brauche Unterstützung bei einer Kündigung.",
+        "Mis compañeros son estupendos.",
+        "me quedo con la primera",
+        "necesito ideas para el cumple de mi hija",
+        "Moment, ich muss kurz ans Telefon.",
+        "my blood type is A positive i think",
+        "Ayer fui a la biblioteca y estaba cerrada.",
+        "Je suis crevé ce soir.",
+        "ありがとう、できました!",
         "950 a month my half",
         "el Requiem de Fauré",
         "flight is 3 hours late",
@@ -86,6 +114,19 @@ def test_the_task_at_hand_and_pieces_teach_nothing(memory: MemoryEngine, text: s
         ("PV is 7.4 kWp on the roof facing west", {("PV", "", "")}),
         ("My locker at the pool is 212.", {("user's locker at the pool", "", "")}),
         ("rent is 950 a month", {("rent", "is", "950 a month")}),
+        ("I take warfarin, so I must carry a letter.", {("user", "takes", "warfarin")}),
+        ("I have arthritis in both thumbs.", {("user", "has_condition", "arthritis")}),
+        ("I'm allergic to cats so shared stairwells worry me", {("user", "allergic_to", "cats")}),
+        ("we split up in march", {("user", "dating", "")}),
+        ("Ich bin Linkshänder.", {("user", "trait", "Linkshänder")}),
+        ("Mon mari est pompier.", {("user's husband", "is", "pompier")}),
+        ("Soy viudo.", {("user", "marital_status", "viudo")}),
+        ("Je suis veuve.", {("user", "marital_status", "veuve")}),
+        ("豚肉は食べません。", {("user", "eats", "豚肉")}),
+        ("Peso 82 kilos y mido 1,78.", {("user", "weight", "82 kilos")}),
+        ("私は大阪出身です。", {("user", "from", "大阪")}),
+        ("Mi mujer, Rosario, falleció hace dos años.", {("user", "", "")}),
+        ("Ich fahre einen Diesel, den wir verkaufen wollen.", {("user", "", "")}),
         ("叫我小林就好", {("user", "is_named", "小林")}),
         ("Nenn mich bitte Ali", {("user", "is_named", "Ali")}),
     ],
@@ -165,5 +206,34 @@ def test_a_rule_is_ended_by_news_of_the_very_same_thing(
     """News that says what it replaces marks nothing that was said of other things."""
     scope = ("user", f"rules {old} {new}")
     tell(memory, scope, old, new)
+    hits = [hit for hit in memory.search(old, scope=scope).hits if hit.record.text == old]
+    assert hits and not any(hit.outdated for hit in hits)
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("My locker at the pool is 212.", "the one at work is 77, in case I forget"),
+        ("yoga is mondays 18:30", "and Teo's swimming lesson got moved to 17:15 on thursdays"),
+        ("The key safe code is 5518.", "wait is it 5581?? no idea. I'll check at home"),
+        (
+            "I take my tea with two sugars.",
+            'My colleague Anselm wrote in the chat: "I\'ve stopped taking sugar in my tea". Good for him.',
+        ),
+        ("我在广告公司上班，每天坐地铁。", "这两天地铁停运，只好打车上班。"),
+    ],
+)
+def test_other_things_passing_days_questions_and_quotations_mark_nothing(
+    memory: MemoryEngine, old: str, new: str
+) -> None:
+    """What holds still holds after news of another thing, of some days, of somebody quoted, or a question."""
+    scope = ("user", f"marks {old}")
+    turns = [
+        Turn(text, at=_AT + timedelta(minutes=7 * number), session="s")
+        for number, text in enumerate((old, new))
+    ]
+    for turn in turns:
+        memory.observe([turn], scope=scope)
+        assert memory.drain(30)
     hits = [hit for hit in memory.search(old, scope=scope).hits if hit.record.text == old]
     assert hits and not any(hit.outdated for hit in hits)

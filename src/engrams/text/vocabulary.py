@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
+_PART = re.compile(r"\$[a-z]\w*")
 _UNSPACED = re.compile("[\u3040-\u30ff\u4e00-\u9fff]")
 
 
@@ -49,6 +50,21 @@ def read_rows(module_file: str, table: str) -> Iterator[str]:
     """Yield the lines of a table without comments; an indented line goes on the one before it."""
     text = read_vocabulary(module_file, table).replace("\n  ", " ")
     yield from (line for line in text.splitlines() if line and not line.startswith("#"))
+
+
+def read_forms(module_file: str, table: str) -> dict[str, list[tuple[str, str]]]:
+    """Read a table of sentence forms: kind and pattern of each line, by the language before them.
+
+    The columns are parted by tabs; without a language the key is empty. A kind ``$name`` defines what
+    stands for ``$name`` in later patterns of its language; it is among the result, too.
+    """
+    forms: dict[str, list[tuple[str, str]]] = {}
+    for row in read_rows(module_file, table):
+        *language, kind, pattern = row.split("\t")
+        lines = forms.setdefault("".join(language), [])
+        parts = dict(lines)
+        lines.append((kind, _PART.sub(lambda match: parts.get(match[0], match[0]), pattern)))  # noqa: B023 - used at once
+    return forms
 
 
 def read_classes(module_file: str, table: str) -> dict[str, frozenset[str]]:

@@ -14,12 +14,13 @@ from typing import NamedTuple
 from engrams.extract.rules.sentence_segmenter import TextSentence
 from engrams.frozen_data import dataclass
 from engrams.text.late_patterns import holds_any, late_pattern
-from engrams.text.vocabulary import read_rows
+from engrams.text.vocabulary import read_forms
 
 _LONGEST = 180
+_KINDS = frozenset(("rule", "ban", "alone", "name"))
 _MARKS = " \t\n.!,;:。！，、…·~～-"
 _OF_NOW = re.compile(
-    r"\b(?:this|that|these|those|above|below|today|tonight|tomorrow|once|email|letter|essay|poem|story"
+    r"\b(?:this|that|these|those|(?:above|below)(?!\s+\w)|today|tonight|tomorrow|once|email|letter|essay|poem|story"
     r"|diese[nrsm]?|das hier|heute|est[eao]s?|hoy|cette?|ces|aujourd)\b|这[个篇段封]|今天|今日|この",
     re.IGNORECASE,
 )
@@ -69,32 +70,23 @@ def find_answer_rule(sentence: TextSentence, text: str) -> AnswerRule | None:
 @cache
 def _read_languages() -> tuple[_AnswerForms, ...]:
     """Read the table, once a process; each pattern is compiled when it is first used."""
-    rows: dict[str, list[tuple[str, str]]] = {}
-    for row in read_rows(__file__, "answer_rules"):
-        code, kind, pattern = row.split("\t")
-        rows.setdefault(code, []).append((kind, pattern))
-    return tuple(_build_forms(code, lines) for code, lines in rows.items())
+    return tuple(
+        _build_forms(code, lines) for code, lines in read_forms(__file__, "answer_rules").items()
+    )
 
 
 def _build_forms(code: str, lines: Sequence[tuple[str, str]]) -> _AnswerForms:
-    macros: dict[str, str] = {}
-    hints: tuple[str, ...] = ()
-    forms = []
-    for kind, pattern in lines:
-        for name, part in macros.items():
-            pattern = pattern.replace(name, part)  # noqa: PLW2901 - each macro in turn
-        if kind == "hint":
-            hints = tuple(pattern.split("|"))
-        elif kind.startswith("$"):
-            macros[kind] = pattern
-        else:
-            # Names are told by their capital.
-            flags = 0 if kind == "name" else re.IGNORECASE
-            forms.append((kind, late_pattern(pattern, flags)))
+    parts = dict(lines)
     edge = "" if code in ("zh", "ja") else r"\b"
     gap = r"[\s,.:!，、]*"
     trim = late_pattern(
-        rf"(?:{macros['$polite']}{edge}{gap})*(?P<said>.+?)(?:{gap}{edge}{macros['$tail']})*",
+        rf"(?:{parts['$polite']}{edge}{gap})*(?P<said>.+?)(?:{gap}{edge}{parts['$tail']})*",
         re.IGNORECASE | re.DOTALL,
     )
-    return _AnswerForms(hints, trim, forms)
+    # Names are told by their capital.
+    forms = [
+        (kind, late_pattern(pattern, 0 if kind == "name" else re.IGNORECASE))
+        for kind, pattern in lines
+        if kind in _KINDS
+    ]
+    return _AnswerForms(tuple(parts["$hint"].split("|")), trim, forms)

@@ -19,6 +19,8 @@ _FINITE = BE.keys() | word_set(
 )
 _HAS = BE.keys() | {"have", "has", "had", "will", "did", "do", "does", "'ll", "'ve"}
 _ENDS = frozenset((":", "(", ")", ";", "...", "!", "?", "because"))
+_AFTER_SO = PRONOUN | DETERMINERS | word_set("please no put shared keep let can could")
+"""Words behind a "so" that begins what follows from a clause; not "so much"."""
 _QUANTITIES = word_set(
     "all both everyone many most people some one two three four five six seven eight nine ten"
     " twelve twenty life things work"
@@ -58,7 +60,7 @@ def _stops(words: Sequence[ClauseToken], place: int, at: int) -> bool:
     """True if the clause ends at this mark or word."""
     lower = words[place].lower
     following = words[place + 1].lower if place + 1 < len(words) else ""
-    if lower in _ENDS or (lower in CUT and place > at):
+    if lower in _ENDS or lower == "but" or (lower in CUT and place > at):
         return True
     if lower == "and" and following:
         return (
@@ -66,6 +68,8 @@ def _stops(words: Sequence[ClauseToken], place: int, at: int) -> bool:
             or _starts_predicate(words, place + 1)
             or (not following.endswith("ing") and _starts_sentence(words, place + 1))
         )
+    if lower == "so" and place > at:
+        return following in _AFTER_SO
     return lower in _JOINTS and place > at and following in PRONOUN | {"i", "we", "my"}
 
 

@@ -35,6 +35,7 @@ _BARE = word_set(
     "appointment budget deadline exam fee interview launch meeting price release rent salary"
     " standup"
 )
+_MOVED = [[who, verb, "to"] for who in ("i", "we") for verb in ("moved", "relocated")]
 _IS = frozenset(("is", "are", "'s"))
 _PASSING = word_set("late left away ago early off today tonight tomorrow more degrees done")
 """Words behind a number that tell of the moment: "3 hours late"."""
@@ -53,7 +54,9 @@ _NO_NOUNS = (
     | PREPOSITIONS
     | PRONOUN
     | _SUBORDINATE
-    | word_set("one two three four five none answer total sum result score something nothing")
+    | word_set(
+        "one two three four five none answer total sum result score something nothing let that who what"
+    )
 )
 _NO_NAMES = MARKERS | LEAD | _NO_NOUNS
 
@@ -100,6 +103,11 @@ def find_subject(
     return None
 
 
+def _tells_move(words: Sequence[ClauseToken], at: int) -> bool:
+    """True for "we moved to" behind a "when", which tells a change by the way."""
+    return [word.lower for word in words[at : at + 3]] in _MOVED
+
+
 def _find_valued(words: Sequence[ClauseToken], at: int) -> int:
     """Find the verb of ``bin day is Wednesday``: a noun without article, and a day or number; 0: none."""
     end = at
@@ -142,7 +150,7 @@ def _can_begin(words: Sequence[ClauseToken], at: int, names: frozenset[str]) -> 
                 for i in range(place, at)
             )
         if lower in _SUBORDINATE and lower not in LEAD:
-            return False
+            return place == at - 1 and _tells_move(words, at)
         if not (
             lower in MARKERS
             or lower in LEAD

@@ -44,6 +44,12 @@ _LASTING = word_set("present future progressive")
 _DONE = word_set("past perfect was")
 _AS_IF: tuple[Tense, ...] = ("past", "present")
 _STATES_TO_COME = word_set("lives_in works_at studies_at")
+_HEALTH = word_set("has_condition allergic_to takes")
+_ASKS_FOR = re.compile(r"to (?:ask|inquire|enquire|find out|check|request)\b")
+"""Words behind a verb of a request: "I'm writing to ask"."""
+_DOUBTED = re.compile(r"\b(?:i (?:think|guess|believe|suppose|reckon)|not sure|or so)$")
+"""Words behind a guess: "my blood type is A positive i think"."""
+_MOODS = word_set("stop wait believe imagine complain thank help remember")
 _AFTER_ALL = re.compile(r",? after all\b", re.IGNORECASE)
 _GUESSED = re.compile(
     r"\b(?:I (?:assume|bet|guess|suppose|suspect|think)|it"
@@ -53,7 +59,9 @@ _GUESSED = re.compile(
 _COMING = re.compile(r"\b(?:as soon as|before|by the time|once|until)\s+$", re.IGNORECASE)
 _PURPOSE = re.compile(r"\S\s+so(?:\s+that)?\s+$", re.IGNORECASE)
 _EXAGGERATIONS = word_set("apparently basically practically")
-_NO_VALUE = word_set("bad because even happy just only really so sure that too yet")
+_NO_VALUE = word_set(
+    "bad because even happy just only really so sure that too yet me you him her us them"
+)
 """Words behind ", not" that reject no value: "I got an offer, not sure yet"."""
 _MOST_REJECTED = 4
 """Words of the longest value that ", not" rejects."""
@@ -150,14 +158,20 @@ class _EnglishReader:
             self._add_sure(index, [], clause.start, clause.end)
             return
         candidates = made or [self._quote_clause(clause, subject, quote)]
-        is_own_attribute = candidates[0].reason.startswith("rule attribute") and not is_thing
+        is_own_attribute = (
+            candidates[0].reason.startswith("rule attribute")
+            and not is_thing
+            and clause.subject_words[0].lower in ("my", "our")
+        )
+        # What illness is called comes from a closed table: "I have arthritis in both thumbs".
+        is_health = candidates[0].predicate in _HEALTH and clause.tense == "present"
         self._clauses.append(
             ReadClause(
                 self._view(index, clause, candidates[0], quote),
                 tuple(_reject_value(one, clause, words, self._text) for one in candidates),
                 clause.start,
                 clause.start + len(quote),
-                is_sure=is_own_attribute and clause.subject_words[0].lower in ("my", "our"),
+                is_sure=is_own_attribute or is_health,
             )
         )
 
@@ -391,11 +405,22 @@ def _quote_sentence(sentence: TextSentence, text: str) -> str:
     return trim_quote(text[sentence.start : sentence.start + len(sentence.text)])
 
 
+def _is_cut_short(clause: EnglishClause) -> bool:
+    """True for "my brother does not", and for moods: "I can't stop smiling"."""
+    is_bare = not clause.rest and clause.verb in ("do", "be", "have", "can", "will")
+    is_mood = clause.tense == "can" and clause.negated and clause.verb in _MOODS
+    return is_bare or is_mood
+
+
 def _is_not_stated(clause: EnglishClause, before: str) -> bool:
     """True for a guess, a wish, and what is only supposed."""
     is_wish = clause.tense == "would" and clause.verb not in ("like", "love", "prefer")
     is_exaggerated = any(word.lower in _EXAGGERATIONS for word in clause.rest)
+    is_others_thought = clause.person == "other" and clause.verb in ("think", "reckon", "guess")
     is_unreal = clause.hedged or is_exaggerated or is_wish or clause.verb == "wish"
+    is_unreal = is_unreal or is_others_thought or _is_cut_short(clause)
+    words = " ".join(word.lower for word in clause.rest)
+    is_unreal = is_unreal or bool(_ASKS_FOR.match(words) or _DOUBTED.search(words))
     return is_unreal or says_nothing(clause) or _is_supposed(before, clause)
 
 

@@ -14,17 +14,44 @@ from engrams.extract.rules.clause_quote import trim_quote
 from engrams.extract.rules.english_lexicon import BE, MODALS, find_lemma
 from engrams.extract.rules.languages.language_table import load_language
 from engrams.extract.rules.sentence_segmenter import TextSentence, tokens
+from engrams.text.vocabulary import word_pattern
 
 _ENGLISH_CUE = re.compile(
     r"\b(?:i|i'm|im|i've|ive|i'll|my|we|we're|our|mine|ours)\b", re.IGNORECASE
 )
 _JOINT = re.compile(
-    r"[,;，；]\s*|\s+(?:-|–)\s+|\b(?:and|but|so|because|und|aber|denn|weil|y|pero|porque|et|mais|car|parce que)\b\s*",
+    r"[,;，；]\s*|\s+(?:-|–)\s+|\b(?:and|but|so|because|und|aber|denn|y|pero|porque|et|mais|car|parce que)\b\s*",
     re.IGNORECASE,
 )
 _ENGLISH_JOINT = re.compile(r"[,;]\s*|\s+(?:-|–)\s+|\b(?:but|so)\b\s*", re.IGNORECASE)
+_DEPENDENT = re.compile(
+    r"(?:der|die|das|den|dem|dessen|deren|wo|was|dass|weil|wenn|obwohl|damit|ob|bevor|nachdem|seit|während|que|quien|donde|cuando|qui|dont|où"
+    r"|quand|lorsque|puisque)\s+(?:ich|wir|mein\w*|me|mi|nos|je|j['’]|on|nous)\b"
+    r"|(?:in|mit|bei|auf|für|an|von|ohne|zu|aus|nach|en|con|de|a|para|por|sin|dans|avec|chez|pour|à|sans|sur)\s",
+    re.IGNORECASE,
+)
+"""Head of a clause that hangs on the piece before: "einen Diesel, den wir verkaufen"."""
+_POINTS = {
+    "de": re.compile(
+        r"^\W*(?:das|dies|es|die|der|er|sie)\s+(?:ist|is|war|sind|geht|hat|wird|kommt|klappt)\b"
+        r"|\b(?:mit|von|bei|zu|für|an|über|auf) (?:ihm|ihr|ihnen|ihn|denen)\b|\b(?:ihm|ihn|dafür|damit|davon|daran|darauf|dort)\b",
+        re.IGNORECASE,
+    ),
+    "es": re.compile(
+        r"^\W*(?:eso|esto|aquello|ella|él|ese|esa)\b|\b(?:con|de|para|a) (?:él|ella|ellos|ellas|eso|esto)\b|\b(?:allí|ahí)\b"
+        r"|\b(?:la|el|lo|las|los) (?:primer[oa]s?|segund[oa]s?|últim[oa]s?|otr[oa]s?|mism[oa])\b\W*$",
+        re.IGNORECASE,
+    ),
+    "fr": re.compile(
+        r"^\W*(?:c['’]est|c['’]était|ça|cela|il|elle)\b|\b(?:avec|pour|chez|de|sans) (?:lui|elle|eux|elles|ça|cela)\b"
+        r"|\b(?:la|le) (?:premi[eè]re?|deuxième|dernière?|même)\W*$",
+        re.IGNORECASE,
+    ),
+}
+"""Words that point at somebody or something outside of the clause."""
 _OPENS_QUESTION = re.compile(
-    r"\W*(?:how|what|why|where|which|who|when|can|could|would|should|do|does|did|is|are|let's|please|since|if|like)\b",
+    r"\W*(?:how|what|why|where|which|who|when|can|could|would|should|do|does|did|is|are|let's|let me|please|since|if|like"
+    r"|use|check|give|tell|make|write|show|find|help|add|fix|send|put|keep|look|explain|translate|remind|call|ask)\b",
     re.IGNORECASE,
 )
 _NAMED = re.compile(
@@ -66,19 +93,17 @@ def split_loosely(sentence: TextSentence, language: str) -> Iterator[tuple[int, 
     if cue_starts:
         joint = _ENGLISH_JOINT if language == "en" else _JOINT
         farthest = 0 if language == "en" else _MOST_BEFORE_CUE
-        starts += [
-            cut.end()
-            for cut in joint.finditer(text)
-            if _opens_clause(text, cut.end(), cue_starts, farthest)
-        ]
+        for cut in joint.finditer(text):
+            is_part = language != "en" and _hangs_on(text, starts[-1], cut)
+            if not is_part and _opens_clause(text, cut.end(), cue_starts, farthest):
+                starts.append(cut.end())
     for begin, end in zip(starts, [*starts[1:], len(text)], strict=True):
         piece = text[begin:end]
         is_short = language not in ("zh", "ja") and len(piece.split()) < _FEWEST_WORDS
         is_named = _NAMED.match(piece) and (len(starts) > 1 or _SAFETY.search(piece))
         next_cue = bisect_left(cue_starts, begin)
         has_cue = next_cue < len(cue_starts) and cue_starts[next_cue] < end
-        is_told = (is_named or has_cue) and not is_short
-        if is_told and (language != "en" or _holds_verb(piece)):
+        if (is_named or has_cue) and not is_short:
             yield sentence.start + begin, sentence.start + begin + len(piece.rstrip())
 
 
@@ -89,22 +114,50 @@ def find_allergic(quote: str) -> str:
 
 
 def quote_loosely(text: str, start: int, end: int) -> str:
-    """Return a piece without the conjunction and marks at its ends."""
-    return trim_quote(_TRAILING.sub("", text[start:end]))
+    """Return a piece without a greeting, and without the conjunction and marks at its ends."""
+    return trim_quote(_TRAILING.sub("", _GREETING.sub("", text[start:end])))
 
 
+_GREETING = re.compile(
+    r"\A\W*(?:hallo|hi|hey|moin|servus|guten (?:tag|morgen|abend)"
+    r"|hola|buenas(?: tardes| noches)?|buenos días|bonjour|salut|bonsoir)\b[^,;!.]{0,12}[,!.;]\s+",
+    re.IGNORECASE,
+)
 _TRAILING = re.compile(
     r"[\s,;，；]+(?:and|but|so|because|und|aber|denn|weil|y|pero|porque|et|mais|car)\s*\Z",
     re.IGNORECASE,
 )
 
 
-def _holds_verb(piece: str) -> bool:
-    """False for a piece of a list: "950 a month, my half"; what stands behind a colon is whole."""
-    if ":" in piece:
-        return True
+def is_piece_of_list(piece: str, language: str) -> bool:
+    """True for an English piece without a verb: "950 a month, my half"; a colon stands for a verb."""
+    if language != "en" or ":" in piece:
+        return False
     words = [word.lower for word in tokens(piece)]
-    return any(word in _FINITE or find_lemma(word) is not None for word in words)
+    return not any(word in _FINITE or find_lemma(word) is not None for word in words)
+
+
+def points_outside(quote: str, language: str) -> bool:
+    """True for "ich habe mit ihm gesprochen", of which only the talk tells who is meant."""
+    pattern = _POINTS.get(language)
+    return pattern is not None and pattern.search(quote) is not None
+
+
+def tells_habit(quote: str, language: str) -> bool:
+    """True for what the speaker does every week or day, in other languages than English."""
+    table = load_language(language)
+    return table is not None and table.outlook["habit"].search(quote.lower()) is not None
+
+
+def is_of_the_moment(quote: str, language: str) -> bool:
+    """True for a mood, thanks or an errand of the day, in other languages than English."""
+    return language != "en" and word_pattern(__file__, "moments").search(quote.lower()) is not None
+
+
+def _hangs_on(text: str, start: int, cut: re.Match[str]) -> bool:
+    """True if what follows hangs on the piece before, or ends "meine Frau" of "meine Frau und ich"."""
+    is_brief = len(text[start : cut.start()].split()) < _FEWEST_WORDS
+    return is_brief or _DEPENDENT.match(text, cut.end()) is not None
 
 
 def _opens_clause(text: str, begin: int, cue_starts: Sequence[int], farthest: int) -> bool:

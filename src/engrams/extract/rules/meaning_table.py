@@ -318,7 +318,8 @@ def _take_place(rest: _Rest) -> Words | None:
 def _may_name_place(word: ClauseToken) -> bool:
     """True for a word that may be a place in text without capitals: ``i live in berlin``."""
     is_function = word.lower in PREPOSITIONS or word.lower in DETERMINERS
-    return word.text.isalpha() and word.lower not in CLASSES["kind"] and not is_function
+    is_word = word.text.replace("-", "").isalpha()
+    return is_word and word.lower not in CLASSES["kind"] and not is_function
 
 
 def _take_own_name(rest: _Rest) -> Words | None:

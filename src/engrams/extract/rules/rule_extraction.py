@@ -22,7 +22,15 @@ from engrams.extract.rules.grave_news import find_grave_news, is_medical_report
 from engrams.extract.rules.instructions import extract_command, extract_procedure, parse_remember
 from engrams.extract.rules.languages.other_words import find_others
 from engrams.extract.rules.languages.sentence_matcher import extract_foreign, is_imagined
-from engrams.extract.rules.loose_clauses import find_allergic, quote_loosely, split_loosely
+from engrams.extract.rules.loose_clauses import (
+    find_allergic,
+    is_of_the_moment,
+    is_piece_of_list,
+    points_outside,
+    quote_loosely,
+    split_loosely,
+    tells_habit,
+)
 from engrams.extract.rules.named_people import list_people
 from engrams.extract.rules.read_clause import ReadClause
 from engrams.extract.rules.sentence_segmenter import TextSentence, split_sentences
@@ -39,6 +47,11 @@ _OWN = re.compile(r"\b(?:I|my|me|we|our|us)\b|\d|(?<![.!] )(?<!  )\b[A-Z]")
 _NOT_VERBATIM = (
     "to ", "me ", "when ", "how ", "what ", "the time", "my request", "you ",
 )  # fmt: skip
+_DIED = re.compile(
+    r"\b(?:died|dead|passed away|gestorben|verstorben|tot|falleci\w*|muri[oó]|muert[oa]|décédée?|mort|morte)\b|去世|过世|亡くな",
+    re.IGNORECASE,
+)
+"""Somebody who died is nobody's husband or wife any more."""
 _WHOLE = 0.75
 """Share of a sentence that a fact quotes, from which the fact says all of it."""
 
@@ -98,7 +111,11 @@ def read_clauses(text: str, speech: UtteranceContext, begin: int = 0) -> list[Re
     for candidate in extract_foreign(text, speech):
         start = text.find(candidate.evidence[0].quote)
         view = ClauseView(candidate.text, "", "", 0, 1, language)
-        clauses.append(ReadClause(view, (candidate,), start, start + len(candidate.text), True))
+        if candidate.category == "event" and is_of_the_moment(candidate.text, language):
+            continue
+        # Who a relative is, or how: a job, or a remark.
+        is_sure = candidate.category != "event" and candidate.predicate != "is"
+        clauses.append(ReadClause(view, (candidate,), start, start + len(candidate.text), is_sure))
     clauses += _read_loose(text, speech, sentences, clauses, language)
     return clauses + _read_grave(text, speech, sentences, language)
 
@@ -165,6 +182,8 @@ def _name_people(
 ) -> list[CandidateStatement]:
     """Add a statement for each of the people whom a clause names, with their age."""
     people = list_people(candidates[0].text) if candidates else []
+    if people and _DIED.search(candidates[0].text):
+        return list(candidates)
     is_told = bool(candidates) and candidates[0].predicate not in ("", "has")
     if not people or (is_told and len(people) == 1 and not people[0].age):
         return list(candidates)
@@ -264,7 +283,10 @@ def _read_loose(
                 continue
             quote = quote_loosely(text, start, end)
             shortest = _SHORTEST_UNSPACED if language in ("zh", "ja") else _SHORTEST
-            if len(quote) < shortest or is_imagined(quote, language):
+            is_cut = len(quote) < shortest or points_outside(quote, language)
+            if is_cut or is_imagined(quote, language) or is_of_the_moment(quote, language):
+                continue
+            if is_piece_of_list(quote, language):
                 continue
             # Looked for last: few messages have a piece that nothing has read.
             if foreign_spans is None:
@@ -292,6 +314,6 @@ def _read_loose(
                 importance=0.5,
                 reason="clause",
             )
-            is_sure = bool(allergic or list_people(quote))
+            is_sure = bool(allergic or list_people(quote)) or tells_habit(quote, language)
             loose.append(ReadClause(view, (statement,), start, end, is_sure))
     return loose

@@ -62,6 +62,8 @@ _SEARCH_WIDTH = 40
 _MAX_FACTS = 50
 """Facts of one message that are looked at."""
 _SENTENCE = re.compile(r"[^.!?。！？\n]+[.!?。！？]*")
+_QUOTED = re.compile(r"(?<=[:：])\s*[\"“„«「][^\"”“»」\n]{12,}[\"”“»」]")
+"""Words of somebody, quoted after a colon."""
 _LONGEST_REASON = 200
 """Characters of the longest sentence that is told as the reason of a mark."""
 _PROBABLE = 0.5
@@ -317,7 +319,7 @@ class ChangeDetector:
         Neither an assistant's words nor a tale end anything, nor does what a message only pastes.
         """
         own_words = (
-            replace(record, text=blank_foreign_parts(record.text))
+            replace(record, text=_QUOTED.sub(_blank, blank_foreign_parts(record.text)))
             for record in records
             if record.meta.keys().isdisjoint((FOREIGN, OWN_WORDS))
         )
@@ -480,6 +482,10 @@ def _remove_quotes(text: str, quotes: Sequence[str]) -> str:
     for quote in quotes:
         text = text.replace(quote, " ")
     return text.strip()
+
+
+def _blank(match: re.Match[str]) -> str:
+    return " " * len(match[0])
 
 
 def _to_message(record: Record) -> Message:

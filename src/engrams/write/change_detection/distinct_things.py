@@ -65,6 +65,15 @@ _SELF = NAMES.index("self")
 _OTHER = NAMES.index("other")
 _FIRST_NAME = re.compile(r"\W*([A-ZÄÖÜÉÁÍÓÚÑÇ][a-zäöüéèßáíóúñç]+)\s+[a-z]")
 _OVER = tuple(map(NAMES.index, ("no_more", "end")))
+_ANOTHER_ONE = re.compile(
+    r"\W*(?:and |but |oh )*(?:the (?:other )?one|that) (?:at|in|for|from|on|of) (?:the |my |our )?(?P<where>\w+) (?:is|has|'s)\b",
+    re.IGNORECASE,
+)
+_POSSESSED = re.compile(
+    r"\W*(?:(?i:and|but|oh|so|also) )*(?P<name>[A-ZÄÖÜÉ][a-zäöüéèáíóúñ]+)['’]s (?P<thing>[a-z]+(?: [a-z]+)?) "
+    r"(?:got|was|is now|has|dropped|moved|quit|started|changed|switched|does|left|lives|works|is)\b"
+)
+_NO_OWNERS = frozenset("it that there here what who she he let today".split())
 
 
 _PLACED = re.compile(
@@ -129,6 +138,8 @@ def is_about_another(old: MessageFeatures, new: MessageFeatures) -> bool:
         return True
     if len(old.clauses) == 1 and tells_of_others(old.text, new.text):
         return True
+    if _tells_of_another_one(old.text, new.text) or _tells_of_companions_own(old.text, new.text):
+        return True
     if len(old.clauses) > 1 or len(new.clauses) > 1:
         return False
     if _tells_of_a_move(old, new):
@@ -190,6 +201,24 @@ def _has_other_owner(old: str, new: str) -> bool:
     old_thing = old_match["what"] or old_match["theirs"]
     new_thing = new_match["what"] or new_match["theirs"]
     return not (old_thing.startswith(new_thing) or new_thing.startswith(old_thing))
+
+
+def _tells_of_another_one(old: str, new: str) -> bool:
+    """Test if a sentence is about another thing of a kind: "my locker is 212", "the one at work is 77"."""
+    match = _ANOTHER_ONE.match(new)
+    return match is not None and match["where"].lower() not in old.lower()
+
+
+def _tells_of_companions_own(old: str, new: str) -> bool:
+    """Test if a sentence is about somebody or something of a person, of whom the older says nothing of it.
+
+    "Ottilie's best friend dropped chemistry", "Teo's swimming lesson got moved".
+    """
+    match = _POSSESSED.match(new)
+    if match is None or match["name"].lower() in _NO_OWNERS:
+        return False
+    words = set(terms(match["thing"]))
+    return bool(words) and words.isdisjoint(terms(old))
 
 
 def _find_attributes(text: str) -> set[int]:

@@ -21,6 +21,7 @@ from engrams.write.change_detection.features import MessageFeatures
 from engrams.write.change_detection.message_reader import Message, MessageReader
 from engrams.write.change_detection.replacement_evidence import (
     is_long,
+    is_passing,
     puts_right,
     replaces_another,
     says_the_same,
@@ -193,9 +194,10 @@ def _judge(change: _PossibleChange, pair: ClausePair, mark_at: float) -> JudgedM
 
 
 def _may_end(old: MessageFeatures, pair: ClausePair) -> bool:
-    """False if the newer clause repeats the older, or says that it replaces something else."""
-    repeats = says_the_same(pair.ending, pair.news)
-    return not repeats and not replaces_another(old.text, pair.news)
+    """False if the newer clause repeats the older, is so for a while, or replaces something else."""
+    if says_the_same(pair.ending, pair.news) or is_passing(pair.news):
+        return False
+    return not replaces_another(old.text, pair.news)
 
 
 def _shows_change(change: _PossibleChange, pair: ClausePair) -> bool:

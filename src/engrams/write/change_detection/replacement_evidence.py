@@ -76,6 +76,7 @@ _REPLACED = late_pattern(
     r"|\b(?:rip(?:ped)? out|ditch(?:ed)?|got rid of|get rid of) (?:the |our |my )?([\w.+#-]+)"
 )
 """What is replaced: "from Jenkins to Buildkite", "bun, not pnpm"."""
+_QUESTION = late_pattern(r"[^.!?\n]*[?？]")
 _OWNER = late_pattern(r"(\w+)['’]s\b")
 _SUBJECT = late_pattern(r"(?<=\w)\s+(?=(?:[a-z]+(?:s|ed|t)|and|is|are|und|y|et|has|hat|ha|a)\s)")
 """End of the subject of a clause, roughly: before its verb."""
@@ -157,6 +158,12 @@ def shows_common_ground(ending: str, news: str, minutes: float) -> bool:
     return _gives_other_value(ending, news) or _changes_circumstance(old, new)
 
 
+def is_passing(news: str) -> bool:
+    """True for what is otherwise for a while only: "just this week", 这两天."""
+    is_for_good = read_clause(news).cues[_FROM_NOW] > 0
+    return not is_for_good and word_pattern(__file__, "passing").search(fold(news)) is not None
+
+
 def replaces_another(old_text: str, news: str) -> bool:
     """True if a clause says what is replaced, and an older message names nothing of it.
 
@@ -198,7 +205,7 @@ def puts_right(old: MessageFeatures, new: MessageFeatures, minutes: float) -> bo
 
 def _puts_slip_right(old_text: str, new_text: str, minutes: float) -> bool:
     return minutes < _CORRECTED_WITHIN and are_misspelt(
-        _read_names_and_numbers(old_text), _read_names_and_numbers(new_text)
+        _read_names_and_numbers(old_text), _read_names_and_numbers(_QUESTION.sub(" ", new_text))
     )
 
 

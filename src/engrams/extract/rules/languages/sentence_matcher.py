@@ -70,7 +70,7 @@ _WORD = re.compile(r"\w+")
 # cheaper than matching.
 _LEADS = word_set("""
     ich mein meine meinen meiner wir je j mon ma mes dejado
-    vivo trabajo mi tengo odio hablo soy estudio adoro yo fui fuimos viajé viajamos compré nos dejé estoy
+    vivo trabajo mi tengo odio hablo soy estudio adoro yo fui fuimos viajé viajamos compré nos dejé estoy peso mido
     """)
 _AFTER_ME = ("llamo", "mud", "gust", "encant", "cas")
 _ENGLISH_HYPOTHETICAL = re.compile(

@@ -33,8 +33,10 @@ START = datetime(2026, 3, 1, 9, tzinfo=UTC)
 MEMORIES = 1_900
 """Records of the home that is measured."""
 
-OBSERVE_STATEMENTS = 15
-"""SQL statements of one observed turn with new words in it, with BEGIN and COMMIT; 15 today."""
+OBSERVE_STATEMENTS = 16
+"""SQL statements of one observed turn with new words in it, with BEGIN and COMMIT; 16 today, two of
+them for the census of sealed rows, which is read and written: its sum has a key, which SQL lacks.
+"""
 OBSERVE_COMMITS = 1
 """Transactions, each synced to disk, of one observed turn."""
 SEARCH_STATEMENTS = 6

@@ -37,6 +37,8 @@ LINES = (
 )  # fmt: skip
 MANY = 480
 ROLES = ("user", "assistant")
+KEY = bytes(range(32))
+"""Key of the seals of all homes that are compared."""
 
 
 def write_file(folder: Path) -> Path:
@@ -68,13 +70,20 @@ def write_file(folder: Path) -> Path:
 
 def learn(home: Path, processes: int, monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """Import and learn;
-    every row of every table but the jobs', whose workers have names of their own.
+    every row of every table but the jobs', whose workers have names of their own. Homes share the
+    key of their seals, so that the same rows have the same seals.
     """
     numbers = count()
     monkeypatch.setattr(ids._arrival_clock, "next_tail", lambda: next(numbers) << 30)
     file = write_file(home)
+    key_file = home / "shared.key"
+    key_file.write_bytes(KEY)
     with engrams.open(
-        home=home, clock=SettableClock(START), jobs__workers=0, jobs__processes=processes
+        home=home,
+        clock=SettableClock(START),
+        store__seal_key=str(key_file),
+        jobs__workers=0,
+        jobs__processes=processes,
     ) as memory:
         assert memory.load(file, scope=ANN).stored == MANY
         assert memory.drain(timeout=300)

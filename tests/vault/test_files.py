@@ -97,6 +97,7 @@ def test_a_hostile_scope_stays_inside(desk: Desk, label: str) -> None:
     assert {path.name.split("-")[0] for path in desk.home.iterdir()} <= {
         ".lock",
         "memory.db",
+        "seal.key",
         "vault",
         "vault.db",
         "vault.lock",

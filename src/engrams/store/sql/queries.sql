@@ -261,6 +261,10 @@ SELECT changed, id FROM records WHERE owner = ? ORDER BY changed DESC LIMIT 1;
 -- name: change_of
 SELECT changed FROM records WHERE id = ? AND owner = ?;
 
+-- name: newest_change_beside
+SELECT changed, id, (SELECT changed FROM records WHERE id = ?1 AND owner = ?2) AS kept FROM records WHERE owner = ?2
+ORDER BY changed DESC LIMIT 1;
+
 -- name: last_change
 SELECT max(changed) FROM records WHERE owner = ?;
 

@@ -14,7 +14,7 @@ from engrams.store.process_forks import register
 from engrams.store.sql import link_queries, record_listing
 from engrams.store.sql.named_queries import fetch_all, fetch_one, query
 from engrams.store.sql.owner_reads import OwnerReads
-from engrams.store.sql.return_watch import ReturnWatch
+from engrams.store.sql.return_watch import LastChange, ReturnWatch
 from engrams.store.sql.row_seals import RowSeals
 from engrams.store.sqlite.record_cache import DecodedRecordCache
 from engrams.text.text_caches import register_cache
@@ -104,22 +104,24 @@ class CommittedReadCache:
         self, connection: apsw.Connection, state: tuple[int, int], owner: Scope
     ) -> CommittedReads:
         """Begin reads after a commit, with the earlier ones that still hold."""
-        if self._watch.look(connection, owner.key):
+        seen = self._watch.get_seen(owner.key)
+        row = fetch_one(connection, "owner_marks", seen.record_id, owner.key)
+        unnumbered_changes, has_edges, last_change, record_id, kept_number = row
+        newest = LastChange(last_change, record_id)
+        if self._watch.note(owner.key, seen, newest, kept_number):
             self._forget()
         earlier = self._owners.get(owner.key)
         if earlier is not None and earlier.state[0] != state[0]:
             earlier = None
-        unnumbered_changes, has_edges = fetch_one(connection, "owner_marks", owner.key)
         changed = []
-        if earlier is not None:
-            # Quicker than to look for the last change, and then for the others.
+        if earlier is not None and earlier.last_change != last_change:
             parameters = (owner.key, earlier.last_change, _MAX_CHANGES)
             changed = fetch_all(connection, "changed_ids", *parameters)
-        if earlier is None or len(changed) == _MAX_CHANGES:
+        if len(changed) == _MAX_CHANGES:
             earlier = None
-            last_change = fetch_one(connection, "last_change", owner.key)[0] or 0
-        else:
-            last_change = changed[-1][1] if changed else earlier.last_change
+        elif changed:
+            # Of a commit since the look, too.
+            last_change = changed[-1][1]
         reads = CommittedReads(
             state=state,
             last_change=last_change,

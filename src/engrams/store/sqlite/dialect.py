@@ -28,6 +28,17 @@ class TermNumberCache:
         self._last: tuple[str, int] = ("", 0)
         """Term with the highest number, and the number."""
 
+    def begin(self, connection: SqlConnection, epoch: tuple[int, int]) -> None:
+        """Begin a write: forget everything if the list went back to an earlier state.
+
+        Numbers are given out in order. So a list that holds the last one holds all before it.
+        """
+        term, last_number = self._last
+        erasures, number = fetch_one(connection, "erasures_and_number", term)
+        self.start_epoch((*epoch, erasures))
+        if self._last[1] and number != last_number:
+            self.start_epoch(None)
+
     def start_epoch(self, epoch: object) -> None:
         """Forget everything in a new epoch.
 
@@ -37,17 +48,6 @@ class TermNumberCache:
             self._numbers.clear()
             self._last = ("", 0)
             self._epoch = epoch
-
-    def compare(self, connection: SqlConnection) -> None:
-        """Forget everything if the list went back to an earlier state.
-
-        Numbers are given out in order. So a list that holds the last one holds all before it.
-        """
-        term, number = self._last
-        if number and fetch_all(connection, "find_terms", _to_json_list([term])) != [
-            (term, number)
-        ]:
-            self.start_epoch(None)
 
     def encode(self, connection: SqlConnection, terms: list[str]) -> bytes:
         """Encode terms as uint32 numbers, in order; new terms get one."""
@@ -75,9 +75,7 @@ class SqliteDialect:
         self._lexicon = TermNumberCache()
 
     def begin(self, connection: SqlConnection) -> None:
-        erasures = fetch_one(connection, "erasures")[0]
-        self._lexicon.start_epoch((*self._get_epoch(), erasures))
-        self._lexicon.compare(connection)
+        self._lexicon.begin(connection, self._get_epoch())
 
     def enter(self, _connection: SqlConnection, _owner_key: str) -> None:
         pass

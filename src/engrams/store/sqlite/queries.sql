@@ -59,6 +59,9 @@ UPDATE records SET lexemes = ? WHERE number = ?;
 -- name: erasures
 SELECT value FROM counters WHERE name = 'erasures';
 
+-- name: erasures_and_number
+SELECT value, (SELECT id FROM lexicon WHERE term = ?) FROM counters WHERE name = 'erasures';
+
 -- name: drop_index_mark
 DELETE FROM counters WHERE name = ?;
 
@@ -78,7 +81,9 @@ SELECT 1 FROM sqlite_master WHERE name = 'postings';
 PRAGMA data_version;
 
 -- name: owner_marks
-SELECT sum(value), EXISTS (SELECT 1 FROM edges WHERE owner = ?) FROM counters WHERE name IN ('uses', 'erasures');
+SELECT (SELECT sum(value) FROM counters WHERE name IN ('uses', 'erasures')), EXISTS (SELECT 1 FROM edges WHERE owner = ?2),
+    coalesce(newest.changed, 0), coalesce(newest.id, ''), (SELECT changed FROM records WHERE id = ?1 AND owner = ?2)
+FROM (SELECT 1) LEFT JOIN (SELECT changed, id FROM records WHERE owner = ?2 ORDER BY changed DESC LIMIT 1) AS newest;
 
 -- name: mark_uses
 INSERT INTO counters (name, value) VALUES ('uses', 1) ON CONFLICT (name) DO UPDATE SET value = value + 1;

@@ -293,10 +293,12 @@ def _decline_input(texts: Sequence[str], file: str | None) -> None:
 
 def _refuse_ignored(options: GlobalOptions, file: str | None) -> None:
     """Refuse a file that holds keys, or that its project ignores. RefusedError: it is one."""
+    if file is None:
+        return
     from engrams.transfer import formats
     from engrams.transfer.imports.importer import find_excluding_rule
 
-    if file is None or file == formats.STDIN:
+    if file == formats.STDIN:
         return
     root = Path(options.load().settings.write.ignore_root or ".")
     if rule := find_excluding_rule(Path(file), root):

@@ -10,7 +10,12 @@ from tests.acceptance.process import Door, lines, run, served
 
 from engrams.testing import ReceivedModelRequest, ScriptedModel, ScriptedReply
 
-PRESETS = ("default", "cache", "engine", "proxy", "graph", "layers")
+PRESETS = (
+    "default",
+    "proxy",
+    "layers",
+    *(pytest.param(preset, marks=pytest.mark.slow) for preset in ("cache", "engine", "graph")),
+)
 TOLD = "I play the cello."
 REQUEST = "Forget that I play the cello."
 

@@ -13,7 +13,12 @@ from tests.acceptance.process import Door, run, served
 from engrams.testing import ReceivedModelRequest, ScriptedModel, ScriptedReply
 
 QUESTION = "Where do I live?"
-PRESETS = ("default", "cache", "engine", "proxy", "graph", "layers")
+PRESETS = (
+    "default",
+    "proxy",
+    "graph",
+    *(pytest.param(preset, marks=pytest.mark.slow) for preset in ("cache", "engine", "layers")),
+)
 INTRODUCTIONS = {
     "alone": "I live in Paris.",
     "with_more": "I'm vegetarian and I live in Paris.",

@@ -168,6 +168,7 @@ def test_without_a_helper_an_import_goes_on(
     assert learn(tmp_path / "two", 2, monkeypatch) == alone
 
 
+@pytest.mark.slow
 def test_a_helper_that_does_not_answer_is_ended(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, alone: list[str], asked: list[HelperProcess]
 ) -> None:
@@ -208,7 +209,9 @@ def wait_until(happens: Callable[[], object], seconds: float = 60.0) -> None:
 
 
 @pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="looks for processes in /proc")
-@pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGINT])
+@pytest.mark.parametrize(
+    "how", [signal.SIGKILL, pytest.param(signal.SIGINT, marks=pytest.mark.slow)]
+)
 def test_an_import_that_is_stopped_goes_on(how: signal.Signals, tmp_path: Path) -> None:
     """After a kill or Ctrl-C in the middle no helper is left, and the next run loses nothing and
     stores nothing twice.

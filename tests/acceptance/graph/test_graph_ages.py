@@ -90,7 +90,15 @@ def run(home: Path, *arguments: str) -> None:
 
 @pytest.mark.covers("S3.13", "S3.25")
 @pytest.mark.parametrize(
-    ("days", "spread"), [(0, 0), (30, 0), (60, 0), (90, 0), (120, 0), (30, 30), (120, 120)]
+    ("days", "spread"),
+    [
+        (60, 0),
+        (120, 120),
+        *(
+            pytest.param(*ages, marks=pytest.mark.slow)
+            for ages in ((0, 0), (30, 0), (90, 0), (120, 0), (30, 30))
+        ),
+    ],
 )
 def test_right_answers_are_found_at_any_age(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], days: float, spread: float

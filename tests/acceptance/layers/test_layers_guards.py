@@ -305,15 +305,21 @@ def test_a_wish_not_to_keep_a_conversation_drops_what_is_held(
 
 
 @pytest.mark.covers("S4.12")
-@pytest.mark.parametrize("small", ["thanks!", "haha ok", "good morning"])
-def test_small_talk_is_extracted_from_by_nobody(home: Path, small: str) -> None:
+@pytest.mark.slow
+def test_small_talk_is_extracted_from_by_nobody(home: Path) -> None:
     """No call of the model is made for it; a statement of two words is one."""
     with ScriptedModel(answer=agree) as model:
         chat = {"chat__provider": "openai", "chat__model": "m", "chat__url": model.url}
         with engrams.open(
-            home=home, preset="layers", jobs__workers=0, write__debounce_seconds=0.0, **chat
+            home=home,
+            preset="layers",
+            jobs__workers=0,
+            write__debounce_seconds=0.0,
+            upkeep__quiet_seconds=0.0,
+            **chat,
         ) as engine:
-            tell(engine, small)
+            for small in ("thanks!", "haha ok", "good morning"):
+                tell(engine, small)
             assert not model.requests
             for brief in ("He left me.", "No kids."):
                 before = len(model.requests)

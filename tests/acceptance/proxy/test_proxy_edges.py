@@ -201,6 +201,7 @@ def test_the_server_watches_while_it_lives_and_ends_what_it_began(home: Path) ->
 
 
 @pytest.mark.covers("S2.11", "S2.12")
+@pytest.mark.slow
 async def test_the_client_watches_when_it_is_told_to(home: Path) -> None:
     """Not by itself; inside its block, too, ``start(watch=True)`` begins."""
     (home / "vault/entries").mkdir(parents=True)  # a watcher would begin at once
@@ -305,6 +306,7 @@ def test_what_is_taken_back_moves_and_is_found_no_more(door: Door) -> None:
 
 
 @pytest.mark.covers("S2.46")
+@pytest.mark.slow
 def test_a_summary_that_fails_stays_as_it_was(door: Door) -> None:
     """The file keeps its text while the model fails, and facts are learned all the same."""
     door.chat("Fact alpha: the quay is long", memory_id="s1")
@@ -324,6 +326,7 @@ def test_a_summary_that_fails_stays_as_it_was(door: Door) -> None:
 
 
 @pytest.mark.covers("S2.46")
+@pytest.mark.slow
 def test_no_summary_is_written_where_it_is_off(home: Path) -> None:
     """With ``--no-summarization`` facts are learned, and no summary is asked for or written."""
     with ScriptedModel(answer=learn) as model:

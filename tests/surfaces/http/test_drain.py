@@ -12,7 +12,7 @@ from tests.surfaces.fleet import KeptConnections, process
 from engrams.testing import ScriptedModel
 
 
-@pytest.mark.parametrize("workers", [1, 2])
+@pytest.mark.parametrize("workers", [1, pytest.param(2, marks=pytest.mark.slow)])
 def test_a_request_cut_off_at_shutdown_gets_503_with_retry_after(home: Path, workers: int) -> None:
     """A request that outlasts the grace after SIGTERM is answered 503, with Retry-After and our
     shape of errors; the server ends with 0.

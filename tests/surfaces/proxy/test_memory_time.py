@@ -118,6 +118,7 @@ def test_the_time_is_a_setting(tmp_path: Path) -> None:
         assert seconds < 0.9
 
 
+@pytest.mark.slow
 def test_a_search_without_vectors_says_so(tmp_path: Path) -> None:
     """An embedder that hangs is not waited for until its own time-out, and the result says so."""
     with (
@@ -137,6 +138,7 @@ def test_a_search_without_vectors_says_so(tmp_path: Path) -> None:
         assert "the embedder was late" in text
 
 
+@pytest.mark.slow
 def test_a_late_reranker_has_what_is_left(tmp_path: Path) -> None:
     """A reranker that takes longer than the rest of the time changes no order, and is named."""
     with (

@@ -17,6 +17,8 @@ from engrams.text.text_spans import read_span
 _SPOKEN_KINDS = (Kind.TURN, Kind.NOTE, Kind.EXCHANGE)
 _WORDS_CHARACTERS = 200
 """Most characters of a later statement whose ending words are not known."""
+_TELLING_WORDS = 3
+"""Words of meaning from which what is left of a message says something, though it has no verb."""
 _BEST = 10
 """Hits that one from below enters only by what is sure."""
 
@@ -75,14 +77,16 @@ def _mark_hit(
 def _says_besides(hit: Hit, clause: str) -> bool:
     """True if a message says something beside a clause that its other facts do not tell to be over.
 
-    Of "Ich bin Vegetarier und wohne in Köln", where one fact holds all the words.
+    Of "Ich bin Vegetarier und wohne in Köln", where one fact holds all the words. Without a verb,
+    several words say something: "80 ppl, no doves".
     """
     remaining_text = hit.record.text
     for fact in hit.facts:
         for quote in fact.evidence:
             if clause not in quote.quote:
                 remaining_text = remaining_text.replace(quote.quote, " ")
-    return holds_verb(remaining_text.replace(clause, " "))
+    remaining_text = remaining_text.replace(clause, " ")
+    return holds_verb(remaining_text) or len(terms(remaining_text)) >= _TELLING_WORDS
 
 
 def _make_mark(earlier: Record, later: Record, edge: Edge) -> OutdatedMark:

@@ -499,8 +499,13 @@ def test_what_is_known_or_blank_makes_no_fact(door: Door) -> None:
     door.chat("Fact fifteen: the attic is dry", memory_id="c16")
     (first,) = eventually(lambda: facts(door, "c16"))
     kept = re.search(r'^id: "?(\w+)', first.read_text(), re.MULTILINE)[1]  # type: ignore[index]
-    door.chat("As I said. Fact fifteen: the attic is dry", memory_id="c16")
+    said = "Fact fifteen: the attic is dry"
     row = {"turn": 1, "subject": "user", "predicate": "noted", "object": "x"}
+    door.model.when(
+        r"\[1\][^\n]*As I said",
+        {"statements": [{**row, "object": said, "text": f"The user: {said}", "quote": said}]},
+    )
+    door.chat(f"As I said. {said}", memory_id="c16")
     door.model.when(
         r"\[1\][^\n]*blank blank",
         {
@@ -512,7 +517,7 @@ def test_what_is_known_or_blank_makes_no_fact(door: Door) -> None:
     )
     door.chat("blank blank", memory_id="c16")
     door.chat("Fact sixteen: the cellar is wet", memory_id="c16")
-    eventually(lambda: len(facts(door, "c16")) == 2)
+    eventually(lambda: any("sixteen" in path.name for path in facts(door, "c16")))
     ids = {
         re.search(r'^id: "?(\w+)', path.read_text(), re.MULTILINE)[1] for path in facts(door, "c16")
     }  # type: ignore[index]

@@ -34,6 +34,7 @@ from engrams.text.terms import terms
 from engrams.text.text_spans import find_span
 from engrams.text.times import detect_language
 from engrams.write.change_detection.cue_words import NAMES
+from engrams.write.change_detection.fact_endings import shows_end_of_fact
 from engrams.write.change_detection.features import read_clause
 from engrams.write.change_detection.message_judge import (
     JudgedMessage,
@@ -204,7 +205,7 @@ class ChangeDetector:
             )
             if open_facts and is_ended_by_rule:
                 continue
-            self._end_statement(record, change, changes, open_facts)
+            self._end_statement(record, change, changes, (open_facts, new_facts))
 
     def _may_end(
         self,
@@ -225,14 +226,20 @@ class ChangeDetector:
         record: Record,
         change: DetectedChange,
         changes: DigestChangeSet,
-        open_facts: Sequence[Record],
+        facts: tuple[Sequence[Record], Sequence[Record]],
     ) -> None:
-        """Close one earlier statement and its facts, or mark what may be outdated."""
+        """Close one earlier statement and its facts, or mark what may be outdated.
+
+        ``facts``: those of the earlier statement that hold, and those of the new one.
+        """
+        open_facts, new_facts = facts
         reason = f"a later statement ends it, probability {change.probability:.2f}"
         is_certain = change.probability >= self._settings.close_at
         ended_facts = self._find_ended_facts(record, change, open_facts)
         ended_quotes = {_find_quote(fact, change.earlier) for fact in ended_facts}
-        closes_fact = len(ended_quotes) == 1 and self._closes_facts(ended_facts, record, change)
+        closes_fact = len(ended_quotes) == 1 and self._closes_facts(
+            ended_facts, record, change, new_facts
+        )
         for fact in ended_facts:
             if closes_fact:
                 changes.end_by_turn(fact, record, reason)
@@ -249,19 +256,32 @@ class ChangeDetector:
         changes.note_ending(record, _describe_ending(record, change, is_over=is_certain))
 
     def _closes_facts(
-        self, facts: Sequence[Record], record: Record, change: DetectedChange
+        self,
+        facts: Sequence[Record],
+        record: Record,
+        change: DetectedChange,
+        new_facts: Sequence[Record],
     ) -> bool:
         """True if a change is probable enough to end the facts of its clause, health more than others.
 
         A fact may end where its message is only marked: a false fact costs more than a missing one, and the
-        message still tells it. News of a plan or of former days must be certain.
+        message still tells it. Words must show its end then. News of a plan or of former days must
+        be certain.
         """
-        needs_certainty = any(fact.category == _HEALTH for fact in facts) or _is_of_other_time(
-            record.text, change.news
-        )
         settings = self._settings
-        least = settings.close_at if needs_certainty else settings.close_fact_at
-        return change.probability >= least
+        if change.probability >= settings.close_at:
+            return True
+        if change.probability < settings.close_fact_at:
+            return False
+        if any(fact.category == _HEALTH for fact in facts):
+            return False
+        if _is_of_other_time(record.text, change.news):
+            return False
+        minutes = (record.recorded_at - change.earlier.recorded_at).total_seconds() / 60
+        return all(
+            shows_end_of_fact(fact, change.clause, change.news, new_facts, minutes)
+            for fact in facts
+        )
 
     def _find_ended_facts(
         self, record: Record, change: DetectedChange, open_facts: Sequence[Record]

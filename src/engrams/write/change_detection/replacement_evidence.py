@@ -249,6 +249,22 @@ def _tells_replacement(news: str) -> bool:
     return bool(word_pattern(__file__, "replaced").search(fold(news)))
 
 
+def gives_other_value(ending: str, news: str) -> bool:
+    """True for two clauses about one thing with values of one type, or of one subject, that differ."""
+    differ = bool(_list_other_values(ending, news)) or any(
+        compare_typed_values(read_typed_values(fold(ending)), read_typed_values(fold(news)))
+    )
+    if differ and _find_shared(read_clause(ending), read_clause(news)):
+        return True
+    return _gives_other_value(ending, news)
+
+
+def ends_circumstance(ending: str, news: str) -> bool:
+    """True for somebody's home, work or partner, of which the newer clause tells an end."""
+    new = read_clause(news)
+    return any(new.cues[cue] for cue in _ENDS) and _changes_circumstance(read_clause(ending), new)
+
+
 def _gives_other_value(ending: str, news: str) -> bool:
     """True for two clauses "this is that" of the same subject and different objects."""
     old_sides = _COPULA.split(fold(ending), maxsplit=1)

@@ -45,14 +45,16 @@ def shows_end_of_fact(
     ``minutes``: between the two messages. ``new_facts``: of the newer message.
     """
     if not fact.predicate or fact.kind in _INSTRUCTION_KINDS:
-        has_word = any(read_clause(news).cues[cue] for cue in _TELLS_CHANGE)
-        return has_word or shows_common_ground(clause, news, minutes)
+        tells_change = any(read_clause(news).cues[cue] for cue in _TELLS_CHANGE)
+        return tells_change or shows_common_ground(clause, news, minutes)
     if any(_fills_slot(new_fact, fact) for new_fact in new_facts):
         return True
     if gives_other_value(clause, news) or ends_circumstance(clause, news):
         return True
-    things = (fact.object, *_NAME.findall(fact.object))
-    return any(_says_over(thing, news) for thing in things) or _ends_habit(fact.predicate, news)
+    object_names = (fact.object, *_NAME.findall(fact.object))
+    return any(_says_over(object_name, news) for object_name in object_names) or _ends_habit(
+        fact.predicate, news
+    )
 
 
 def _fills_slot(new_fact: Record, fact: Record) -> bool:
@@ -67,13 +69,15 @@ def _fills_slot(new_fact: Record, fact: Record) -> bool:
     )
 
 
-def _says_over(thing: str, news: str) -> bool:
+def _says_over(object_name: str, news: str) -> bool:
     """True for a word of an end beside the name of a thing: "we ditched Jira", "Jira is history".
 
     Not for what only bears its name, as "the Jira logo" does.
     """
     folded_news = fold(news)
-    match = re.search(rf"\b{re.escape(fold(thing))}(?!\w)", folded_news) if thing else None
+    match = (
+        re.search(rf"\b{re.escape(fold(object_name))}(?!\w)", folded_news) if object_name else None
+    )
     if match is None:
         return False
     behind = folded_news[match.end() :]

@@ -26,8 +26,8 @@ class ChangeDetectionSettings(SettingsSection):
         ge=0,
         le=1,
         description=(
-            "Probability from which a fact is superseded whose words are the clause that ends; one of"
-            " health only from close_at on."
+            "Probability from which a fact is superseded whose words are the clause that ends, where"
+            " the news gives another value or says that it is over; one of health only from close_at on."
         ),
     )
     mark_at: Share = Field(

@@ -34,8 +34,8 @@ from engrams.store.sqlite.write_queue import WriteQueue, WriteTicket
 T = TypeVar("T")
 P = ParamSpec("P")
 
-_CHECKPOINT_SECONDS = 0.5
-"""Seconds that a checkpoint waits for readers."""
+_CHECKPOINT_SECONDS = 2.0
+"""Seconds that the checkpoint of a purge waits for readers: a search of a busy machine ends by then."""
 
 _abandoned: list[object] = []
 """Connections of the parent process: closing them in a child would break the parent's locks."""

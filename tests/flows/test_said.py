@@ -61,6 +61,13 @@ def learn(memory: MemoryEngine, text: str) -> list[Record]:
         ("Contéstame en frases cortas.", Kind.RULE),
         ("说话直接一点。", Kind.RULE),
         ("敬語は使わなくていいです。", Kind.NEGATIVE),
+        ("Keep your summaries under ten lines.", Kind.RULE),
+        ("No lists please.", Kind.NEGATIVE),
+        ("Ohne Floskeln bitte.", Kind.NEGATIVE),
+        ("Nunca uses palabrotas.", Kind.NEGATIVE),
+        ("Pas de listes, merci.", Kind.NEGATIVE),
+        ("不要用表格。", Kind.NEGATIVE),
+        ("説明は短く。", Kind.RULE),
     ],
 )
 def test_how_to_answer_is_a_rule(memory: MemoryEngine, text: str, kind: Kind) -> None:
@@ -72,6 +79,9 @@ def test_how_to_answer_is_a_rule(memory: MemoryEngine, text: str, kind: Kind) ->
     "text",
     [
         "Can you write this email in short sentences?",
+        "Show us the menu.",
+        "Gib mir nur ein Beispiel.",
+        "Make dinner.",
         "Please translate it. Answer in one sentence.",
         "Keep this letter short.",
         "Kannst du das kurz erklären?",

@@ -136,7 +136,7 @@ _MOCKED_WORDS = (
 )  # fmt: skip
 _INVENTED_WORDS = (
     "dream", "story", "novel", "game", "movie", "film", "book", "play", "scenario", "example", "hypothetical", "character",
-    "protagonist", "avatar",
+    "protagonist", "avatar", "in act ", "in chapter ", "in scene ",
 )  # fmt: skip
 
 

@@ -17,6 +17,7 @@ _WORDS = (
     "epilogue",
     "game",
     "let's",
+    "lets play",
     "truths",
     "character",
     ":",

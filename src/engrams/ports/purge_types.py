@@ -39,8 +39,9 @@ class PurgeReport:
     unquoted: tuple[str, ...] = ()
     """Ids of memories that stay, and lost words that quoted an erased one."""
     certificate: Meta = field(default_factory=dict)
-    """What was erased and where it was looked for, to be checked by others: ids and numbers, no
-    words. Empty: nothing was proven.
+    """Account of what was erased and where it was looked for, to be checked by others.
+
+    Ids and numbers, no words. Empty: nothing was proven.
     """
 
     @property

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 _TAG_START = re.compile(r"<\s*[/!?|]|<[^\W\d]")
-"""What a tag, a comment or a token of a chat's template begins with."""
+"""Beginning of a tag, of a comment, or of a token of a chat's template."""
 
 
 def escape_tags(text: str) -> str:

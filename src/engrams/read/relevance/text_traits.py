@@ -97,7 +97,15 @@ _CLOSED = re.compile(
 """It says of itself that it tells of the past alone."""
 _CLOSED_WORDS = (
     *("histor", "archival", "for the record", "for reference", "superseded by", "memoria"),
-    *("dokumentation", "vollstandigkeit", "memoire", "registro", "registo", "referencia", "storica"),
+    *(
+        "dokumentation",
+        "vollstandigkeit",
+        "memoire",
+        "registro",
+        "registo",
+        "referencia",
+        "storica",
+    ),
 )
 """Each match holds one of these: looking for them is cheaper than matching."""
 _NAME = re.compile(r"(?<=[^.!?\s])[\s\"'(–-]+([A-ZÀ-ÖØ-Þ][\w'-]*)")

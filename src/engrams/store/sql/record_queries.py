@@ -34,7 +34,7 @@ class StoredRecord(NamedTuple):
     number: int
     record: Record
     columns: tuple[Any, ...]
-    """Those of ``FIELDS``, encoded."""
+    """Columns of ``FIELDS``, encoded."""
     seal: bytes
 
 

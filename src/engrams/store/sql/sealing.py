@@ -35,7 +35,12 @@ def is_row_sound(connection: SqlConnection, seals: RowSeals, number: int) -> boo
 
 def seal_row(connection: SqlConnection, seals: RowSeals, number: int) -> tuple[str, bytes, bytes]:
     """Seal one row as it is; return its id, the seal that it had, and the new one."""
-    row = _read_row(connection, number)
+    return _seal_as_read(connection, seals, number, _read_row(connection, number))
+
+
+def _seal_as_read(
+    connection: SqlConnection, seals: RowSeals, number: int, row: tuple[Any, ...]
+) -> tuple[str, bytes, bytes]:
     *_, owner_key, old_seal = row
     seal = seals.seal(row, owner_key)
     execute(connection, "set_seal", seal, number)
@@ -56,8 +61,9 @@ def seal_rows(connection: SqlConnection, seals: RowSeals, numbers: Iterable[int]
     """Seal rows as they are; return how many have another seal now."""
     count = 0
     for number in numbers:
-        if not is_row_sound(connection, seals, number):
-            seal_row(connection, seals, number)
+        row = _read_row(connection, number)
+        if not seals.is_sound(row):
+            _seal_as_read(connection, seals, number, row)
             count += 1
     return count
 

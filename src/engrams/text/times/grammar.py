@@ -78,7 +78,7 @@ class TimeModifier:
     count: int = 1
     hours: tuple[int, int] | None = None
     instead: DatePart | None = None
-    """What it means without a date beside it."""
+    """Meaning without a date beside it."""
 
 
 Piece: TypeAlias = DatePart | TimeModifier

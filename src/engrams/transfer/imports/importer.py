@@ -49,7 +49,7 @@ class ImportCounts:
     existing: int = 0
     """Messages and memories that were there before."""
     overwritten: int = 0
-    """Those of them that an export gave other values."""
+    """Memories among them to which an export gave other values."""
     refused: int = 0
     """Messages that the rules of this memory refuse."""
     edges: int = 0

@@ -59,9 +59,9 @@ class _ClauseChoice:
     old: MessageFeatures
     new: MessageFeatures
     old_clauses: Sequence[str]
-    """Those that may end; at least one."""
+    """Clauses of the older message that may end; at least one."""
     new_clauses: Sequence[str]
-    """Those that may tell a change; at least one."""
+    """Clauses of the newer message that may tell a change; at least one."""
 
 
 def find_clause_pairs(

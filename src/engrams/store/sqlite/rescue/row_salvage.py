@@ -183,7 +183,7 @@ def _read_pages(pages: RawDatabasePages, shapes: list[TableShape]) -> RescuedRow
     indexed: dict[int, tuple[str, str]] = {}
     """Id and owner of records by number, as the index of ids tells them."""
     lengths = Counter[int]()
-    """How many rows have so many values: those of an older file are one shorter."""
+    """Number of rows that have so many values: those of an older file are one shorter."""
     suspect_pages = set(pages.suspect_pages())
     for page_number, row_number, stored_values in pages.rows():
         values = stored_values if row_number is None else records.complete(stored_values)

@@ -151,11 +151,7 @@ class MemoryClient:
         await self.stop()
 
     def _scope(self, conversation: str) -> Scope:
-        return (
-            self._owner
-            if conversation == GLOBAL
-            else self._owner.within("conversation", conversation or "default")
-        )
+        return self._owner.within("conversation", conversation or "default")
 
     def _answer(
         self, messages: list[Mapping[str, Any]], scope: Scope, top_k: int
@@ -182,7 +178,7 @@ class MemoryClient:
             page = self.engine.list(
                 scope=scope, kinds=kinds, order="oldest", after=after, limit=500
             )
-            records += [record for record in page.records if record.scope == scope]
+            records += [record for record in page.records if record.scope == scope.destination]
             if not page.next:
                 return [_record_to_dict(record) for record in records]
             after = page.next

@@ -17,7 +17,7 @@ _SCOPE_HINT = (
 )
 _CONVERSATION_LABELS = frozenset({"conversation", "session", "thread", "chat"})
 GLOBAL = "global"
-"""Conversation that is none: what is told there, all others of the owner see."""
+"""Conversation whose memory all others see: texts told there are stored above it."""
 _AGENT_LABEL = "agent"
 """The name that belongs to the last of an odd number of labels."""
 _PAIR_NAMES = frozenset({"user", "project", _AGENT_LABEL, *_CONVERSATION_LABELS})
@@ -104,6 +104,14 @@ class Scope:
         """True for a scope of an owner's whole memory."""
         return len(self.labels) <= 2
 
+    @property
+    def destination(self) -> Scope:
+        """Scope in which texts told here are stored: of the conversation GLOBAL the one above.
+
+        A read of that conversation sees what is stored above it, and no other conversation.
+        """
+        return Scope(self.labels[:-2]) if self.labels[-2:] == ("conversation", GLOBAL) else self
+
     def chain(self) -> tuple[Scope, ...]:
         """List the scopes that a read in this one sees: itself and those above, nearest first."""
         inner = [Scope(self.labels[:end]) for end in range(len(self.labels), 2, -2)]
@@ -129,6 +137,7 @@ def conversation(scope: Scope, session: str) -> tuple[Scope, str]:
     A scope whose last pair names a conversation is one, whatever the session; otherwise it is the
     session within the scope.
     """
+    scope = scope.destination
     is_conversation = not scope.is_owner and scope.labels[-2] in _CONVERSATION_LABELS
     return (scope, "") if is_conversation else (scope, session)
 

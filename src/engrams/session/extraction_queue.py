@@ -63,7 +63,7 @@ class ExtractionQueue:
         nothing was stored then. Turns that correct or confirm something always enter. InputError:
         ``after`` is negative.
         """
-        parsed_scope = Scope.of(scope)
+        parsed_scope = Scope.of(scope).destination
         if after is not None and not 0 <= after < float("inf"):
             raise InputError("`after` is a number of seconds, 0 or more.")
         new_turns = Turn.list_of(turns)
@@ -89,11 +89,12 @@ class ExtractionQueue:
 
         False: none waits. Returns at once.
         """
-        key = make_update_key(Scope.of(scope), session)
+        update_scope = Scope.of(scope).destination
+        key = make_update_key(update_scope, session)
         if all(job.key != key for job in self._list_jobs(("waiting",))):
             return False
         self._jobs.enqueue(
-            (JobSpec(EXTRACT, key, {"scope": Scope.of(scope).key, "items": []}),), self._clock()
+            (JobSpec(EXTRACT, key, {"scope": update_scope.key, "items": []}),), self._clock()
         )
         self._runner.wake()
         return True
@@ -105,7 +106,7 @@ class ExtractionQueue:
         anyway. Returns at once.
         """
         deps = self._ingest_deps.write
-        message_scope = Scope.of(scope)
+        message_scope = Scope.of(scope).destination
         query = RecordQuery(
             ScopeReach(message_scope.owner, (message_scope,)), external_id=external_id, limit=1
         )
@@ -145,7 +146,7 @@ class ExtractionQueue:
 
         Their turns stay stored, and are not extracted.
         """
-        parsed_scope = None if scope is None else Scope.of(scope)
+        parsed_scope = None if scope is None else Scope.of(scope).destination
         job_key = None
         if parsed_scope is not None and session is not None:
             job_key = make_update_key(parsed_scope, session)

@@ -166,7 +166,7 @@ class SessionRegistry:
 
     def learn(self, session: str, *, scope: Place) -> None:
         """Extract from everything said so far, now, as ``sessions.trigger = "manual"`` needs."""
-        session_scope = Scope.of(scope)
+        session_scope = Scope.of(scope).destination
         key = make_update_key(session_scope, session)
         waiting = self._store.queue(("waiting",), _MAX_JOBS)
         if not any(job.kind == EXTRACT and job.key == key for job in waiting):

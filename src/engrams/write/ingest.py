@@ -45,6 +45,7 @@ def add(request: IngestRequest, deps: IngestDeps) -> IngestResult:
     none is stored. RefusedError: a single turn was refused, as by a secret. BudgetError: the
     owner's memory would grow beyond its quota.
     """
+    request = replace(request, scope=request.scope.destination)
     admission = admit(request.turns, request.scope, deps.guards, is_live=request.is_live)
     if not admission.turns:
         return IngestResult(admission.join_receipts(()))

@@ -6,7 +6,7 @@ reconcile the others.
 
 from __future__ import annotations
 
-from itertools import count
+from itertools import chain, count, zip_longest
 
 from engrams.core import DerivedMemory, ModelCost, Record, StageDecision
 from engrams.extract import policy
@@ -193,9 +193,10 @@ class ModelReconciler:
             or statement.subject == candidate.subject
             or named_things & _named_things(statement)
         ]
-        return list(
-            {statement.id: statement for statement in (*of_slot[:NEAREST], *of_thing)}.values()
-        )
+        # Both in turn, so that neither takes all places.
+        in_turn = chain.from_iterable(zip_longest(of_slot, of_thing))
+        related = {statement.id: statement for statement in in_turn if statement is not None}
+        return list(related.values())[:NEAREST]
 
     def _reconcile_unasked(
         self, candidate: CandidateStatement, record: Record

@@ -153,7 +153,7 @@ def test_a_message_becomes_readable_files(door: Door) -> None:
     assert not [prompt for prompt in asked if "Alps" in prompt], "a first fact is put to no model"
 
 
-@pytest.mark.covers("S2.31", "S2.45", "S2.46", "S2.55")
+@pytest.mark.covers("S2.15", "S2.31", "S2.45", "S2.46", "S2.55")
 @pytest.mark.slow
 def test_the_memory_goes_up_before_the_next_message(door: Door) -> None:
     """The summary first, then lines "[role] content" best first, then the user's message,
@@ -165,6 +165,7 @@ def test_the_memory_goes_up_before_the_next_message(door: Door) -> None:
     )[0]
     assert "summary_kind:" in summary.read_text()
     assert "role: summary" in summary.read_text()
+    assert "conversation_id: c1" in summary.read_text()
     door.chat("Where does Alice hike?", memory_id="c1")
     last = [
         request
@@ -211,7 +212,8 @@ def test_a_request_without_memory_goes_up_byte_for_byte(door: Door) -> None:
 @pytest.mark.covers("S2.25", "S2.36", "S2.52")
 def test_conversations_are_apart_and_share_the_global_one(door: Door) -> None:
     """What one conversation was told neither shows in another nor replaces there, and a request
-    that names none is of the one called default; what is told to the global one shows in all.
+    that names none is of the one called default; what is told to the global one shows in all,
+    and the global one shows nothing of the others.
     """
     door.chat("Fact two: my parrot is called Rio", memory_id="c2")
     eventually(lambda: facts(door, "c2"))
@@ -234,6 +236,9 @@ def test_conversations_are_apart_and_share_the_global_one(door: Door) -> None:
     eventually(lambda: door.files("entries/user/ann/facts/*.md"))
     door.chat("What is the office door code?", memory_id="c3")
     assert "blue lemon" in door.sent()
+    door.chat("What is my parrot called, and the office door code?", memory_id="global")
+    assert "blue lemon" in door.sent()
+    assert "Rio" not in door.sent()
 
 
 @pytest.mark.covers("S2.25", "S2.48", "S2.55")
@@ -247,7 +252,11 @@ def test_a_conversation_means_the_same_at_every_door(door: Door, tmp_path: Path)
     body = {"text": "The axe hangs in the barn"}
     stored = door.post("/v1/memories?conversation=global", body, 201)
     assert stored["results"][0]["scope"] == ["user", "ann"]
-    items = [{"content": "The violin is Italian", "conversation_id": "c41"}, "The drum is loud"]
+    items = [
+        {"content": "The violin is Italian", "conversation_id": "c41"},
+        {"content": "The cello is German", "conversation_id": "global"},
+        "The drum is loud",
+    ]
     (tmp_path / "items.json").write_text(json.dumps(items))
     door.run("add", "-q", "-f", str(tmp_path / "items.json"), "-c", "c42")
 
@@ -262,6 +271,13 @@ def test_a_conversation_means_the_same_at_every_door(door: Door, tmp_path: Path)
     assert "violin" not in listed("created_at<2020-01-01")
     assert "violin" not in listed("summary_kind=summary")
     assert "violin" in listed("replaced_by=")
+    seen = [
+        door.client.get("/v1/memories", params={"conversation": "c43"}).text,
+        door.client.get("/v1/memories", params={"conversation": "global"}).text,
+        door.run("list", "-c", "global"),
+    ]
+    assert all("axe" in text and "cello" in text for text in seen)
+    assert not any("saw" in text or "violin" in text for text in seen)
 
 
 def test_what_was_said_more_exactly_is_still_so(door: Door) -> None:

@@ -4,6 +4,7 @@ bytes are known, and what the model is asked.
 
 from __future__ import annotations
 
+import re
 import threading
 import time
 from collections.abc import Iterator
@@ -206,3 +207,22 @@ def test_a_wrong_number_is_pointed_out_three_times(home: Path) -> None:
                 assert f"there is no statement {number}" in complaint
             facts = engine.list(scope=CHAT, kinds=(Kind.FACT, Kind.PREFERENCE)).records
             assert any("hate pizza" in record.text for record in facts)
+
+
+@pytest.mark.covers("S2.36")
+def test_a_fact_is_compared_with_five(home: Path) -> None:
+    """Of twelve facts in one conversation, the model that reconciles is shown five for each new one."""
+    with ScriptedModel(answer=learn) as model:
+        chat = {"chat__provider": "openai", "chat__model": "m", "chat__url": f"{model.url}/v1"}
+        with engrams.open(
+            home=home, preset="proxy", jobs__workers=0, vault__enabled=False, **chat
+        ) as engine:
+            for word in ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday"):
+                said = [f"I swim on {word} {time}s" for time in ("morning", "noon", "evening")]
+                engine.observe(Turn(". ".join(said[: 1 if word == "Friday" else 3])), scope=CHAT)
+                engine.drain()
+        prompts = [request.prompt for request in model.requests]
+        prompt = [text for text in prompts if "New statements have come in" in text][-1]
+        known = prompt.partition("Known statements:")[2].partition("New statements:")[0]
+        assert "Friday morning" in prompt
+        assert len(re.findall(r"^\d+\. ", known, re.MULTILINE)) == 5

@@ -116,9 +116,8 @@ async def get_caller(
     """
     header = decode_header(request.headers.get("x-engrams-conversation", "")).strip()
     conversation = conversation or header
-    if conversation == GLOBAL:
-        conversation = ""
-    person = find_caller(request, decode_header(x_engrams_user).strip(), conversation)
+    thread = conversation if conversation != GLOBAL else ""
+    person = find_caller(request, decode_header(x_engrams_user).strip(), thread)
     scope = person.scope
     if project:
         scope = scope.within("project", project)

@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from urllib.parse import unquote
 
-from engrams.core import GLOBAL, Json, Scope, clock
+from engrams.core import Json, Scope, clock
 from engrams.errors import ScopeError
 from engrams.settings import Settings
 from engrams.surfaces.proxy.json_splice import BLOCKS, ParsedChatRequest, text_of
@@ -98,7 +98,7 @@ def identify(
     if project:
         scope = scope.within("project", project)
     memory_id = conversation or settings.serve.conversation
-    if memory_id not in ("", GLOBAL):
+    if memory_id:
         scope = scope.within("conversation", memory_id)
     return ChatCaller(
         scope=scope,

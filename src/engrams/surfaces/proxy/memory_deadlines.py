@@ -232,7 +232,7 @@ class TimeLimitedEngine:
         earlier = chat_request.at_time(f"at {number - 1}")
         assert earlier.question is not None
         assert earlier.caller is not None
-        scope = earlier.caller.scope
+        scope = earlier.caller.scope.destination
         query = RecordQuery(
             ScopeReach(scope.owner, (scope,)),
             statuses=tuple(Status),

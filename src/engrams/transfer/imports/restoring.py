@@ -151,5 +151,5 @@ def _clean_history(entries: Sequence[HistoryEntry], record: Record) -> tuple[His
 def _move_under(exported: Scope, scope: Scope) -> Scope:
     """Return the scope of an exported record below the owner that imports it."""
     if not scope.is_owner:
-        return scope
+        return scope.destination
     return Scope((*scope.labels, *exported.labels[len(exported.owner.labels) :]))

@@ -13,6 +13,7 @@ from typing import Any
 
 from engrams.core import (
     LAYER_OF,
+    RUNNING,
     EdgeType,
     Evidence,
     Json,
@@ -77,8 +78,9 @@ NAMES: Mapping[str, str] = {
 }
 """Names in the front matter, in their order, and the fields they stand for.
 
-``source_id`` is told, and not read. The ``role`` of a statement is ``memory``; who said it stands
-in ``said_by``.
+``source_id`` is told, and not read, and so is the ``conversation_id`` of a rolling summary whose
+scope names the conversation. The ``role`` of a statement is ``memory``; who said it stands in
+``said_by``.
 """
 
 KNOWN = frozenset(NAMES) | frozenset(EdgeType)
@@ -163,6 +165,10 @@ def parse_entry(text: str) -> RecordFileContent:
         field_name = NAMES.get(name, "")
         if field_name and value is not None and (name, value) != ("role", _MEMORY):
             record_fields[field_name] = _parse_value(name, field_name, value)
+    if "session" in record_fields and record_fields["session"] == _rolling_conversation(
+        record_fields.get("scope"), record_fields.get("meta")
+    ):
+        del record_fields["session"]
     links, loose = parse_links(values)
     return RecordFileContent(record_fields, links, loose)
 
@@ -188,10 +194,19 @@ def _front_items(record: Record) -> list[tuple[str, Json]]:
                 items.append((name, _MEMORY))
         else:
             value = getattr(record, field_name)
+            if field_name == "session" and not value:
+                value = _rolling_conversation(record.scope, record.meta)
             default = LAYER_OF[record.kind] if field_name == "layer" else _DEFAULTS[field_name]
             if value != default or (field_name in _NEEDED and field_name != "layer"):
                 items.append((name, _to_json(value)))
     return items
+
+
+def _rolling_conversation(scope: Scope | None, meta: Mapping[str, Json] | None) -> str:
+    """Return the conversation of a rolling summary whose scope names it; else an empty text."""
+    is_rolling = meta is not None and meta.get(RUNNING) == "rolling"
+    is_named = scope is not None and scope.labels[-2:-1] == ("conversation",)
+    return scope.labels[-1] if scope is not None and is_rolling and is_named else ""
 
 
 def _to_json(value: Any) -> Json:

@@ -14,7 +14,7 @@ import unicodedata
 from collections.abc import Collection
 from dataclasses import dataclass
 
-from engrams.core import RUNNING, Kind, Record, Scope, Status
+from engrams.core import GLOBAL, RUNNING, Kind, Record, Scope, Status
 
 ENTRIES = "entries"
 DELETED = "deleted"
@@ -121,7 +121,7 @@ def new_path(record: Record, taken_keys: Collection[str]) -> str:
     if (
         record.kind is Kind.SUMMARY
         and RUNNING in record.meta
-        and not record.session
+        and record.session in ("", GLOBAL)
         and path_key(f"{folder}/summary.md") not in taken_keys
     ):
         return f"{folder}/summary.md"

@@ -68,11 +68,23 @@ def learn(memory: MemoryEngine, text: str) -> list[Record]:
         ("Pas de listes, merci.", Kind.NEGATIVE),
         ("不要用表格。", Kind.NEGATIVE),
         ("説明は短く。", Kind.RULE),
+        ("If you're not sure, say so.", Kind.RULE),
+        ("Don't start every reply with 'Great question'.", Kind.NEGATIVE),
+        ("Could you address me as Dr. Alvarez from now on?", Kind.RULE),
+        ("I prefer tables over long prose.", Kind.RULE),
+        ("Wenn du rechnest, zeig mir den Rechenweg.", Kind.RULE),
+        ("Du kannst mich ruhig duzen.", Kind.RULE),
+        ("Si no lo sabes, dilo y ya está.", Kind.RULE),
+        ("Quiero que me corrijas cuando escriba mal.", Kind.RULE),
+        ("Je veux que tu cites toujours tes sources.", Kind.RULE),
+        ("Ne mets pas d'émojis dans tes réponses.", Kind.NEGATIVE),
+        ("如果你不确定，就直接说。", Kind.RULE),
+        ("説明するときは例を挙げてください。", Kind.RULE),
     ],
 )
 def test_how_to_answer_is_a_rule(memory: MemoryEngine, text: str, kind: Kind) -> None:
     """A wish of how to answer is a rule in the words of the speaker, without "always"."""
-    assert [(rule.kind, rule.text) for rule in learn(memory, text)] == [(kind, text.rstrip(".。"))]
+    assert [(rule.kind, rule.text) for rule in learn(memory, text)] == [(kind, text.rstrip(".?。"))]
 
 
 @pytest.mark.parametrize(
@@ -106,6 +118,12 @@ def test_how_to_answer_is_a_rule(memory: MemoryEngine, text: str, kind: Kind) ->
         "950 a month my half",
         "el Requiem de Fauré",
         "flight is 3 hours late",
+        "No lists in the tender, says procurement.",
+        "Never end a meeting without an action list, my coach says.",
+        "If you're not sure about the date, the invite is in my calendar.",
+        "Quand tu passes à la boulangerie, prends du pain.",
+        "Je préfère que tu viennes samedi.",
+        "Can you give me the temperature in Celsius for 98 °F?",
     ],
 )
 def test_the_task_at_hand_and_pieces_teach_nothing(memory: MemoryEngine, text: str) -> None:

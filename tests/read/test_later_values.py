@@ -17,10 +17,13 @@ START = datetime(2026, 1, 5, 9, tzinfo=UTC)
 
 
 @contextmanager
-def open_memory(said: Sequence[tuple[str, ...]]) -> Iterator[MemoryEngine]:
-    """Tell a memory, in which changes are not looked for, one exchange a week."""
+def open_memory(
+    said: Sequence[tuple[str, ...]], *, looks_for_changes: bool = False
+) -> Iterator[MemoryEngine]:
+    """Tell a memory, in which changes are mostly not looked for, one exchange a week."""
     clock = SettableClock(START)
-    with temp_engine(jobs__workers=0, clock=clock, write__changes__enabled=False) as engine:
+    settings = {"write__changes__enabled": looks_for_changes}
+    with temp_engine(jobs__workers=0, clock=clock, **settings) as engine:
         for index, texts in enumerate(said):
             roles = ("user", "assistant")
             turns = [
@@ -31,6 +34,24 @@ def open_memory(said: Sequence[tuple[str, ...]]) -> Iterator[MemoryEngine]:
             clock.forward(days=7)
         engine.drain(60)
         yield engine
+
+
+CHATTER = (
+    "What's a good recipe for lentil soup?",
+    "I'm reading a book about volcanoes.",
+    "The weather was awful at the weekend.",
+    "My bike needs a new chain.",
+    "We painted the shed green.",
+    "I slept badly, the neighbours had a party.",
+    "The meeting with the bank went fine.",
+    "I planted tomatoes on the balcony.",
+    "How do I get wine stains out of a shirt?",
+    "My cousin got married in Malta.",
+    "I finished the puzzle with 2000 pieces.",
+    "The train was an hour late again.",
+    "I need ideas for a birthday cake.",
+    "We watched a film about penguins.",
+)
 
 
 def find_line(context: Context, words: str) -> str:
@@ -87,6 +108,18 @@ def test_an_earlier_message_is_marked_by_what_ends_it(
         hits = engine.search(question, scope=ANN).hits
     assert "may be outdated" in line
     assert hits[0].record.text == later
+
+
+def test_a_change_that_seemed_possible_is_told_where_both_say_what_is_asked() -> None:
+    """Among many messages it was not told of before; the later one need not be found by the question."""
+    said = ["refunds above 200 euros need Marta's ok, below that we decide ourselves"]
+    said += [*CHATTER, "Marta is on leave until autumn, refunds go to Piet now"]
+    with open_memory([(text,) for text in said], looks_for_changes=True) as engine:
+        line = find_line(engine.context("Who signs off refunds?", scope=ANN), "above 200 euros")
+        beside = find_line(engine.context("Who decides below 200 euros?", scope=ANN), "above 200")
+    assert "refunds go to Piet now" in line
+    assert "may be outdated" in line
+    assert "may be outdated" not in beside
 
 
 def test_the_reply_to_what_is_over_is_marked_too() -> None:

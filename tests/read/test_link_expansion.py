@@ -200,3 +200,15 @@ def test_the_parts_of_a_raised_score_add_up() -> None:
             (row.parts, row.score) for row in result.trace.rows
         ]:
             assert sum(parts.values()) == pytest.approx(score, abs=0.001)
+
+
+def test_a_doubt_that_nobody_is_told_of_hides_none_that_is() -> None:
+    """Of what may end a memory, that which readers are told of counts, though another came later."""
+    links = Links(
+        ("told", "a", EdgeType.MAY_OUTDATE, 0.9),
+        ("untold", "a", EdgeType.MAY_OUTDATE, 0.34),
+        ("untold", "b", EdgeType.MAY_OUTDATE, 0.34),
+    )
+    later = LinkCache(OWNER, links).find_later(["a", "b"])
+    assert [edge.source for edge in later["a"]] == ["told"]
+    assert [edge.source for edge in later["b"]] == ["untold"]

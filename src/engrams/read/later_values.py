@@ -1,16 +1,17 @@
-"""Hits that a later hit of the same search makes outdated, though no change was seen when it came.
+"""Hits that a later message makes outdated, though no change was certain when it came.
 
 ``mark_replaced`` is the way in. Two messages that answer the same prompt are mostly about the same
-matter; a later one that says that a thing is gone, or names another day, time or amount for it,
-puts the earlier one in doubt.
+matter, and so are those between which a change seemed possible; a later one that says that a thing
+is gone, or names another day, time or amount for it, puts the earlier one in doubt.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 from engrams.core import Hit, Kind, OutdatedMark, Record
 from engrams.frozen_data import dataclass
@@ -170,24 +171,29 @@ class _ToldChange:
 _NO_CHANGE = _ToldChange(frozenset(), {})
 
 
-def mark_replaced(hits: Sequence[Hit]) -> list[Hit]:
-    """Mark hits that a later hit seems to end; those that have a mark keep it.
+def mark_replaced(
+    hits: Sequence[Hit],
+    doubts: Mapping[str, Sequence[Record]],
+    query_terms: AbstractSet[str] = frozenset(),
+) -> list[Hit]:
+    """Mark hits that a later message seems to end; those that have a mark keep it.
 
-    A reply of the assistant to a message that is over, or may be, is in as much doubt.
+    A reply of the assistant to a message that is over, or may be, is in as much doubt. ``doubts``:
+    later messages that may end a hit, by its id; they need not be hits themselves.
     """
     best = [hit for hit in hits[:_COMPARED] if hit.record.kind in _SPOKEN_KINDS]
-    changes = [
-        hit
-        for hit in best
-        if _is_short(hit.record.search_text) and _tells_change(_read_change(_cut_text(hit.record)))
-    ]
-    if changes:
-        marks = dict(_find_marks(best, changes))
+    changes = [hit.record for hit in best if _may_tell_change(hit.record)]
+    marks = dict(_find_marks(best, changes, doubts, query_terms))
+    if marks:
         hits = [
             replace(hit, outdated=marks[hit.record.id]) if hit.record.id in marks else hit
             for hit in hits
         ]
     return _mark_replies(hits)
+
+
+def _may_tell_change(record: Record) -> bool:
+    return _is_short(record.search_text) and _tells_change(_read_change(_cut_text(record)))
 
 
 def _list_compared(record: Record) -> list[str]:
@@ -211,19 +217,43 @@ def _cut_text(record: Record) -> str:
     return record.search_text[:_LONGEST]
 
 
-def _find_marks(hits: Sequence[Hit], changes: Sequence[Hit]) -> Iterator[tuple[str, OutdatedMark]]:
-    """Find the marks of hits, by their ids. ``changes``: those that tell of a change."""
+def _find_marks(
+    hits: Sequence[Hit],
+    changes: Sequence[Record],
+    doubts: Mapping[str, Sequence[Record]],
+    query_terms: AbstractSet[str],
+) -> Iterator[tuple[str, OutdatedMark]]:
+    """Find the marks of hits, by their ids. ``changes``: hits that tell of a change."""
     for hit in hits:
         if hit.outdated is not None and hit.outdated.is_told:
             continue
-        for later in sorted(changes, key=lambda change: change.record.recorded_at, reverse=True):
-            if not _may_end(later.record, hit.record):
+        earlier = hit.record
+        doubting = [
+            record
+            for record in doubts.get(earlier.id, ())
+            if _is_short(record.search_text) and _read_change(_cut_text(record)) is not _NO_CHANGE
+        ]
+        by_id = {record.id: record for record in (*changes, *doubting)}
+        for later in sorted(by_id.values(), key=_by_time, reverse=True):
+            if not _may_end(later, earlier):
                 continue
-            later_text = _cut_text(later.record)
-            probability = max(_rate(text, later_text) for text in _list_compared(hit.record))
-            if probability and not tells_of_others(_cut_text(hit.record), later_text):
-                yield hit.record.id, _make_mark(hit.record, later.record, probability)
+            later_text = _cut_text(later)
+            probability = max(_rate(text, later_text) for text in _list_compared(earlier))
+            if later in doubting and _share_asked(earlier, later, query_terms):
+                probability = max(probability, _VALUE_PROBABILITY)
+            if probability and not tells_of_others(_cut_text(earlier), later_text):
+                yield earlier.id, _make_mark(earlier, later, probability)
                 break
+
+
+def _by_time(record: Record) -> datetime:
+    return record.recorded_at
+
+
+def _share_asked(earlier: Record, later: Record, query_terms: AbstractSet[str]) -> bool:
+    """True if both messages name what the query asks about."""
+    subjects = _read_subjects(_cut_text(earlier)) & _read_subjects(_cut_text(later))
+    return not query_terms.isdisjoint(subjects)
 
 
 def _may_end(later: Record, earlier: Record) -> bool:

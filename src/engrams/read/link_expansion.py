@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
-from engrams.core import Edge, EdgeType, Record, Scope
+from engrams.core import MARK_TOLD_AT, Edge, EdgeType, Record, Scope
 from engrams.frozen_data import dataclass
 from engrams.ports import LinkStore
 from engrams.settings import LinkExpansionSettings
@@ -141,7 +141,10 @@ class LinkCache:
         )
 
     def find_later(self, targets: Sequence[str]) -> dict[str, list[Edge]]:
-        """Edges from later statements that end the targets, or may, by target."""
+        """Edges from later statements that end the targets, or may, by target.
+
+        A doubt of which no reader is told is left out beside an end or a doubt that is told.
+        """
         if not self.fetch(targets):
             return {}
         later = {}
@@ -152,8 +155,12 @@ class LinkCache:
                 if edge.target == target and edge.type in _ENDING
             ]
             if endings:
-                later[target] = endings
+                later[target] = list(filter(_is_told, endings)) or endings
         return later
+
+
+def _is_told(ending: Edge) -> bool:
+    return ending.type is EdgeType.SUPERSEDES or ending.weight >= MARK_TOLD_AT
 
 
 def link_bonuses(

@@ -24,6 +24,7 @@ from engrams.read.decay import apply_confidence_decay, apply_decay, changes_by_b
 from engrams.read.ended_clauses import drop_doubted_facts, mark_ended_clauses
 from engrams.read.excerpts import cut_excerpt
 from engrams.read.fact_joining import (
+    SHOWN_STATUSES,
     FactGroupingRules,
     find_derived,
     follow_refinements,
@@ -411,7 +412,15 @@ def mark_outdated(search: Search) -> None:
         hits, search.request, rules, lambda ids: search.deps.records.get(owner, ids)
     )
     if search.deps.settings.least_need:
-        search.hits = mark_replaced(search.hits)
+        doubts = {
+            record_id: [
+                record
+                for edge in edges
+                if (record := search.records.get(edge.source)) and record.status in SHOWN_STATUSES
+            ]
+            for record_id, edges in later.items()
+        }
+        search.hits = mark_replaced(search.hits, doubts, frozenset(search.prepared.terms))
     if search.deps.settings.ended == "hide":
         _hide_ended(search)
 

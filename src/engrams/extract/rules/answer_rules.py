@@ -27,6 +27,16 @@ _OF_NOW = re.compile(
 """Words of the task at hand."""
 
 
+_ASKED_FOR_GOOD = late_pattern(
+    r"^\W*(?:(?:please|und|y|et) )?(?:(?:can|could|would|will) you|(?:kannst|könntest|würdest) du|(?:puedes|podrías)"
+    r"|(?:peux|pourrais)-tu|tu peux|能不能|可以|请)\b.*"
+    r"(?:\b(?:from now on|always|in (?:the )?future|ab jetzt|immer|künftig|in zukunft|siempre|a partir de ahora"
+    r"|toujours|désormais|dorénavant)\b|以后|今后|これから)",
+    re.IGNORECASE | re.DOTALL,
+)
+"""Polite question that asks for a lasting thing: "could you answer in French from now on?"."""
+
+
 class AnswerRule(NamedTuple):
     """Kind of a wish: ``rule``, ``ban`` or ``name``; with how to call the speaker."""
 
@@ -65,6 +75,11 @@ def find_answer_rule(sentence: TextSentence, text: str) -> AnswerRule | None:
                 return None
             return AnswerRule("rule" if kind == "alone" else kind)
     return None
+
+
+def asks_for_good(question: str) -> bool:
+    """Return True for a question that asks an assistant to do something from now on."""
+    return bool(_ASKED_FOR_GOOD.search(question))
 
 
 @cache

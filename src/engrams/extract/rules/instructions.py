@@ -14,7 +14,7 @@ from engrams.extract.rules.sentence_segmenter import TextSentence
 from engrams.extract.rules.utterance import UtteranceContext
 from engrams.frozen_data import dataclass, replace
 from engrams.text.acknowledgements import cut_opening
-from engrams.text.late_patterns import holds_any
+from engrams.text.late_patterns import holds_any, late_pattern
 from engrams.text.terms import terms
 from engrams.text.vocabulary import read_vocabulary
 from engrams.text.word_list import word_set
@@ -106,6 +106,12 @@ _WISH = re.compile(
     r"|explanations?|summaries)))$",
     re.IGNORECASE | re.DOTALL,
 )
+_REPORTED = late_pattern(
+    r",\s(?:[\w'’-]+\s){0,4}(?:says|said|told (?:us|me|him|her|them)|sagte?|meinte?|steht|dice|dijo|dit|disait|ai-je dit)\b"
+    r"[^,]{0,30}$",
+    re.IGNORECASE,
+)
+"""End of what somebody else wants, or the speaker told somebody else: "never lend tools, my dad says"."""
 _UNSURE = 0.4
 """Confidence of a wish that is only implied."""
 _ASKED = re.compile(r"\b(?:when|whenever|if) (?:i|we|you|asked)\b", re.IGNORECASE)
@@ -187,6 +193,8 @@ def extract_command(
     piece = sentence.text[at:].rstrip()
     quote = text[sentence.start + at : sentence.start + at + len(piece)]
     lower = piece.lower()
+    if _REPORTED.search(piece):
+        return None
     if match := _CALL_ME.match(piece):
         return _name_speaker(match["a"].rstrip(".,!"), quote, speech)
     if match := _USE_NEVER.match(piece):

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from engrams.core import Kind
 from engrams.extract.candidate import CandidateStatement
 from engrams.extract.predicate_slots import canonical_predicate, is_single
+from engrams.extract.rules.answer_rules import asks_for_good
 from engrams.extract.rules.clause_judge import ClauseView, is_kept
 from engrams.extract.rules.clause_quote import collapse_space, trim_quote
 from engrams.extract.rules.clause_times import date_statement
@@ -129,6 +130,9 @@ def _read_sentence_rules(
     """
     candidates = []
     for sentence in split_sentences(text):
+        if sentence.is_question and asks_for_good(sentence.text):
+            candidates += filter(None, [extract_command(sentence, text, speech)])
+            continue
         if sentence.modality not in ("asserted", "hypothetical") or sentence.is_question:
             continue
         has_triple = any(

@@ -128,7 +128,7 @@ def _read_sentence_rules(
 
     ``begin``: position from which the text says something. ``facts``: made of its clauses.
     """
-    candidates = []
+    candidates: list[CandidateStatement] = []
     for sentence in split_sentences(text):
         if sentence.is_question and asks_for_good(sentence.text):
             candidates += filter(None, [extract_command(sentence, text, speech)])

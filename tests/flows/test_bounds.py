@@ -142,7 +142,7 @@ NAMES = {
 
 CLOSED = {
     "installation._find_source", "models.embed.cosine_scales.load_scale", "index.segment_file._weights",
-    "store.sqlite.record_cache._select_marked", "store.sqlite.schema_setup.expected_columns",
+    "store.sqlite.record_cache._select_marked", "store.sqlite.schema_setup.expected_columns", "surfaces.mcp.scoped_engine._load_adapter",
     "models.embed.static.share_embedder", "write.change_detection.message_reader.share_reader",
     "write.change_detection.cue_words._load_table",
     "write.change_detection.replacement_evidence.list_general_words",

@@ -166,7 +166,7 @@ async def test_an_assistants_tools() -> None:
         from mcp import Client
 
         source, fact = learned(engine, BOTH)
-        async with Client(create_mcp_server(engine, Scope(ANN), "engrams")) as tools:
+        async with Client(create_mcp_server(engine, Scope(ANN), "full")) as tools:
             before = await call(tools, "memory_delete", id=fact, preview=True)
             assert (before["status"], [one["effect"] for one in before["sources"]]) == (
                 "active",

@@ -25,10 +25,11 @@ app = new_app()
 def mcp(
     options: GlobalOptions,
     profile: Annotated[
-        Literal["engrams", "actions", "mem0", "graph", "search", "garden", "erase"],
+        Literal["engrams", "full", "actions", "mem0", "graph", "search", "garden", "erase"],
         typer.Option(
             help=(
-                "The tool names: engrams, actions (one verb each), mem0, graph (the reference"
+                "The tool names: engrams, full (with links, history and forgetting by topic),"
+                " actions (one verb each), mem0, graph (the reference"
                 " server's), search (and fetch),"
                 " garden (upkeep), erase (purge in two steps)."
             )

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from engrams.surfaces.http.server_surfaces import ServerSurfaces
     from engrams.surfaces.mcp.profile import McpProfile
 
-MCP_PROFILES = ("engrams", "mem0", "actions", "graph", "search", "garden", "erase")
+MCP_PROFILES = ("engrams", "full", "mem0", "actions", "graph", "search", "garden", "erase")
 """Names of the profiles that `load_mcp_profile` knows."""
 
 
@@ -68,6 +68,8 @@ def load_mcp_profile(name: str) -> McpProfile:
     match name:
         case "engrams":
             from engrams.surfaces.mcp.memory_tools import PROFILE
+        case "full":
+            from engrams.surfaces.mcp.memory_tools import FULL_PROFILE as PROFILE
         case "mem0":
             from engrams.compat.mem0.mcp_tools import PROFILE
         case "actions":

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
-from engrams.core import Evidence, Hit, Kind, OutdatedMark, Record, Status
+from engrams.core import Evidence, Hit, OutdatedMark, Record, Status
 from engrams.frozen_data import replace
 from engrams.read.corrected_words import mask_corrected
 from engrams.read.fact_joining import SHOWN_STATUSES, FactGroupingRules, is_over
@@ -78,7 +78,7 @@ def _find_ended_facts(hit: Hit, rules: FactGroupingRules) -> list[tuple[Record, 
     return [
         (fact, quote)
         for fact in hit.facts
-        if fact.kind is not Kind.EPISODE and fact.valid_to is not None and is_over(fact, rules)
+        if fact.valid_to is not None and is_over(fact, rules)
         for quote in fact.evidence
         if quote.source == hit.record.id
         and quote.quote in text

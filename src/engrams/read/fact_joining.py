@@ -117,11 +117,7 @@ def _is_turn_over(
     rules: FactGroupingRules,
 ) -> bool:
     """True if all facts that a turn says are over; of a refined one, if what refined it is."""
-    quoting = [
-        fact
-        for fact in facts
-        if fact.kind is not Kind.EPISODE and turn.id in [quote.source for quote in fact.evidence]
-    ]
+    quoting = [fact for fact in facts if turn.id in [quote.source for quote in fact.evidence]]
     if not quoting or not all(is_over(refined.get(fact.id, fact), rules) for fact in quoting):
         return False
     quotes = [quote.quote for fact in quoting for quote in fact.evidence if quote.source == turn.id]
@@ -167,13 +163,16 @@ def find_derived(
 ) -> dict[str, list[Record]]:
     """Find facts by the turns they are derived from, superseded ones too.
 
-    What an edited turn no longer says is none of its facts. ``sources``: ids of facts and of what
+    What an edited turn no longer says is none of its facts, nor is the episode of its whole
+    conversation. ``sources``: ids of facts and of what
     they are derived from.
     """
     derived: dict[str, list[Record]] = {}
     for fact_id, target in sources:
         fact = records.get(fact_id)
         if fact is None or fact.status not in SHOWN_STATUSES or UNSAID in fact.meta:
+            continue
+        if fact.kind is Kind.EPISODE:
             continue
         if CORRECTED in fact.meta:
             fact = mask_corrected(fact)

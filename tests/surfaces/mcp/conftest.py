@@ -39,7 +39,7 @@ def client(engine: MemoryEngine, root: Scope) -> Open:
     """The real client, connected in this process: ``async with client("mem0") as tools``."""
 
     def connect(
-        profile: str = "engrams", scope: Scope = root, mode: Literal["auto", "legacy"] = "auto"
+        profile: str = "full", scope: Scope = root, mode: Literal["auto", "legacy"] = "auto"
     ) -> Client:
         return Client(create_mcp_server(engine, scope, profile), mode=mode)
 

@@ -65,6 +65,29 @@ async def test_what_the_tools_say_of_themselves(client: Open, era: str) -> None:
     }
 
 
+async def test_everyday_tools_cost_a_prompt_little(client: Open) -> None:
+    """Six tools by default; no title repeats an argument, no answer has an empty field."""
+    async with client("engrams") as memory:
+        tools = (await memory.list_tools()).tools
+        assert {tool.name for tool in tools} == {
+            "memory_add",
+            "memory_search",
+            "memory_context",
+            "memory_list",
+            "memory_update",
+            "memory_delete",
+        }
+        schemas = [tool.input_schema for tool in tools]
+        assert sum(len(json.dumps(schema)) for schema in schemas) < 7_000
+        assert not any('"title"' in json.dumps(schema) for schema in schemas)
+        await call(memory, "memory_add", text="The mooring costs 40 a night.")
+        answer = await memory.call_tool("memory_search", {"query": "what does the mooring cost?"})
+    (match,) = answer.structured_content["memories"]
+    assert set(match) == {"id", "text", "score", "kind", "recorded_at", "speaker"}
+    assert json.loads(answer.content[0].text) == answer.structured_content
+    assert answer.content[0].text == json.dumps(answer.structured_content, separators=(",", ":"))
+
+
 async def test_a_memory_from_birth_to_end(client: Open, era: str) -> None:
     """Added, found, read, corrected, listed, forgotten, brought back;
     its history tells all of it.
@@ -407,7 +430,7 @@ async def test_hits_say_what_the_code_no_longer_has(
         await call(memory, "memory_add", text="RETRY_LIMIT in pay.py is 5.")
         question = "What is RETRY_LIMIT in pay.py?"
         (hit,) = (await call(memory, "memory_search", query=question))["memories"]
-        assert hit["code"] == ""
+        assert "code" not in hit
         code.write_text("RETRY_LIMIT = 8\n", "utf-8")
         (hit,) = (await call(memory, "memory_search", query=question))["memories"]
         assert hit["code"] == "`RETRY_LIMIT` in pay.py is now 8"

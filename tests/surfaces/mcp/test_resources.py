@@ -167,7 +167,7 @@ async def test_changes_over_http(home: Path) -> None:
         running(create_app(engine, engine.settings)) as url,
     ):
         memory_id = engine.observe(Turn("The gate is green."), scope=("user", "ann"))[0].id
-        async with Client(f"{url}/mcp") as memory, Client(f"{url}/mcp") as writer:
+        async with Client(f"{url}/mcp/full") as memory, Client(f"{url}/mcp/full") as writer:
             async with memory.listen(resource_subscriptions=[f"memory://{memory_id}"]) as changes:
                 await call(writer, "memory_update", id=memory_id, text="The gate is grey.")
                 with anyio.fail_after(_WAIT):
@@ -185,7 +185,7 @@ async def test_a_look_that_fails_ends_nothing(home: Path) -> None:
         running(create_app(engine, engine.settings)) as url,
     ):
         memory_id = engine.observe(Turn("The gate is green."), scope=("user", "ann"))[0].id
-        async with Client(f"{url}/mcp") as memory:
+        async with Client(f"{url}/mcp/full") as memory:
             async with memory.listen(
                 resource_subscriptions=["memory://topic/sails", f"memory://{memory_id}"]
             ) as changes:

@@ -63,7 +63,7 @@ async def test_profiles_have_paths(served: str) -> None:
         assert {tool.name for tool in (await memory.list_tools()).tools} == {"search", "fetch"}
     answer = httpx2.post(f"{served}/mcp/other", json={})
     assert answer.status_code == 404
-    assert "engrams, mem0" in answer.text
+    assert "engrams, full" in answer.text
 
 
 async def test_a_key_is_its_owner(home: Path) -> None:
@@ -83,8 +83,8 @@ async def test_a_key_is_its_owner(home: Path) -> None:
                 "Bob rows on Mondays."
             ]
             async with (
-                connected(f"{url}/mcp", authorization=f"Bearer {bob}") as one,
-                connected(f"{url}/mcp", authorization=f"Bearer {eve}") as other,
+                connected(f"{url}/mcp/full", authorization=f"Bearer {bob}") as one,
+                connected(f"{url}/mcp/full", authorization=f"Bearer {eve}") as other,
             ):
                 (id,) = [record.id for record in engine.list(scope=("user", "bob")).records]
                 assert (await call(other, "memory_list"))["memories"] == []

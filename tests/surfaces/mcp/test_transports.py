@@ -168,12 +168,9 @@ async def test_http(home: Path) -> None:
                 "results"
             ][0]["id"]
         async with Client(url, mode="legacy") as memory:
-            assert (await call(memory, "memory_get", id=memory_id))["scope"] == [
-                "user",
-                "ann",
-                "project",
-                "boat",
-            ]
+            (listed,) = (await call(memory, "memory_list"))["memories"]
+            assert listed["id"] == memory_id
+            assert listed["scope"] == ["user", "ann", "project", "boat"]
         assert httpx2.post(url, headers={"host": "evil.example"}, json={}).status_code == 421
         assert (
             httpx2.post(url, headers={"origin": "https://evil.example"}, json={}).status_code == 403

@@ -1,4 +1,4 @@
-"""Tool profile ``engrams``: everyday tools."""
+"""Tool profiles ``engrams``, the everyday tools, and ``full``, all of them."""
 
 from __future__ import annotations
 
@@ -41,15 +41,18 @@ Id = Annotated[
 ]
 AsOf = Annotated[str, Field(description="See memory as it was at this time: 2024-05-31.")]
 
-_TOOLS = {
+_EVERYDAY_TOOLS = {
     "memory_add": WRITES,
     "memory_search": READS,
     "memory_context": READS,
-    "memory_get": READS,
+    "memory_list": READS,
     "memory_update": CHANGES,
     "memory_delete": ERASES,
+}
+_TOOLS = {
+    **_EVERYDAY_TOOLS,
+    "memory_get": READS,
     "memory_history": READS,
-    "memory_list": READS,
     "memory_link": CHANGES,
 }
 
@@ -221,10 +224,10 @@ class MemoryTools:
         return outputs.ContextOutput(
             text=context.text,
             tokens=context.tokens,
-            ids=[hit.record.id for hit in context.hits],
+            ids=tuple(hit.record.id for hit in context.hits),
             abstain=context.abstain,
-            notes=list(context.notes),
-            closest=[hit.record.id for hit in context.closest],
+            notes=tuple(context.notes),
+            closest=tuple(hit.record.id for hit in context.closest),
         )
 
     def memory_get(self, id: Id) -> outputs.MemoryOutput:
@@ -359,6 +362,12 @@ class MemoryTools:
             )
 
 
+class EverydayTools(MemoryTools):
+    """The few tools that most conversations need: each one's description costs every prompt."""
+
+    tools = _EVERYDAY_TOOLS
+
+
 def _to_turn(message: ChatMessageInput, index: int, session: str, key: str) -> Turn:
     return Turn(
         text=message["content"],
@@ -370,16 +379,15 @@ def _to_turn(message: ChatMessageInput, index: int, session: str, key: str) -> T
     )
 
 
-PROFILE = McpProfile(
-    instructions=(
-        "Long-term memory of one person and of the project at hand. Search it before saying that you"
-        " do not know something about them. Add what they tell you that will matter later, one"
-        ' statement each, with its kind: rule for a convention ("money is integer cents"),'
-        " decision for a choice with its reason and what it replaced, fact for what is so,"
-        " procedure for steps, note for the rest. Rules, decisions and facts are shown at the start"
-        " of the next session, notes only by a search. scope person is for what holds in every"
-        " project (name, tastes, style of answers), scope project for what belongs to this code."
-        " Change a memory that is no longer right instead of adding a second. Never store secrets."
-    ),
-    families=(MemoryTools, ForgetTools),
+_INSTRUCTIONS = (
+    "Long-term memory of one person and of the project at hand. Search it before saying that you"
+    " do not know something about them. Add what they tell you that will matter later, one"
+    ' statement each, with its kind: rule for a convention ("money is integer cents"),'
+    " decision for a choice with its reason and what it replaced, fact for what is so,"
+    " procedure for steps, note for the rest. Rules, decisions and facts are shown at the start"
+    " of the next session, notes only by a search. scope person is for what holds in every"
+    " project (name, tastes, style of answers), scope project for what belongs to this code."
+    " Change a memory that is no longer right instead of adding a second. Never store secrets."
 )
+PROFILE = McpProfile(instructions=_INSTRUCTIONS, families=(EverydayTools,))
+FULL_PROFILE = McpProfile(instructions=_INSTRUCTIONS, families=(MemoryTools, ForgetTools))

@@ -1,12 +1,13 @@
 """Output dataclasses of the tools; they make the output schemas.
 
-Without slots: the library takes a slot for a field's default and makes no schema.
+A field with a default is left out of an answer where it has that value: a model pays for each word.
+Without slots, and with tuples as defaults: the library reads defaults as attributes of the class.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
@@ -21,24 +22,24 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class MemoryOutput:
-    """One memory. Times are ISO 8601; empty is "", [] or null."""
+    """One memory. Times are ISO 8601, to the second."""
 
     id: str
     text: str
     kind: str
     status: str
     recorded_at: str
-    scope: list[str]
-    speaker: str
-    role: str
-    session: str
-    valid_from: str | None
-    valid_to: str | None
-    tags: list[str]
-    importance: float
-    confidence: float
-    superseded_by: str
     version: int
+    scope: tuple[str, ...] = ()
+    speaker: str = ""
+    role: str = ""
+    session: str = ""
+    valid_from: str | None = None
+    valid_to: str | None = None
+    tags: tuple[str, ...] = ()
+    importance: float = 0.5
+    confidence: float = 1.0
+    superseded_by: str = ""
 
 
 @dataclass(frozen=True)
@@ -54,8 +55,8 @@ class SourceEffectOutput:
 class ChangedMemoryOutput(MemoryOutput):
     """Changed memory and reached messages; those in also_said_in stay."""
 
-    sources: list[SourceEffectOutput]
-    also_said_in: list[str]
+    sources: tuple[SourceEffectOutput, ...] = ()
+    also_said_in: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -64,7 +65,7 @@ class DerivedFactOutput:
 
     id: str
     text: str
-    status: str
+    status: str = "active"
 
 
 @dataclass(frozen=True)
@@ -79,10 +80,10 @@ class SearchMatchOutput:
     text: str
     score: float
     kind: str
-    status: str
     recorded_at: str
-    speaker: str
-    facts: list[DerivedFactOutput]
+    status: str = "active"
+    speaker: str = ""
+    facts: tuple[DerivedFactOutput, ...] = ()
     outdated: str = ""
     outdated_words: str = ""
     probability: float | None = None
@@ -95,8 +96,8 @@ class SearchOutput:
     """Matches, best first; abstain: only weak ones; notes: what was cut."""
 
     memories: list[SearchMatchOutput]
-    abstain: bool
-    notes: list[str] = field(default_factory=list)
+    abstain: bool = False
+    notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -107,7 +108,7 @@ class DerivedMemoryOutput:
     text: str
     kind: str
     verdict: str
-    replaces: list[str]
+    replaces: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -116,9 +117,9 @@ class WriteReceiptOutput:
 
     id: str
     outcome: str
-    learned: list[DerivedMemoryOutput]
-    pending: list[str]
-    reasons: list[str]
+    learned: tuple[DerivedMemoryOutput, ...] = ()
+    pending: tuple[str, ...] = ()
+    reasons: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -144,10 +145,10 @@ class ContextOutput:
 
     text: str
     tokens: int
-    ids: list[str]
-    abstain: bool
-    notes: list[str] = field(default_factory=list)
-    closest: list[str] = field(default_factory=list)
+    ids: tuple[str, ...] = ()
+    abstain: bool = False
+    notes: tuple[str, ...] = ()
+    closest: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -158,9 +159,9 @@ class HistoryEntryOutput:
     at: str
     action: str
     actor: str
-    reason: str
     before: dict[str, Any]
     after: dict[str, Any]
+    reason: str = ""
 
 
 @dataclass(frozen=True)
@@ -199,14 +200,14 @@ def to_memory(record: Record) -> MemoryOutput:
         text=display_text(record),
         kind=str(record.kind),
         status=str(record.status),
-        recorded_at=record.recorded_at.isoformat(),
-        scope=list(record.scope.labels),
+        recorded_at=_iso_second(record.recorded_at),
+        scope=record.scope.labels,
         speaker=record.speaker,
         role=record.role,
         session=record.session,
         valid_from=_iso_time(record.valid_from),
         valid_to=_iso_time(record.valid_to),
-        tags=list(record.tags),
+        tags=record.tags,
         importance=record.importance,
         confidence=record.confidence,
         superseded_by=record.superseded_by,
@@ -217,8 +218,8 @@ def to_memory(record: Record) -> MemoryOutput:
 def to_changed(record: Record, report: SourceChangeReport | None) -> ChangedMemoryOutput:
     return ChangedMemoryOutput(
         **vars(to_memory(record)),
-        sources=to_effects(report) if report else [],
-        also_said_in=list(report.also_said_in) if report else [],
+        sources=tuple(to_effects(report)) if report else (),
+        also_said_in=tuple(report.also_said_in) if report else (),
     )
 
 
@@ -242,12 +243,12 @@ def to_match(hit: Hit) -> SearchMatchOutput:
         score=round(float(hit.score), 4),
         kind=str(record.kind),
         status=str(hit.status),
-        recorded_at=record.recorded_at.isoformat(),
+        recorded_at=_iso_second(record.recorded_at),
         speaker=record.speaker or record.role,
-        facts=[
+        facts=tuple(
             DerivedFactOutput(fact.id, form_statement(fact).brief, str(fact.status))
             for fact in hit.facts
-        ],
+        ),
         outdated=hit.outdated.by if hit.outdated and hit.outdated.is_told else "",
         outdated_words=hit.outdated.words if hit.outdated and hit.outdated.is_told else "",
         probability=hit.probability,
@@ -257,7 +258,7 @@ def to_match(hit: Hit) -> SearchMatchOutput:
 
 
 def to_search(result: SearchResult) -> SearchOutput:
-    return SearchOutput([to_match(hit) for hit in result.hits], result.abstain, list(result.notes))
+    return SearchOutput([to_match(hit) for hit in result.hits], result.abstain, tuple(result.notes))
 
 
 def to_related(memories: Sequence[RelatedMemory]) -> SearchOutput:
@@ -273,33 +274,32 @@ def _related_to_match(related: RelatedMemory) -> SearchMatchOutput:
         score=round(related.score, 4),
         kind=str(record.kind),
         status=str(record.status),
-        recorded_at=record.recorded_at.isoformat(),
+        recorded_at=_iso_second(record.recorded_at),
         speaker=record.speaker,
-        facts=[],
     )
 
 
 def to_write(receipt: Receipt) -> WriteReceiptOutput:
-    learned = [
+    learned = tuple(
         DerivedMemoryOutput(
             id=memory.id,
             text=memory.shown or memory.text,
             kind=str(memory.kind),
             verdict=memory.verdict,
-            replaces=list(memory.replaces),
+            replaces=tuple(memory.replaces),
         )
         for memory in receipt.derived
-    ]
-    reasons = [
+    )
+    reasons = tuple(
         f"{choice.stage}: {choice.reason}"
         for choice in receipt.decisions
         if choice.reason and receipt.outcome != "stored"
-    ]
+    )
     return WriteReceiptOutput(
         id=receipt.id,
         outcome=receipt.outcome,
         learned=learned,
-        pending=list(receipt.pending),
+        pending=tuple(receipt.pending),
         reasons=reasons,
     )
 
@@ -309,7 +309,7 @@ def to_change(entry: HistoryEntry) -> HistoryEntryOutput:
     after = _to_json(entry.after)
     return HistoryEntryOutput(
         version=entry.version,
-        at=entry.at.isoformat(),
+        at=_iso_second(entry.at),
         action=entry.action,
         actor=entry.actor,
         reason=entry.reason,
@@ -355,4 +355,8 @@ def _to_json(value: Any) -> Any:
 
 
 def _iso_time(value: datetime | None) -> str | None:
-    return value.isoformat() if value else None
+    return _iso_second(value) if value else None
+
+
+def _iso_second(value: datetime) -> str:
+    return value.isoformat(timespec="seconds")

@@ -35,8 +35,8 @@ class McpProfile:
 
 def add_tools(server: MCPServer[Any], family: ToolFamily) -> None:
     """Add the tools of a family to a server."""
-    from engrams.surfaces.mcp.scoped_engine import with_tool_errors
+    from engrams.surfaces.mcp.scoped_engine import as_tool
 
     for name, hints in family.tools.items():
-        tool = with_tool_errors(getattr(family, name))
+        tool = as_tool(getattr(family, name))
         server.add_tool(tool, annotations=hints, structured_output=True)

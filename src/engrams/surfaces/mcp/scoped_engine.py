@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from functools import wraps
+from functools import cache, wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Any, ParamSpec
 
 from mcp.server.mcpserver.exceptions import ToolError
-from mcp_types import ToolAnnotations
+from mcp_types import CallToolResult, TextContent, ToolAnnotations
+from pydantic import TypeAdapter
 
 from engrams.core import Record, Scope
 from engrams.core.clock import parse_time
@@ -20,7 +22,6 @@ if TYPE_CHECKING:
     from engrams.engine import MemoryEngine
 
 P = ParamSpec("P")
-R = TypeVar("R")
 
 
 READS = ToolAnnotations(
@@ -146,15 +147,28 @@ def parse_spoken_time(text: str, argument: str) -> datetime | None:
         ) from None
 
 
-def with_tool_errors(call: Callable[P, R]) -> Callable[P, R]:
-    """Wrap a tool so that errors reach the model with hints."""
+def as_tool(call: Callable[P, Any]) -> Callable[P, CallToolResult]:
+    """Wrap a tool: its answer costs few tokens, and errors reach the model with hints."""
 
     @wraps(call)
-    def wrapped(*args: P.args, **kwargs: P.kwargs) -> R:
+    def wrapped(*args: P.args, **kwargs: P.kwargs) -> CallToolResult:
         try:
-            return call(*args, **kwargs)
+            output = call(*args, **kwargs)
         except EngramsError as error:
             raise ToolError(f"{error.message} {error.hint}".strip()) from error
+        return _to_brief_result(output)
 
     wrapped.__doc__ = " ".join((call.__doc__ or "").split())  # the tool's description, on one line
     return wrapped
+
+
+def _to_brief_result(output: Any) -> CallToolResult:
+    """Convert an answer without the fields that have their default, and without spaces."""
+    data = _load_adapter(output.__class__).dump_python(output, mode="json", exclude_defaults=True)
+    text = json.dumps(data, ensure_ascii=False, separators=(",", ":"))
+    return CallToolResult(content=[TextContent(type="text", text=text)], structured_content=data)
+
+
+@cache
+def _load_adapter(output_type: type) -> TypeAdapter[Any]:
+    return TypeAdapter(output_type)

@@ -117,7 +117,12 @@ class StrictMcpServer(MCPServer[Any]):
         """List the tools, with schemas that allow no other arguments."""
         return [
             tool.model_copy(
-                update={"input_schema": {**tool.input_schema, "additionalProperties": False}}
+                update={
+                    "input_schema": {
+                        **_drop_titles(tool.input_schema),
+                        "additionalProperties": False,
+                    }
+                }
             )
             for tool in await super().list_tools()
         ]
@@ -232,6 +237,21 @@ def _rename_guessed(arguments: Mapping[str, Any], parameters: Sequence[str]) -> 
                 renamed[parameter] = renamed.pop(argument)
                 break
     return renamed
+
+
+def _drop_titles(schema: Any) -> Any:
+    """Leave out titles, which repeat the names of arguments and cost every prompt tokens."""
+    match schema:
+        case dict():
+            return {
+                key: _drop_titles(part)
+                for key, part in schema.items()
+                if key != "title" or not isinstance(part, str)
+            }
+        case list():
+            return [_drop_titles(part) for part in schema]
+        case _:
+            return schema
 
 
 def _name_argument(location: Sequence[Any]) -> str:

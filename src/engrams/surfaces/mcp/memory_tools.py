@@ -55,6 +55,16 @@ _TOOLS = {
     "memory_history": READS,
     "memory_link": CHANGES,
 }
+_INSTRUCTIONS = (
+    "Long-term memory of one person and of the project at hand. Search it before saying that you"
+    " do not know something about them. Add what they tell you that will matter later, one"
+    ' statement each, with its kind: rule for a convention ("money is integer cents"),'
+    " decision for a choice with its reason and what it replaced, fact for what is so,"
+    " procedure for steps, note for the rest. Rules, decisions and facts are shown at the start"
+    " of the next session, notes only by a search. scope person is for what holds in every"
+    " project (name, tastes, style of answers), scope project for what belongs to this code."
+    " Change a memory that is no longer right instead of adding a second. Never store secrets."
+)
 
 
 class ChatMessageInput(TypedDict):
@@ -379,15 +389,5 @@ def _to_turn(message: ChatMessageInput, index: int, session: str, key: str) -> T
     )
 
 
-_INSTRUCTIONS = (
-    "Long-term memory of one person and of the project at hand. Search it before saying that you"
-    " do not know something about them. Add what they tell you that will matter later, one"
-    ' statement each, with its kind: rule for a convention ("money is integer cents"),'
-    " decision for a choice with its reason and what it replaced, fact for what is so,"
-    " procedure for steps, note for the rest. Rules, decisions and facts are shown at the start"
-    " of the next session, notes only by a search. scope person is for what holds in every"
-    " project (name, tastes, style of answers), scope project for what belongs to this code."
-    " Change a memory that is no longer right instead of adding a second. Never store secrets."
-)
 PROFILE = McpProfile(instructions=_INSTRUCTIONS, families=(EverydayTools,))
 FULL_PROFILE = McpProfile(instructions=_INSTRUCTIONS, families=(MemoryTools, ForgetTools))

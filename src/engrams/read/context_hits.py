@@ -16,6 +16,7 @@ from engrams.read.render import DOUBTED, profile_statement
 from engrams.read.request import ReadRequest
 from engrams.read.succession import gives_way
 from engrams.text.acknowledgements import cut_opening, is_acknowledgement, is_answer
+from engrams.text.normalize import fold
 from engrams.text.terms import terms
 
 _LOOKED_AT = 4
@@ -90,14 +91,14 @@ def add_neighbours(hits: Sequence[Hit], request: ReadRequest, deps: ReadDeps) ->
 def choose_helpful(result: SearchResult, request: ReadRequest) -> list[Hit]:
     """Choose the hits that help, or whose trigger the query names; nothing where none does.
 
-    What was judged comes in the order of its probability, each thing once: what an assistant only
-    repeats is left out, and so is what has ended, unless the past was asked about. What helps with
+    What was judged comes in the order of its probability, each thing once: what only repeats the
+    query, or is repeated by an assistant, is left out, and so is what has ended, unless the past was asked about. What helps with
     less than ``request.least_probability`` is left out, and so is what may have ended beside the
     message that may have ended it.
     """
     if result.abstain:
         return [hit for hit in result.hits if "trigger" in hit.parts]
-    hits = list(result.helpful)
+    hits = [hit for hit in result.helpful if not _repeats_query(hit, request.text)]
     asks_past = bool(result.trace.understood.get("past"))
     if request.least_probability:
         hits = _keep_probable(hits, request.text, request.least_probability)
@@ -110,6 +111,16 @@ def choose_helpful(result: SearchResult, request: ReadRequest) -> list[Hit]:
     if not asks_past:
         hits = _drop_ended(hits)
     return _drop_echoes(hits)
+
+
+def _repeats_query(hit: Hit, text: str) -> bool:
+    """True for a message that taught nothing and is the query itself, said before."""
+    return not hit.facts and _fold_sentence(hit.record.text) == _fold_sentence(text)
+
+
+def _fold_sentence(text: str) -> str:
+    # A question mark stays: a statement answers the question of the same words.
+    return fold(text).strip(" .!\n")
 
 
 def _keep_probable(hits: Sequence[Hit], text: str, least_probability: float) -> list[Hit]:

@@ -114,12 +114,16 @@ def choose_helpful(result: SearchResult, request: ReadRequest) -> list[Hit]:
 
 
 def _repeats_query(hit: Hit, text: str) -> bool:
-    """True for a message that taught nothing and is the query itself, said before."""
-    return not hit.facts and _fold_sentence(hit.record.text) == _fold_sentence(text)
+    """True for a message that taught nothing and is the query itself, said before.
+
+    A question is none: it brings its answer.
+    """
+    if hit.facts or _is_question(hit.record):
+        return False
+    return _fold_sentence(hit.record.text) == _fold_sentence(text)
 
 
 def _fold_sentence(text: str) -> str:
-    # A question mark stays: a statement answers the question of the same words.
     return fold(text).strip(" .!\n")
 
 

@@ -91,14 +91,14 @@ def add_neighbours(hits: Sequence[Hit], request: ReadRequest, deps: ReadDeps) ->
 def choose_helpful(result: SearchResult, request: ReadRequest) -> list[Hit]:
     """Choose the hits that help, or whose trigger the query names; nothing where none does.
 
-    What was judged comes in the order of its probability, each thing once: what only repeats the
-    query, or is repeated by an assistant, is left out, and so is what has ended, unless the past was asked about. What helps with
+    What was judged comes in the order of its probability, each thing once: what an assistant only
+    repeats is left out, and so is what has ended, unless the past was asked about. What helps with
     less than ``request.least_probability`` is left out, and so is what may have ended beside the
     message that may have ended it.
     """
     if result.abstain:
         return [hit for hit in result.hits if "trigger" in hit.parts]
-    hits = [hit for hit in result.helpful if not _repeats_query(hit, request.text)]
+    hits = list(result.helpful)
     asks_past = bool(result.trace.understood.get("past"))
     if request.least_probability:
         hits = _keep_probable(hits, request.text, request.least_probability)
@@ -130,11 +130,13 @@ def _fold_sentence(text: str) -> str:
 def _keep_probable(hits: Sequence[Hit], text: str, least_probability: float) -> list[Hit]:
     """Keep what helps with a probability; of hits that are not judged, those near the best one.
 
-    What somebody may not eat stays however improbable it is.
+    What only repeats the query goes.     What somebody may not eat stays however improbable it is.
     """
     best_score = max((hit.score for hit in hits), default=0.0)
     probable_hits: list[Hit] = []
     for hit in hits:
+        if _repeats_query(hit, text):
+            continue
         if hit.probability is None:
             is_probable = hit.score >= _NEAR_BEST * best_score
         elif hit.record.role == "assistant":

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Iterable
 
 from bench.secrets.kinds import MadeUpSecret, make_secrets
 from bench.secrets.ordinary import make_messages
+from bench.secrets.unseen import make_unseen_messages, make_unseen_secrets
 from engrams.extract import secrets
 from engrams.extract.secrets import replace_findings
 
@@ -20,25 +22,39 @@ def is_found(item: MadeUpSecret) -> bool:
     return not any(piece in redacted for piece in pieces)
 
 
-def main() -> None:
-    """Print recall and precision, and with ``--list`` what was missed and wrongly found."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--list", action="store_true", help="name the mistakes")
-    parser.add_argument("--seed", type=int, default=20261128)
-    arguments = parser.parse_args()
-    made_up = list(make_secrets(arguments.seed))
+def measure(name: str, made_up: list[MadeUpSecret], ordinary: Iterable[str], listed: bool) -> None:
+    """Print recall and precision over one set, and the mistakes if ``listed``."""
+    messages = list(ordinary)
     missed = [item for item in made_up if not is_found(item)]
-    messages = list(make_messages(seed=arguments.seed))
     alarms = [text for text in messages if secrets.scan(text)]
     caught = len(made_up) - len(missed)
     kinds = len({item.kind for item in made_up})
-    print(f"recall     {caught / len(made_up):.3f}  ({caught} of {len(made_up)}, {kinds} kinds)")
-    print(f"precision  {caught / (caught + len(alarms)):.3f}  ({len(alarms)} of {len(messages)})")
-    if arguments.list:
-        for item in missed:
-            print(f"  missed {item.kind}: {item.text[:150]!r}")
-        for text in sorted(set(alarms))[:60]:
-            print(f"  alarm {[f.rule for f in secrets.scan(text)]}: {text[:150]!r}")
+    recall = caught / len(made_up)
+    precision = caught / (caught + len(alarms))
+    print(
+        f"{name:8} recall {recall:.3f} ({caught} of {len(made_up)}, {kinds} kinds)"
+        f"  precision {precision:.3f} ({len(alarms)} alarms in {len(messages)} messages)"
+    )
+    if not listed:
+        return
+    for item in missed:
+        print(f"  missed {item.kind}: {item.text[:150]!r}")
+    for text in sorted(set(alarms)):
+        print(f"  alarm {[f.rule for f in secrets.scan(text)]}: {text[:150]!r}")
+
+
+def main() -> None:
+    """Print recall and precision, and with ``--list`` what was missed and wrongly found."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--list", action="store_true", help="name the mistakes on the tuned sets")
+    parser.add_argument("--list-held", action="store_true", help="name those on the held set too")
+    parser.add_argument("--seed", type=int, default=20261128)
+    arguments = parser.parse_args()
+    seed = arguments.seed
+    unseen = list(make_unseen_messages(seed=seed))
+    measure("tuned", list(make_secrets(seed)), make_messages(seed=seed), arguments.list)
+    measure("second", list(make_unseen_secrets(False, seed)), unseen[::2], arguments.list)
+    measure("held", list(make_unseen_secrets(True, seed)), unseen[1::2], arguments.list_held)
 
 
 if __name__ == "__main__":

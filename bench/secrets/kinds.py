@@ -57,7 +57,7 @@ def make_secrets(seed: int = 20261128) -> Iterator[MadeUpSecret]:
             "the {kind} key is {v}",
             "Authorization: Bearer {v}",
         ):
-            value = _fill(template, draw)
+            value = fill_template(template, draw)
             stated = form
             if kind in _BARE and form.startswith("{v}"):
                 stated = "export {variable}='{v}'"
@@ -78,7 +78,8 @@ _BARE = ("aws-secret", "cloudinary", "gitea", "algolia", "datadog", "mailchimp")
 """Kinds without a form of their own: alone they are any other text."""
 
 
-def _fill(template: str, draw: random.Random) -> str:
+def fill_template(template: str, draw: random.Random) -> str:
+    """Fill the slots of a template: ``{h:40}`` becomes forty hex digits."""
     return _SLOT.sub(
         lambda match: "".join(draw.choices(_ALPHABETS[match[1]], k=int(match[2]))), template
     )
@@ -92,22 +93,22 @@ def _draw_values(draw: random.Random) -> dict[str, str]:
     values = {
         "p": draw.choice(
             (
-                f"{word}-{_fill('{l:5}', draw)}-{draw.randint(10, 99)}",
-                _fill("{a:12}", draw) + "7x",
+                f"{word}-{fill_template('{l:5}', draw)}-{draw.randint(10, 99)}",
+                fill_template("{a:12}", draw) + "7x",
                 f"{word}{draw.randint(100, 9999)}!",
                 f"{word}2{word}2",
             )
         ),
-        "t": _fill("{h:20}", draw) + "7c3d",
+        "t": fill_template("{h:20}", draw) + "7c3d",
         "n": str(draw.randint(1023, 987654)),
         "m": "\n".join(base64.b64encode(draw.randbytes(48)).decode() for _ in range(4)),
         "w12": " ".join(draw.sample(_WORDS, 12)),
-        "h5": _fill("{h:5}", draw),
-        "d4": _fill("{d:4}", draw),
+        "h5": fill_template("{h:5}", draw),
+        "d4": fill_template("{d:4}", draw),
         "X32": base64.b32encode(hashlib.sha256(draw.randbytes(8)).digest()[:20]).decode(),
-        "h64": _fill("{h:64}", draw),
-        "b27": _fill("{b:27}", draw),
+        "h64": fill_template("{h:64}", draw),
+        "b27": fill_template("{b:27}", draw),
     }
-    values |= {f"a{size}": _fill(f"{{a:{size}}}", draw) for size in (8, 22, 43, 53, 86)}
-    values |= {f"s{size}": _fill(f"{{s:{size}}}", draw) for size in (50, 51, 96)}
+    values |= {f"a{size}": fill_template(f"{{a:{size}}}", draw) for size in (8, 22, 43, 53, 86)}
+    values |= {f"s{size}": fill_template(f"{{s:{size}}}", draw) for size in (50, 51, 96)}
     return values

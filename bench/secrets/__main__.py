@@ -8,13 +8,23 @@ from collections.abc import Iterable
 from bench.secrets.kinds import MadeUpSecret, make_secrets
 from bench.secrets.ordinary import make_messages
 from bench.secrets.unseen import make_unseen_messages, make_unseen_secrets
-from engrams.extract import secrets
-from engrams.extract.secrets import replace_findings
+from engrams.extract.redaction import find_sensitive, name_kind
+from engrams.extract.secrets import SecretFinding, replace_findings
+
+_PERSONAL = ("email", "phone", "ip", "ssn", "passport")
+"""Personal data that is not measured here."""
+
+
+def scan(text: str) -> tuple[SecretFinding, ...]:
+    """Find secrets, and cards and accounts by their check digits."""
+    return tuple(
+        finding for finding in find_sensitive(text) if name_kind(finding.rule) not in _PERSONAL
+    )
 
 
 def is_found(item: MadeUpSecret) -> bool:
     """True if nothing of the secret is left: no eight characters in a row of its last two thirds."""
-    redacted = replace_findings(item.text, secrets.scan(item.text))
+    redacted = replace_findings(item.text, scan(item.text))
     # The family's name in the redacted text may be the key's own prefix.
     core = item.secret[len(item.secret) // 3 :]
     size = min(8, len(core))
@@ -26,7 +36,7 @@ def measure(name: str, made_up: list[MadeUpSecret], ordinary: Iterable[str], lis
     """Print recall and precision over one set, and the mistakes if ``listed``."""
     messages = list(ordinary)
     missed = [item for item in made_up if not is_found(item)]
-    alarms = [text for text in messages if secrets.scan(text)]
+    alarms = [text for text in messages if scan(text)]
     caught = len(made_up) - len(missed)
     kinds = len({item.kind for item in made_up})
     recall = caught / len(made_up)
@@ -40,7 +50,7 @@ def measure(name: str, made_up: list[MadeUpSecret], ordinary: Iterable[str], lis
     for item in missed:
         print(f"  missed {item.kind}: {item.text[:150]!r}")
     for text in sorted(set(alarms)):
-        print(f"  alarm {[f.rule for f in secrets.scan(text)]}: {text[:150]!r}")
+        print(f"  alarm {[f.rule for f in scan(text)]}: {text[:150]!r}")
 
 
 def main() -> None:

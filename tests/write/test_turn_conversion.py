@@ -110,14 +110,14 @@ def test_a_name_can_make_a_value_a_secret() -> None:
 
 @pytest.mark.covers("S3.51")
 def test_a_secret_is_refused_or_let_through_where_so_set() -> None:
-    """``refuse`` stores nothing and says why; ``off`` keeps the text as it is."""
+    """``refuse`` stores nothing and says why; ``allow`` keeps the text as it is."""
     refused = record(Turn(f"use {KEY}"), secrets="refuse")
     assert (refused.record, refused.outcome, refused.decisions[0].reason) == (
         None,
         "refused",
         "openai-key",
     )
-    kept = record(Turn(f"use {KEY}"), secrets="off").record
+    kept = record(Turn(f"use {KEY}"), secrets="allow").record
     assert kept is not None
     assert KEY in kept.text
 

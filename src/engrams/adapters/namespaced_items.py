@@ -232,7 +232,7 @@ class NamespacedItems:
             if receipt.outcome == "refused" and self._engine.settings.enabled:
                 raise RefusedError(
                     f"Not stored: {write.key!r:.80} contains a secret.",
-                    hint="Remove it, or set `write.secrets` to redact.",
+                    hint="Remove it, or change `write.secrets` or `write.secrets_of`.",
                 )
             if receipt.outcome == "duplicate":  # another process stored it in the meantime
                 self._edit(self._engine.get(receipt.id, scope=scope), write)

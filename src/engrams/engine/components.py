@@ -160,7 +160,7 @@ class EngineComponents:
             self.reads.search_by_text,
             self.deps.store,
             self.deps.clock,
-            self.deps.settings.graph,
+            self.deps.settings,
         )
 
     # ----------------------------------------------------------------------------------------------

@@ -23,8 +23,7 @@ from engrams.core import (
     drop_unstorable,
 )
 from engrams.errors import InputError, RefusedError
-from engrams.extract import secrets
-from engrams.extract.secrets import replace_findings
+from engrams.extract.redaction import redact_labels
 from engrams.forget.dependents import GOING_ON
 from engrams.forget.edit_fields import require_short_tags
 from engrams.forget.edits import diff_tag_edges
@@ -39,7 +38,7 @@ from engrams.ports import (
 )
 from engrams.read.link_expansion import cascade_scores
 from engrams.read.request import visible_scopes
-from engrams.settings import LinkExpansionSettings
+from engrams.settings import Settings
 from engrams.write.related import durable_scope
 
 Mode = Literal["recent", "semantic", "cascade"]
@@ -67,7 +66,7 @@ class MemoryLinks:
         search: Callable[[str, Scope, int], SearchResult],
         store: Store,
         clock: Clock,
-        settings: LinkExpansionSettings,
+        settings: Settings,
     ) -> None:
         self._reader = reader
         self._search = search
@@ -116,9 +115,12 @@ class MemoryLinks:
         return True
 
     def tag(self, id: str, tags: str | Sequence[str], *, scope: ScopeInput) -> Record:
-        """Add tags to a memory, keeping its others."""
+        """Add tags to a memory, keeping its others; secrets in them are redacted.
+
+        RefusedError: the settings refuse a secret in one.
+        """
         record = self._reader.get_editable(id, Scope.of(scope))
-        added = _clean_tags(tags)
+        added = redact_labels(_clean_tags(tags), self._settings.write)
         return self._set_tags(
             record, tuple(dict.fromkeys((*record.tags, *added))), "tag", Scope.of(scope)
         )
@@ -194,7 +196,7 @@ class MemoryLinks:
         def load_edges(nodes: Sequence[str]) -> tuple[Edge, ...]:
             return self._store.edges(scope.owner, nodes)
 
-        scores = cascade_scores(seeds, load_edges, depth, self._settings.decay)
+        scores = cascade_scores(seeds, load_edges, depth, self._settings.graph.decay)
         # Nodes with a colon are tags and topics, which links lead through but which are no memory.
         ranked = sorted(
             (node for node in scores if ":" not in node), key=lambda node: (-scores[node], node)
@@ -300,5 +302,4 @@ def _clean_tags(tags: str | Sequence[str]) -> tuple[str, ...]:
         raise InputError(
             "A tag must be one or a few words.", hint="Give at least one visible character."
         )
-    redacted = [replace_findings(tag, secrets.scan(tag)) for tag in cleaned]
-    return require_short_tags(tuple(dict.fromkeys(redacted)))
+    return require_short_tags(tuple(dict.fromkeys(cleaned)))

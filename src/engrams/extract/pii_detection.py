@@ -105,3 +105,5 @@ _FAMILIES: tuple[tuple[str, re.Pattern[str], Callable[[str], bool]], ...] = (
     ("passport", _PASSPORT, _has_digits),
     ("phone", _PHONE, _is_phone),
 )
+FAMILIES = frozenset(family for family, *_ in _FAMILIES)
+"""Names of the families of personal data."""

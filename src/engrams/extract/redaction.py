@@ -5,11 +5,36 @@ Enter at ``redact_text`` for one text, at ``redact_fields`` for those of a messa
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
 from engrams.core import Json, Meta, StageDecision, content_hash
+from engrams.errors import RefusedError
 from engrams.extract import pii_detection, secrets
+from engrams.extract.secrets import SecretFinding
 from engrams.settings import WriteSettings
+from engrams.text.vocabulary import read_classes
+
+_KIND_OF_FAMILY = {
+    family: kind
+    for kind, families in read_classes(__file__, "secret_kinds").items()
+    for family in families
+}
+
+
+def find_sensitive(text: str) -> tuple[SecretFinding, ...]:
+    """Find secrets and personal data in a text, in order, without overlaps; secrets go first."""
+    found = secrets.scan(text)
+    personal = [
+        finding
+        for finding in pii_detection.scan(text)
+        if not any(finding.start < other.end and other.start < finding.end for other in found)
+    ]
+    return tuple(sorted((*found, *personal), key=lambda finding: finding.start))
+
+
+def name_kind(family: str) -> str:
+    """Return the kind of a family, as ``write.secrets_of`` names it: ``key`` of ``github-token``."""
+    return _KIND_OF_FAMILY.get(family, "key")
 
 
 def redact_text(text: str, settings: WriteSettings) -> tuple[str, tuple[StageDecision, ...]]:
@@ -18,20 +43,48 @@ def redact_text(text: str, settings: WriteSettings) -> tuple[str, tuple[StageDec
     The decisions never repeat a secret. Their verdict is ``refused`` where the settings say that
     such a text is not stored.
     """
-    decisions: list[StageDecision] = []
-    for stage, mode, scan in (
-        ("secrets", settings.secrets, secrets.scan),
-        ("pii", settings.pii, pii_detection.scan),
-    ):
-        if mode in ("off", "allow"):
-            continue
-        findings = scan(text)
-        if findings:
-            verdict = "refused" if mode == "refuse" else "redacted"
-            families = dict.fromkeys(finding.rule for finding in findings)
-            decisions.extend(StageDecision(stage, verdict, family) for family in families)
-            text = secrets.replace_findings(text, findings)
-    return text, tuple(decisions)
+    if settings.pii == "allow" and not settings.secrets_of:
+        # Most homes: personal data need not be looked for.
+        findings = secrets.scan(text)
+    else:
+        findings = find_sensitive(text)
+    treatments = {
+        finding.rule: settings.choose_treatment(name_kind(finding.rule)) for finding in findings
+    }
+    treated = tuple(finding for finding in findings if treatments[finding.rule] != "allow")
+    decisions = tuple(
+        StageDecision(
+            "pii" if family in pii_detection.FAMILIES else "secrets",
+            "refused" if treatment == "refuse" else "redacted",
+            family,
+        )
+        for family, treatment in treatments.items()
+        if treatment != "allow"
+    )
+    return secrets.replace_findings(text, treated), decisions
+
+
+def refuse_secrets(decisions: Sequence[StageDecision]) -> None:
+    """Raise the RefusedError of what the settings refuse to store, if a decision says so."""
+    families = [decision.reason for decision in decisions if decision.verdict == "refused"]
+    if not families:
+        return
+    kinds = dict.fromkeys(name_kind(family) for family in families)
+    pairs = ",".join(f"{kind}=redact" for kind in kinds)
+    raise RefusedError(
+        f"Not stored: it contains a secret ({', '.join(dict.fromkeys(families))}).",
+        hint=f"Remove it, or set `write.secrets_of` to {pairs}.",
+    )
+
+
+def redact_labels(labels: Iterable[str], settings: WriteSettings) -> tuple[str, ...]:
+    """Redact tags, triggers and names, each once. RefusedError: one holds what is refused."""
+    redacted = []
+    for label in labels:
+        text, decisions = redact_text(label, settings)
+        refuse_secrets(decisions)
+        redacted.append(text)
+    return tuple(dict.fromkeys(redacted))
 
 
 def redact_fields(
@@ -46,9 +99,16 @@ def redact_fields(
     for name, text in fields.items():
         redacted[name], in_field = redact_text(text, settings) if text else (text, ())
         decisions.extend(in_field)
-    for text in _collect_strings(meta):
-        decisions.extend(redact_text(text, settings)[1])
+    decisions.extend(find_decisions(meta, settings))
     return redacted, tuple(dict.fromkeys(decisions))
+
+
+def find_decisions(value: Json, settings: WriteSettings) -> tuple[StageDecision, ...]:
+    """Return one decision for each family of secrets in the texts of a JSON value."""
+    decisions = [
+        decision for text in _collect_strings(value) for decision in redact_text(text, settings)[1]
+    ]
+    return tuple(dict.fromkeys(decisions))
 
 
 def redact_json(value: Json, settings: WriteSettings) -> Json:

@@ -5,7 +5,9 @@ One of the literals must occur; the group ``v`` is the secret.
 
 from __future__ import annotations
 
-from engrams.text.vocabulary import read_vocabulary
+import re
+
+from engrams.text.vocabulary import read_rows, read_vocabulary
 from engrams.text.word_list import word_set
 
 _W = r"(?<![\w-])"
@@ -37,7 +39,7 @@ RULES: tuple[tuple[str, tuple[str, ...], str], ...] = (
     ("gcp-client-secret", ("GOCSPX-",), r"GOCSPX-[\w-]{28}"),
     ("azure-storage", ("AccountKey=",), r"AccountKey=(?P<v>[A-Za-z0-9+/]{80,90}={0,2})"),
     ("azure-client-secret", ("Q~",), rf"{_W}[\w.~-]{{3}}[0-9]Q~[\w.~-]{{31,34}}{_E}"),
-    ("azure-sas", ("sig=",), r"[?&]sig=(?P<v>[A-Za-z0-9%/+]{43,120}+)"),
+    ("azure-sas", ("sig=",), r"(?<!\w)sig=(?P<v>[A-Za-z0-9%/+]{43,120}+)"),
     ("azure-devops", ("AZDO",), r"[A-Za-z0-9]{76}AZDO[A-Za-z0-9]{4}"),
     (
         "github-token",
@@ -58,8 +60,8 @@ RULES: tuple[tuple[str, tuple[str, ...], str], ...] = (
     ("slack-app-token", ("xapp-",), r"\bxapp-\d-[\w-]{10,250}+"),
     (
         "slack-webhook",
-        ("hooks.slack.com/",),
-        r"hooks\.slack\.com/(?:services|workflows|triggers)/[\w/]{20,120}+",
+        ("hooks.slack.com",),
+        r"hooks\.slack\.com[/_](?:services|workflows|triggers)[/_][\w/]{20,120}+",
     ),
     (
         "stripe-key",
@@ -139,8 +141,8 @@ RULES: tuple[tuple[str, tuple[str, ...], str], ...] = (
     ("discord-token", (".",), rf"{_W}[MNO][A-Za-z0-9]{{23,27}}\.[\w-]{{6}}\.[\w-]{{27,40}}{_E}"),
     (
         "discord-webhook",
-        ("/api/webhooks/",),
-        r"discord(?:app)?\.com/api/webhooks/\d{17,20}/[\w-]{60,80}+",
+        ("api/webhooks/", "api_webhooks_"),
+        r"discord(?:app)?\.com[/_]api[/_]webhooks[/_]\d{17,20}[/_][\w-]{60,80}+",
     ),
     ("databricks-token", ("dapi",), rf"{_W}dapi[0-9a-f]{{32}}(?:-\d)?{_E}"),
     ("newrelic-key", ("NRAK-", "NRJS-"), r"\bNR(?:AK-[A-Z0-9]{27}|JS-[0-9a-f]{19})"),
@@ -180,9 +182,31 @@ RULES: tuple[tuple[str, tuple[str, ...], str], ...] = (
     ("figma-token", ("figd_",), r"\bfigd_[\w-]{38,60}"),
     ("cloudflare-key", ("v1.0-",), r"\bv1\.0-[0-9a-f]{24}-[0-9a-f]{146}"),
     (
-        "netrc",
-        ("machine ",),
-        r"\bmachine\s+\S{1,200}\s+login\s+\S{1,200}\s+password\s+(?P<v>\S{1,200})",
+        "hubspot-token",
+        ("pat-",),
+        rf"{_W}pat-(?:na|eu|ap)\d-[0-9a-f]{{8}}(?:-[0-9a-f]{{4}}){{3}}-[0-9a-f]{{12}}",
+    ),
+    (
+        "private-key",
+        ("b3BlbnNzaC1rZXktdjE", "MIIEvQIBADANBg", "MIIEowIBAAK", "MIIEpAIBAAK", "MC4CAQAwBQYDK2Vw"),
+        (
+            r"(?:b3BlbnNzaC1rZXktdjE|MIIEvQIBADANBg|MIIEowIBAAK|MIIEpAIBAAK|MC4CAQAwBQYDK2Vw)"
+            r"[A-Za-z0-9+/=]{20,8000}+(?:\s[A-Za-z0-9+/=]{40,80}+){0,100}+"
+        ),
+    ),
+    (
+        "putty-key",
+        ("Private-Lines",),
+        r"Private-Lines:? ?\d{0,3}\s(?P<v>[A-Za-z0-9+/=\s]{40,8000}+)",
+    ),
+    ("laravel-key", ("base64:",), r"(?<![\w,])base64:(?P<v>[A-Za-z0-9+/]{43}=)"),
+    (
+        "url-password",
+        ("@",),
+        (
+            r"(?<![\w.+/:-])[\w.-]{2,40}:(?P<v>(?=[^\s@:/]{0,60}\d)(?=[^\s@:/]{0,60}[A-Za-z])[^\s@:/'\"<>]{8,80}+)"
+            r"@(?!sha256)(?=[A-Za-z])"
+        ),
     ),
     (
         "curl-user",
@@ -230,32 +254,55 @@ RULES: tuple[tuple[str, tuple[str, ...], str], ...] = (
     ("kube-key", ("client-key-data",), r"client-key-data:\s*(?P<v>[A-Za-z0-9+/=]{40,8000}+)"),
 )
 
-PASSWORD_WORDS = (
-    "passw",
-    "passwort",
-    "kennwort",
-    "passphrase",
-    "passcode",
-    "pwd",
-    "contrase",
-    "clave",
-    "mot de passe",
-    "密码",
-    "密碼",
-    "口令",
-    "パスワード",
-)
+PASSWORD_WORDS = ("passw", "passphrase", "passcode", "pwd", "pw", "_pass", "-pass")
 
 _NAMES = (
     r"(?:api|app|auth|access|client|account|private|secret|service|master|encryption|signing|bot|webhook|refresh|session|admin"
     r"|root|db|database)"
 )
 _OBJECT = r"(?:pass(?:word|phrase|code)|pwd|passwd|pw)"
+_NAMED_OBJECT = rf"(?:(?:[\w.-]{{1,40}}[_.-])?{_OBJECT}|[\w.-]{{1,40}}[_.-]pass|[a-z]{{0,12}}(?:bind|root|user|admin|db)pw)"
+"""The name of a variable, a field or an option that holds a password."""
+_OPEN_KEY = r"(?<!public )(?<!primary )(?<!foreign )(?<!cache )(?<!partition )(?<!sort )(?<!host )"
+"""Before a key that is no secret."""
 _END = r"(?=[\s.,;!?)。，；！]|$)"
+_ARGUMENT = r"(?P<v>\"[^\"\n]{3,120}\"|'[^'\n]{3,120}'|(?![-<$%{])[^\s\"'`;|&]{3,400}+)"
+_DEVICE = (
+    r"(?:phone|screen[ -]?lock|lock[ -]?screen|device|tablet|laptop|card|debit|credit|bank(?:ing)?"
+    r"|sim|alarm|voicemail|atm)"
+)
+_ONE_TIME = (
+    r"(?:verification|two-factor|2fa|mfa|one-time|otp|login|sign-in|security|confirmation|sms)"
+)
+_WIFI = r"(?:wi-?fi|wlan|wpa[23]?|wep|ssid|fritz!?box|router|hotspot|netzwerk)"
+
+
+def _read_options() -> tuple[tuple[str, tuple[str, ...], str, str], ...]:
+    """Build a rule of each line of ``secret_options.txt``: commands, and the options of secrets."""
+    rules = []
+    for line in read_rows(__file__, "secret_options"):
+        commands, options = line.split(": ")
+        names = tuple(commands.split(" | "))
+        words = "|".join(map(re.escape, names))
+        rules.append(
+            (
+                "command-password",
+                names,
+                rf"\b(?:{words})\b[^\n|;&`]{{0,200}}?\s(?:{options}){_ARGUMENT}",
+                "assigned",
+            )
+        )
+    return tuple(rules)
+
+
+_FOREIGN_WORDS = tuple(read_rows(__file__, "password_words"))
+# Folding a text keeps the letters before a mark of length: "contraseña" is found by "contrase".
+_FOREIGN_LITERALS = tuple(word[:8] for word in _FOREIGN_WORDS)
 
 # Families recognised by the words around them, ignoring case: (family, literals, pattern, check of
 # the value).
 PROSE: tuple[tuple[str, tuple[str, ...], str, str], ...] = (
+    *_read_options(),
     (
         "bearer-token",
         ("bearer ",),
@@ -266,6 +313,18 @@ PROSE: tuple[tuple[str, tuple[str, ...], str, str], ...] = (
         "basic-auth",
         ("basic ",),
         r"\bauthorization['\"]?\s*[:=]\s*['\"]?basic\s+(?P<v>[A-Za-z0-9+/]{8,400}+={0,2})",
+        "",
+    ),
+    (
+        "basic-auth",
+        ("basic ",),
+        r"\bbasic\s+(?P<v>[A-Za-z0-9+/]{8,400}+={0,2})(?![\w+/])",
+        "basic",
+    ),
+    (
+        "url-password",
+        ("oracle:", "sqlplus"),
+        r"(?:\boracle:\w{2,8}:|\bsqlplus\s+(?:-\w+\s+)?)[\w.-]{1,60}/(?P<v>[^\s@/'\"]{3,120}+)@",
         "",
     ),
     (
@@ -280,7 +339,7 @@ PROSE: tuple[tuple[str, tuple[str, ...], str, str], ...] = (
         (
             rf"(?<![a-z])(?:[\w]{{1,30}}[_-])?(?:{_NAMES}[_\- ]?)?(?:api[_\- ]?key|secret(?:[_\- ]?key)?|token|access[_\- ]?key"
             rf"|private[_\- ]?key|auth[_\- ]?key|credentials?)"
-            r"(?:[_-]\w{1,20})?['\"]?\s{0,3}(?::=|=>|[:=]|\bis\b|\blautet\b|\best\b|\bes\b)\s{0,3}(?P<v>\"[^\"\s]{8,400}\""
+            r"(?:[_-]\w{1,20})?['\"]?\]?\s{0,3}(?::=|=>|[:=]|\bis\b|\blautet\b|\best\b|\bes\b)\s{0,3}(?P<v>\"[^\"\s]{8,400}\""
             r"|'[^'\s]{8,400}'|`[^`\s]{8,400}`|[\w+/.~=-]{16,400}+)"
         ),
         "random",
@@ -289,7 +348,7 @@ PROSE: tuple[tuple[str, tuple[str, ...], str, str], ...] = (
         "assigned-password",
         (),
         (
-            rf"(?<![a-z])(?:[\w-]{{1,30}}[_-])?{_OBJECT}['\"]?\s{{0,3}}(?::=|=>|=(?!=))\s{{0,3}}(?P<v>\"[^\"\n]{{4,120}}\""
+            rf"(?<![a-z]){_NAMED_OBJECT}['\"]?\]?\s{{0,3}}(?::=|=>|=(?!=)|(?<=['\"]),)\s{{0,3}}(?P<v>\"[^\"\n]{{4,120}}\""
             rf"|'[^'\n]{{4,120}}'|[^\s\"',;)]{{4,120}}+)"
         ),
         "assigned",
@@ -298,7 +357,7 @@ PROSE: tuple[tuple[str, tuple[str, ...], str, str], ...] = (
         "stated-password",
         (),
         (
-            rf"\b{_OBJECT}\b['\"]?\s{{0,2}}[:：]\s{{0,3}}(?P<v>\"[^\"\n]{{3,80}}\"|'[^'\n]{{3,80}}'|[^\s\"',;)]{{3,80}}+)"
+            rf"(?<![a-z]){_NAMED_OBJECT}\b['\"]?\s{{0,2}}[:：]\s{{0,3}}(?P<v>\"[^\"\n]{{3,80}}\"|'[^'\n]{{3,80}}'|[^\s\"',;)]{{3,80}}+)"
         ),
         "assigned",
     ),
@@ -315,36 +374,34 @@ PROSE: tuple[tuple[str, tuple[str, ...], str, str], ...] = (
     ),
     (
         "spoken-password",
-        ("passw", "kennwort"),
+        _FOREIGN_LITERALS,
         (
-            r"\b(?:passwort|kennwort)\b(?:\s+(?:für|fürs|zum|vom|von|im)\s+[\w .-]{1,40}?)?\s*(?::|\s(?:ist|lautet"
-            r"|heißt)\b)\s{0,2}:?\s*(?P<v>\"[^\"\n]{3,80}\"|\S{3,80}+)"
+            rf"(?<!\w)(?:{'|'.join(_FOREIGN_WORDS)})(?!\w)(?:\s+(?:für|fürs|zum|vom|von|im|de|del|du|da|do|para|en|pour|per|voor|för|til)"
+            r"\s+[\w' .-]{1,40}?)?\s*(?:[:：=]|\s(?:ist|lautet|heißt|es|era|est|è|é|is|är|er|to|jest|это|olan)\b)\s{0,2}:?\s*"
+            r"(?P<v>\"[^\"\n]{3,80}\"|«[^»\n]{3,80}»|[^\s\"«,;]{3,80}+)"
         ),
-        "spoken",
+        "foreign",
     ),
     (
         "spoken-password",
-        ("contrase", "clave"),
         (
-            r"\b(?:contraseña|contrasena|(?:mi|la|nuestra) clave)\b(?:\s+(?:de|del|para|en)\s+[\w .-]{1,40}?)?\s*(?::|\s(?:es"
-            r"|era)\b)\s{0,2}:?\s*(?P<v>\"[^\"\n]{3,80}\"|\S{3,80}+)"
+            "passwort",
+            "kennwort",
+            "contrase",
+            "wachtwoord",
+            "lösenord",
+            "пароль",
+            "密码",
+            "パスワード",
         ),
-        "spoken",
+        rf"(?<!\w)(?:{'|'.join(_FOREIGN_WORDS)}|密码|パスワード)\s+[\"']?(?P<v>[^\s\"',;]{{6,80}}+)",
+        "telling",
     ),
     (
         "spoken-password",
-        ("mot de passe",),
+        ("密码", "密碼", "口令", "パスワード", "비밀번호"),
         (
-            r"\bmot de passe\b(?:\s+(?:de|du|pour|d')\s*[\w .-]{1,40}?)?\s*(?::|\sest\b)\s{0,2}:?\s*(?P<v>\"[^\"\n]{3,80}\""
-            r"|«[^»\n]{3,80}»|\S{3,80}+)"
-        ),
-        "spoken",
-    ),
-    (
-        "spoken-password",
-        ("密码", "密碼", "口令", "パスワード"),
-        (
-            r"(?:密码|密碼|口令|パスワード)\s*(?:是|为|為|：|:|は|設定为|改成了?|换成了?)\s*[「“\"']?(?P<v>[!-~]{3,80}+)"
+            r"(?:密码|密碼|口令|パスワード|비밀번호)\s*(?:是|为|為|：|:|=|は|는|설정|設定为|改成了?|换成了?)\s*[「“\"']?(?P<v>[!-~]{3,80}+)"
         ),
         "spoken",
     ),
@@ -365,15 +422,6 @@ PROSE: tuple[tuple[str, tuple[str, ...], str, str], ...] = (
         (
             r"\b(?:mysql|mariadb)(?:dump|admin|import|check|show|sh)?\b[^\n|;&`]{0,200}?\s-p"
             r"(?P<v>\"[^\"\n]{3,120}\"|'[^'\n]{3,120}'|[^\s\"'`;|&]{3,120}+)"
-        ),
-        "assigned",
-    ),
-    (
-        "command-password",
-        ("redis-cli", "redli"),
-        (
-            r"\b(?:redis-cli|redli)\b[^\n|;&`]{0,200}?\s(?:-a|--pass)\s+(?P<v>\"[^\"\n]{4,120}\"|'[^'\n]{4,120}'"
-            r"|[^\s\"'`;|&]{4,120}+)"
         ),
         "assigned",
     ),
@@ -415,11 +463,11 @@ PROSE: tuple[tuple[str, tuple[str, ...], str, str], ...] = (
     ),
     (
         "spoken-password",
-        ("passw", "passphrase", "passcode"),
+        (),
         (
-            r"\b(?:pass(?:word|phrase|code))\s+(?P<v>\"[^\"\n]{6,80}\"|'[^'\n]{6,80}'|`[^`\n]{6,80}`|[^\s\"'`,;)]{6,80}+)"
+            rf"(?<![a-z]){_OBJECT}\s+(?P<v>\"[^\"\n]{{6,80}}\"|'[^'\n]{{6,80}}'|`[^`\n]{{6,80}}`|[^\s\"'`,;)]{{6,80}}+)"
         ),
-        "mixed",
+        "telling",
     ),
     (
         "spoken-password",
@@ -430,8 +478,23 @@ PROSE: tuple[tuple[str, tuple[str, ...], str, str], ...] = (
     (
         "spoken-secret",
         ("key", "token", "secret"),
-        r"\b(?:key|token|secret)s?\s+(?:is|was)\s+(?:now\s+)?[\"'`]?(?P<v>[\w+/.~=-]{20,400}+)",
+        rf"\b{_OPEN_KEY}(?:key|token|secret)s?\s+(?:is|was)\s+(?:now\s+)?[\"'`]?(?P<v>[\w+/.~=-]{{20,400}}+)",
         "random",
+    ),
+    (
+        "spoken-secret",
+        ("key", "token", "secret"),
+        rf"\b{_OPEN_KEY}(?:key|token|secret)[\s:]{{1,2}}(?P<v>(?:0x)?[0-9a-f]{{32,256}}+|[\w+/.~-]{{32,400}}+={{0,2}})(?!\w)",
+        "random",
+    ),
+    (
+        "stated-secret",
+        ("secret",),
+        (
+            r"(?<![\w-])(?:[\w-]{1,30}[_ -])?secret(?:[_ -]?key)?['\"]?\]?(?:\s?[:=]|\sis)\s?[\"'`]?(?P<v>[\w.~!@#%^*+-]{8,120}+)"
+            r"(?=[\s.,;&\"'`]|$)"
+        ),
+        "worded",
     ),
     (
         "assigned-secret",
@@ -443,28 +506,10 @@ PROSE: tuple[tuple[str, tuple[str, ...], str, str], ...] = (
         "random",
     ),
     (
-        "assigned-password",
-        ("_pass", "_pwd", "_pw"),
-        (
-            r"(?<!\w)(?-i:[A-Z][A-Z0-9_]{1,40}_(?:PASS|PWD|PW))['\"]?\s{0,3}[:=]\s{0,3}"
-            r"(?P<v>\"[^\"\s]{4,120}\"|'[^'\s]{4,120}'|[^\s\"',;)]{4,120}+)"
-        ),
-        "assigned",
-    ),
-    (
         "command-password",
         ("requirepass", "masterauth"),
         r"\b(?:requirepass|masterauth)\s+(?P<v>[^\s\"'`]{4,120}+)",
         "assigned",
-    ),
-    (
-        "command-password",
-        ("mongo", "sqlcmd", "ldapsearch", "rabbitmq"),
-        (
-            r"\b(?:mongo(?:sh|dump|restore)?|sqlcmd|ldapsearch)\b[^\n|;&`]{0,200}?\s-p\s*"
-            r"(?P<v>\"[^\"\n]{4,120}\"|'[^'\n]{4,120}'|(?!\d+\b)[^\s\"'`;|&-][^\s\"'`;|&]{3,120}+)"
-        ),
-        "mixed",
     ),
     (
         "wallet-key",
@@ -477,9 +522,9 @@ PROSE: tuple[tuple[str, tuple[str, ...], str, str], ...] = (
     ),
     (
         "recovery-code",
-        ("recovery code", "backup code"),
+        ("recovery", "backup"),
         (
-            r"\b(?:recovery|backup) codes?\b[^\n:]{0,40}?(?:\bis\b|\bare\b|[:=])\s*"
+            r"\b(?:recovery|backup)[ _-]codes?\b(?:[^\n:]{0,40}?(?:\bis\b|\bare\b|[:=])|\s)\s{0,3}"
             r"(?P<v>[a-z0-9]{4,10}-[a-z0-9]{4,10}(?:[ ,]+[a-z0-9]{4,10}-[a-z0-9]{4,10}){0,20})"
         ),
         "",
@@ -497,7 +542,8 @@ PROSE: tuple[tuple[str, tuple[str, ...], str, str], ...] = (
     (
         "pin",
         ("pin",),
-        r"\bpin(?:\s?code)?\s+(?:for|of|to)\s+(?:the|my|our)\s+[\w ]{1,30}?\s(?:is|was)\s+(?P<v>\d{3,8})"
+        r"\bpin(?:\s?code)?\s+(?:for|of|to)\s+(?:the|my|our)\s+"
+        r"(?![\w ]{0,24}\b(?:office|city|town|village|district|area)\b)[\w ]{1,30}?\s(?:is|was)\s+(?P<v>\d{3,8})"
         + _END,
         "numeric",
     ),
@@ -510,6 +556,149 @@ PROSE: tuple[tuple[str, tuple[str, ...], str, str], ...] = (
         )
         + _END,
         "numeric",
+    ),
+    (
+        "pin",
+        ("pin", "code"),
+        rf"\b{_DEVICE}[ _-](?:pin|passcode|pin code)(?:\s?[:=]\s?|\s(?:is\s)?)(?P<v>\d{{4,8}})"
+        + _END,
+        "",
+    ),
+    (
+        "pin",
+        ("code", "pin"),
+        (
+            rf"\b(?:pin|code|passcode)\s+(?:to|for|of)\s+(?:[a-z]+\s+){{0,2}}(?:the|my|our)\s+(?:[a-z]+\s+)?{_DEVICE}\b"
+            r"[\w ]{0,20}?\s(?:is|was)\s+(?P<v>\d{3,8})"
+        )
+        + _END,
+        "",
+    ),
+    (
+        "pin",
+        ("puk",),
+        r"\bpuk\d?\b(?:\s[\w ]{1,30}?\sis)?[\s:=#-]{1,3}(?:is\s)?(?P<v>\d{8})(?!\d)",
+        "",
+    ),
+    ("card-code", ("cvv", "cvc"), r"\bcv[vc]2?\b(?:\s?[:=]|\sis)?\s{0,2}(?P<v>\d{3,4})" + _END, ""),
+    (
+        "one-time-code",
+        ("code", "otp", "2fa"),
+        (
+            rf"\b(?:{_ONE_TIME}[ -](?:code|password|pin)|otp)(?:\s?[:=#]\s?|\sis\s|\s)(?P<v>\d{{4,8}}(?!\d)|\d{{3}}[ -]\d{{3}}(?!\d))"
+        ),
+        "",
+    ),
+    (
+        "one-time-code",
+        ("is your",),
+        r"(?<![\w.])(?:[a-z]-)?(?P<v>\d{4,8})\s+is\s+your\s+(?:[\w-]{1,20}\s+){0,3}code\b",
+        "",
+    ),
+    (
+        "otp-seed",
+        ("otp", "2fa", "authenticator"),
+        r"\b(?:t?otp|2fa|authenticator)\b[\w -]{0,24}?(?:\s|[:=])\s?(?P<v>(?-i:[A-Z2-7]{16,64}))(?!\w)",
+        "random",
+    ),
+    (
+        "wifi-key",
+        ("wi-fi", "wifi", "wlan", "wpa", "wep", "ssid", "fritz", "router", "hotspot", "netzwerk"),
+        (
+            rf"\b{_WIFI}[\w -]{{0,20}}(?:key|schlüssel|schluessel|code|clave|clé)(?:\s?[:=]\s?|\s(?:is\s|ist\s)?)"
+            r"(?P<v>\d{4}(?:[ -]?\d{4}){1,5}(?!\d)|(?=\w{0,40}\d)[\w!@#$%-]{8,63}+)"
+        ),
+        "",
+    ),
+    (
+        "session-cookie",
+        ("sess", "sid"),
+        (
+            r"(?<![\w.-])(?:php|j|asp\.net_)?(?:sess(?:ion)?_?id|session[_-]?cookie|sessid|connect\.sid)['\"]?\s?[:=]\s?['\"]?"
+            r"(?P<v>(?![0-9a-f]{8}-[0-9a-f]{4}-)[\w%.+/-]{20,400}+)"
+        ),
+        "random",
+    ),
+    (
+        "defined-secret",
+        ("define",),
+        r"\bdefine\(\s*['\"](?-i:[A-Z0-9_]*(?:KEY|SALT|SECRET|TOKEN))['\"]\s*,\s*(?P<v>'[^'\n]{6,200}'|\"[^\"\n]{6,200}\")",
+        "telling",
+    ),
+    (
+        "pgpass",
+        (":",),
+        r"(?<![\w/:.])[\w.*-]{1,80}:(?:\d{4,5}|\*):[a-z*][\w*-]{0,40}:[a-z*][\w*-]{0,40}:(?P<v>[^\s'\":]{5,80}+)",
+        "mixed",
+    ),
+    (
+        "netrc",
+        ("machine ",),
+        r"\bmachine\s+\S{1,200}\s+login\s+\S{1,200}\s+password\s+(?P<v>\S{4,200})",
+        "spoken",
+    ),
+    (
+        "netrc",
+        ("login",),
+        r"\blogin\s+(?!page\b|form\b)\S{1,100}\s+pass(?:word)?\s+(?P<v>[^\s\"'`,;)]{4,200})",
+        "mixed",
+    ),
+    (
+        "login",
+        ("user", "login", "creds", "credential"),
+        (
+            r"\b(?:user(?:name)?|login|creds?|credentials?)\b[\s:=]{1,3}[\w.@+-]{1,60}"
+            r"(?:\s?[:/|]\s?|,?\s{1,2}(?:and\s)?pass\s)(?P<v>[^\s\"'`,;)]{5,80}+)"
+        ),
+        "telling",
+    ),
+    (
+        "login",
+        ("as the password", "as password", "as the pass", "as my password"),
+        r"\bwith\s+[\"'`]?(?P<v>[^\s\"'`]{4,80})[\"'`]?\s+as\s+(?:the\s|my\s|its\s|our\s)?pass(?:word|phrase|code)\b",
+        "spoken",
+    ),
+    ("command-password", ("pass:",), r"(?<![\w:])pass:(?P<v>[^\s'\"`;|&:]{5,120}+)", "telling"),
+    (
+        "command-password",
+        ("echo ", "printf "),
+        (
+            r"\b(?:echo|printf)\s+(?:-n\s+)?['\"]?(?P<v>(?![$<])[^\s'\"|]{3,120})['\"]?\s*\|\s*[^\n|]{0,80}"
+            r"(?:--passphrase-fd|--password-stdin|--stdin\b|cryptsetup|chpasswd)"
+        ),
+        "telling",
+    ),
+    (
+        "spelled-password",
+        ("passw", "spelled"),
+        r"\bpassword\b[^\n]{0,40}?(?<!\w)(?P<v>(?:[a-z0-9]-){4,40}[a-z0-9])(?![\w-])",
+        "",
+    ),
+    (
+        "passphrase",
+        ("passphrase", "passwor"),
+        (
+            r"\bpass(?:phrase|word)\s?(?:[:=]|\bis\b)?\s{0,2}(?P<v>[\"'`][a-z0-9]+(?: [a-z0-9]+){2,11}[\"'`]"
+            r"|[a-z]{3,12}(?: [a-z]{3,12}){2,11}(?=\.|,|\s*$|\n))"
+        ),
+        "words",
+    ),
+    (
+        "seed-phrase",
+        ("seed", "recovery", "wallet", "mnemonic"),
+        (
+            r"\b(?:seed|recovery|wallet|mnemonic)\b[^\n0-9]{0,40}?(?P<v>1[.)]\s?[a-z]{3,8}(?:[\s,]{1,3}\d{1,2}[.)]\s?[a-z]{3,8}){11,23})"
+        ),
+        "",
+    ),
+    (
+        "licence-key",
+        ("licen", "product", "serial", "activation", "slmgr"),
+        (
+            r"\b(?:licen[cs]e|product|serial|activation|slmgr)\b[^\n]{0,24}?(?<!\w)"
+            r"(?P<v>(?-i:[A-Z0-9]{4,8}(?:-[A-Z0-9]{4,8}){3,7}))(?![\w-])"
+        ),
+        "",
     ),
     (
         "seed-phrase",

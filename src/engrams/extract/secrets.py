@@ -7,6 +7,8 @@ repeats: no input makes them backtrack.
 
 from __future__ import annotations
 
+import base64
+import binascii
 import math
 import re
 from collections import Counter
@@ -27,8 +29,8 @@ _WITH_BLANKS = frozenset(
         "putty-key",
         "url-password",
         "odbc-password",
-        "netrc",
         "curl-user",
+        "laravel-key",
         "command-password",
     )
 )
@@ -37,9 +39,28 @@ _ENTROPY = 2.9
 _HEX_ENTROPY = 2.5
 """The same for a value of twenty hexadecimal digits or more: sixteen digits repeat sooner."""
 _HEX = late_pattern(r"[0-9a-fA-F]{20,}")
+_SHORTEST_WORD = 8
+"""Letters of the shortest word that is taken for a password where one is assigned."""
+_SHORTEST_WORDS = 12
+"""Letters of the shortest words run together that are no single word of a sentence."""
+_REMARK_ENDS = ("ed", "ing", "able", "ible", "ly")
+"""Ends of words that tell something of a password."""
+_FOREIGN_REMARK_ENDS = tuple(
+    "lich isch aufen essen oire toria torio ado ada ido ida uta ata ita lijk open ant ent".split()
+)
+"""The same in other languages of Latin letters."""
+_NOUN_ENDS = tuple(
+    "tion tions ment ments ity ness ance ence ful less ous ator ators ical ism ship".split()
+)
+"""Ends of the long words of a language, which words run together seldom have."""
+_FILE_ENDING = late_pattern(
+    r"\.(?:txt|md|json|ya?ml|toml|conf|cfg|ini|env|pem|key|py|properties|tfvars|csv|pdf|docx?)$",
+    re.IGNORECASE,
+)
 _PLACEHOLDER = late_pattern(
     r"^(?:[x*•.…_#-]+|<.*>?|\[.*|\{.*|\$.*|%.*|.*\(.*|.*(?:example|placeholder|changeme|change_me|change-me|dummy|redacted"
     r"|your[-_ ]|my[-_]|insert|todo|foobar).*"
+    r"|(?-i:[a-z_]\w*(?:\.[a-z_]\w*)+)|[A-Z]?\w*\[.*|!\w*|\w*(?:password|passwd|secret|token|credential)s?_?(?:str|field|value|input|hash|file)?"
     r"|(?:none|null|nil|true|false|undefined|string|str|bytes|int|bool|optional|required|secret|password|token|test|xxx+)[,;)\]]*"
     r"|(?:os|process|env|self|this|settings|config|conf|request|req|args|opts|options|params|props|data|user|form|body"
     r"|response|res|cfg|ctx|secrets|vault)[.\[].*"
@@ -121,6 +142,11 @@ def _merge_overlaps(findings: list[SecretFinding]) -> tuple[SecretFinding, ...]:
     return tuple(merged)
 
 
+def _strip_marks(value: str) -> str:
+    """Return a value without quotes and punctuation around it, and without a file's ending."""
+    return _FILE_ENDING.sub("", value.strip("\"'`“”„«»「」.,;!?。，！"))
+
+
 def _is_random(value: str) -> bool:
     """True for a generated value: 2.9 bits a character (Shannon)."""
     bare = value.strip("\"'`")
@@ -135,27 +161,83 @@ def _is_random(value: str) -> bool:
 
 def _is_assigned_secret(value: str) -> bool:
     """True unless a placeholder, code or plain word."""
-    bare = value.strip("\"'`")
+    bare = _FILE_ENDING.sub("", value.strip("\"'`"))
     if len(bare) < 4 or _PLACEHOLDER.match(bare) or bare.lower() in PLAIN:
         return False
-    return not bare.isalpha() or bare != value or not (bare.islower() or bare.istitle())
+    if not bare.isalpha() or bare != value:
+        return True
+    return len(bare) >= _SHORTEST_WORD and not _is_remark(bare)
+
+
+def _is_remark(word: str) -> bool:
+    """True for a word that tells something of a password: "expired", "missing"."""
+    return word.lower() in PLAIN or word.lower().endswith(_REMARK_ENDS)
+
+
+def _is_foreign_secret(value: str) -> bool:
+    """True unless a remark in the language of the word before it: "Passwort: vergessen"."""
+    bare = _strip_marks(value)
+    if len(bare) < 3 or _PLACEHOLDER.match(bare) or bare.lower() in PLAIN:
+        return False
+    if not bare.isalpha():
+        return True
+    is_remark = bare.lower().endswith(_FOREIGN_REMARK_ENDS)
+    return bare.isascii() and len(bare) >= _SHORTEST_WORD and not is_remark
+
+
+def _is_basic_login(value: str) -> bool:
+    """True for the base64 of ``user:password``."""
+    try:
+        login = base64.b64decode(value + "=" * (-len(value) % 4), validate=True).decode()
+    except (binascii.Error, UnicodeDecodeError):
+        return False
+    return ":" in login and login.isprintable()
+
+
+def _is_telling_secret(value: str) -> bool:
+    """True for a value that only a password looks like: mixed, or of words run together."""
+    return _is_mixed_secret(value) or _is_words_together(value)
+
+
+def _is_words_together(value: str) -> bool:
+    """True for words run together: ``correcthorsebattery``, ``open-sesame-now``."""
+    bare = _strip_marks(value)
+    if _PLACEHOLDER.match(bare):
+        return False
+    parts = re.split("[-_.]", bare)
+    if len(parts) == 1:
+        is_noun = bare.lower().endswith(_NOUN_ENDS)
+        return bare.isalpha() and len(bare) >= _SHORTEST_WORDS and not (_is_remark(bare) or is_noun)
+    is_of_words = all(part.isalpha() and len(part) >= 3 for part in parts)
+    return len(parts) >= 3 and is_of_words and not any(part.lower() in PLAIN for part in parts)
+
+
+def _is_worded_secret(value: str) -> bool:
+    """True for a value behind "secret:" that is no remark: mixed, or of words run together."""
+    bare = _strip_marks(value)
+    is_long_word = bare.isalpha() and len(bare) >= _SHORTEST_WORDS and not _is_remark(bare)
+    return (is_long_word and not _PLACEHOLDER.match(bare)) or _is_telling_secret(value)
+
+
+def _is_passphrase(value: str) -> bool:
+    """True for several words of which none is a word of grammar or about passwords."""
+    words = value.strip("\"'`").split()
+    return not any(_is_remark(word) for word in words)
 
 
 def _is_spoken_secret(value: str) -> bool:
     """True unless a comment such as "my password is expired"."""
-    bare = value.strip("\"'`“”„«»「」.,;!?。，！")
+    bare = _strip_marks(value)
     if len(bare) < 3 or _PLACEHOLDER.match(bare):
         return False
     if bare.isalpha() and bare.isascii():
-        return bare.lower() not in PLAIN and not bare.lower().endswith(
-            ("ed", "ing", "able", "ible", "ly")
-        )
+        return not _is_remark(bare)
     return True
 
 
 def _is_mixed_secret(value: str) -> bool:
     """True for letters with digits that no plain word or path is: ``Blue-Horse-77``."""
-    bare = value.strip("\"'`“”.,!?")
+    bare = _strip_marks(value)
     has_both = any(char.isdigit() for char in bare) and any(char.isalpha() for char in bare)
     is_name = bare.isidentifier() and bare.islower()
     return (
@@ -177,6 +259,11 @@ _CHECKS: dict[str, Callable[[str], bool]] = {
     "spoken": _is_spoken_secret,
     "mixed": _is_mixed_secret,
     "numeric": _is_numeric,
+    "basic": _is_basic_login,
+    "foreign": _is_foreign_secret,
+    "telling": _is_telling_secret,
+    "worded": _is_worded_secret,
+    "words": _is_passphrase,
 }
 _RULES: tuple[_SecretRule, ...] = (
     *(

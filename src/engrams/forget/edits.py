@@ -22,8 +22,12 @@ from engrams.core import (
     build_tag_edges,
     clean_text,
 )
-from engrams.errors import RefusedError
-from engrams.extract.redaction import redact_json, redact_text
+from engrams.extract.redaction import (
+    find_decisions,
+    redact_json,
+    redact_text,
+    refuse_secrets,
+)
 from engrams.extract.statement_times import restate_times
 from engrams.forget.cascade import cascade_changes
 from engrams.forget.edit_fields import restate_slot, validate_fields
@@ -148,9 +152,14 @@ class MemoryEditor:
         return fields, (Vector(record.id, card.id, card.dimension, row.tobytes()),)
 
     def _redact_value(self, value: Any) -> Any:
-        """Redact the secrets in a field: names, tags, triggers and metadata hold them too."""
+        """Redact the secrets in a field: names, tags, triggers and metadata hold them too.
+
+        RefusedError: the settings refuse one.
+        """
         if isinstance(value, tuple):
             return tuple(map(self._redact_value, value))
+        if isinstance(value, str | list | Mapping):
+            refuse_secrets(find_decisions(value, self._settings.write))
         is_text = isinstance(value, str | list | Mapping)
         return redact_json(value, self._settings.write) if is_text else value
 
@@ -158,11 +167,7 @@ class MemoryEditor:
         """Clean a text, and redact its secrets. RefusedError: the settings refuse secrets."""
         text = clean_text(text, self._settings.limits.text_bytes)
         redacted, decisions = redact_text(text, self._settings.write)
-        if any(decision.verdict == "refused" for decision in decisions):
-            raise RefusedError(
-                "Not stored: it contains a secret.",
-                hint="Remove it, or set `write.secrets` to redact.",
-            )
+        refuse_secrets(decisions)
         return redacted
 
     def _plan_jobs(self, record: Record, lease: JobLease | None) -> tuple[JobSpec, ...]:

@@ -2,11 +2,24 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Annotated, Literal, TypeAlias, get_args
 
-from pydantic import Field
+from pydantic import BeforeValidator, Field, field_validator
 
 from engrams.settings.section import SettingsSection, Share
+
+Treatment: TypeAlias = Literal["redact", "refuse", "allow"]
+SecretKind: TypeAlias = Literal[
+    "key", "password", "pin", "code", "private-key", "seed", "cookie", "hash", "licence"
+]
+"""Kinds of secrets. ``key``: keys and tokens of services; ``code``: of one use, or of a card."""
+IdentifierKind: TypeAlias = Literal["card", "iban", "email", "phone", "ip", "ssn", "passport"]
+_SECRET_KINDS: tuple[str, ...] = get_args(SecretKind)
+_KINDS = (*_SECRET_KINDS, *get_args(IdentifierKind))
+
+
+def _rename_off(value: object) -> object:
+    return "allow" if value == "off" else value
 
 
 class ChangeDetectionSettings(SettingsSection):
@@ -77,11 +90,23 @@ class WriteSettings(SettingsSection):
             " set, else by rules."
         ),
     )
-    secrets: Literal["redact", "refuse", "off"] = Field(
-        "redact", description="Treatment of API keys, passwords and tokens."
+    secrets: Annotated[Treatment, BeforeValidator(_rename_off)] = Field(
+        "redact",
+        description=(
+            "Treatment of API keys, passwords and tokens. redact: a mark takes their place. refuse:"
+            " what contains them is not stored. allow: they are stored."
+        ),
     )
-    pii: Literal["allow", "redact", "refuse"] = Field(
-        "allow", description="Treatment of personal data such as card numbers."
+    pii: Treatment = Field(
+        "allow", description="Treatment of personal data such as card numbers; as `write.secrets`."
+    )
+    secrets_of: tuple[str, ...] = Field(
+        (),
+        description=(
+            "Treatment of single kinds, such as card=redact: they go before `write.secrets` and"
+            f" `write.pii`. Kinds of secrets: {', '.join(_SECRET_KINDS)}. Of personal data:"
+            f" {', '.join(get_args(IdentifierKind))}."
+        ),
     )
     dedup_jaccard: Share = Field(
         0.85,
@@ -186,3 +211,20 @@ class WriteSettings(SettingsSection):
         ),
     )
     changes: ChangeDetectionSettings = ChangeDetectionSettings()
+
+    @field_validator("secrets_of")
+    @classmethod
+    def check_kinds(cls, pairs: tuple[str, ...]) -> tuple[str, ...]:
+        """Check that each pair names a kind and a treatment. ValueError: one does not."""
+        for pair in pairs:
+            kind, _, treatment = pair.partition("=")
+            if kind not in _KINDS:
+                raise ValueError(f"{kind!r} is no kind; the kinds are: {', '.join(_KINDS)}")
+            if treatment not in get_args(Treatment):
+                raise ValueError(f"{pair!r} names none of: {', '.join(get_args(Treatment))}")
+        return pairs
+
+    def choose_treatment(self, kind: str) -> str:
+        """Return the treatment of a kind of secret or of personal data."""
+        default = self.secrets if kind in _SECRET_KINDS else self.pii
+        return dict(pair.split("=") for pair in self.secrets_of).get(kind, default)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from engrams.core import Receipt, Scope, build_tag_edges
 from engrams.errors import EngramsError, RefusedError
+from engrams.extract.redaction import refuse_secrets
 from engrams.frozen_data import dataclass, replace
 from engrams.ports import EXTRACT, JobSpec, StorageUse, WriteBatch
 from engrams.write.extraction_jobs import OwnExtraction, find_own_extraction
@@ -187,7 +188,5 @@ def _raise_refusal(receipts: Sequence[Receipt]) -> None:
             f"Not stored: an ignore file names its file ({reasons}).",
             hint="Change the ignore file.",
         )
-    raise RefusedError(
-        f"Not stored: the text contains {reasons}.",
-        hint="Remove it, or set `write.secrets` to redact.",
-    )
+    refuse_secrets(decisions)
+    raise RefusedError(f"Not stored: {reasons}.")

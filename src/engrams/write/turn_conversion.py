@@ -32,7 +32,13 @@ from engrams.core import (
 )
 from engrams.core.ids import check_id, new_id
 from engrams.errors import InputError
-from engrams.extract.redaction import redact_fields, redact_id, redact_json, redact_text
+from engrams.extract.redaction import (
+    find_decisions,
+    redact_fields,
+    redact_id,
+    redact_json,
+    redact_text,
+)
 from engrams.extract.statement_reader import fill_procedure
 from engrams.extract.statement_times import annotate_times
 from engrams.frozen_data import dataclass, replace
@@ -107,7 +113,10 @@ class TurnConverter:
             meta,
             section,
         )
-        if any(decision.verdict == "refused" for decision in decisions):
+        labels = (turn.session, turn.external_id, *turn.stated.tags, turn.stated.category)
+        decisions_on_labels = find_decisions([label for label in labels if label], section)
+        if any(decision.verdict == "refused" for decision in (*decisions, *decisions_on_labels)):
+            decisions = (*decisions, *decisions_on_labels)
             return TurnConversionResult(None, "refused", decisions)
         said_at = clock.utc(turn.at or self.now)
         record = Record(

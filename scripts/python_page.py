@@ -34,6 +34,7 @@ METHODS = {
         "edit",
         "forget",
         "restore",
+        "check_storable",
         "quarantine",
         "let_in",
         "purge",

@@ -125,6 +125,13 @@ class AsyncMemoryEngine(AsyncPart["MemoryEngine"]):
             )
         )
 
+    async def check_storable(self, *texts: str) -> None:
+        """Check that the settings refuse no secret in texts, such as tags that are set later.
+
+        RefusedError: they refuse one; nothing was stored.
+        """
+        return await self._run(lambda engine: engine.check_storable(*texts))
+
     async def observe(
         self, turns: Turn | Sequence[Turn], *, scope: Place, checkout: Path | None = None
     ) -> tuple[Receipt, ...]:
@@ -795,7 +802,10 @@ class AsyncMemoryLinks(AsyncPart["MemoryLinks"]):
         return await self._run(lambda part: part.unlink(source, target, scope=scope, type=type))
 
     async def tag(self, id: str, tags: str | Sequence[str], *, scope: ScopeInput) -> Record:
-        """Add tags to a memory, keeping its others."""
+        """Add tags to a memory, keeping its others; secrets in them are redacted.
+
+        RefusedError: the settings refuse a secret in one.
+        """
         return await self._run(lambda part: part.tag(id, tags, scope=scope))
 
     async def untag(self, id: str, tags: str | Sequence[str], *, scope: ScopeInput) -> Record:

@@ -134,6 +134,18 @@ class MemoryEngine:
         components.runner.start()
         return receipt if digest is None else digest.complete(receipt, own.job.kind)
 
+    def check_storable(self, *texts: str) -> None:
+        """Check that the settings refuse no secret in texts, such as tags that are set later.
+
+        RefusedError: they refuse one; nothing was stored.
+        """
+        section = self.settings.write
+        if not section.refuses:
+            return
+        from engrams.extract.redaction import find_decisions, refuse_secrets
+
+        refuse_secrets(find_decisions(texts, section))
+
     def observe(
         self, turns: Turn | Sequence[Turn], *, scope: Place, checkout: Path | None = None
     ) -> tuple[Receipt, ...]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from engrams.core import MESSAGE_KINDS, Record, Status
+from engrams.core import CONFIRMED, MESSAGE_KINDS, Record, Status
 from engrams.extract.own_words import ForeignText, split_own_words
 from engrams.ports import RecordQuery, RecordStore, ScopeReach
 
@@ -27,7 +27,12 @@ class KeptOutText:
 def list_kept_out(reach: ScopeReach, store: RecordStore, limit: int) -> list[KeptOutText]:
     """List the newest messages with foreign parts, at most ``limit``."""
     kept_out: list[KeptOutText] = []
+    let_in: set[str] = set()
     for record in _iter_messages(reach, store):
+        # Newer than the message whose foreign parts it holds.
+        let_in.add(str(record.meta.get(CONFIRMED, "")))
+        if record.id in let_in:
+            continue
         parts = split_own_words(record, record.text).foreign
         if parts:
             kept_out.append(KeptOutText(record, parts))

@@ -261,8 +261,10 @@ _NAMES = (
     r"|root|db|database)"
 )
 _OBJECT = r"(?:pass(?:word|phrase|code)|pwd|passwd|pw)"
-_NAMED_OBJECT = rf"(?:(?:[\w.-]{{1,40}}[_.-])?{_OBJECT}|[\w.-]{{1,40}}[_.-]pass|[a-z]{{0,12}}(?:bind|root|user|admin|db)pw)"
-"""The name of a variable, a field or an option that holds a password."""
+_NAMED_OBJECT = (
+    r"(?:pass(?:word|phrase|wd)|(?<![a-z])(?:pwd|pw|passcode)|(?<=bind|root|user)pw|(?<=[_.-])pass)"
+)
+"""End of the name of a variable, a field or an option that holds a password."""
 _OPEN_KEY = r"(?<!public )(?<!primary )(?<!foreign )(?<!cache )(?<!partition )(?<!sort )(?<!host )"
 """Before a key that is no secret."""
 _END = r"(?=[\s.,;!?)。，；！]|$)"
@@ -288,7 +290,7 @@ def _read_options() -> tuple[tuple[str, tuple[str, ...], str, str], ...]:
             (
                 "command-password",
                 names,
-                rf"\b(?:{words})\b[^\n|;&`]{{0,200}}?\s(?:{options}){_ARGUMENT}",
+                rf"\b(?:{words})\b[^\n|;&`]{{0,200}}?\s(?-i:{options}){_ARGUMENT}",
                 "assigned",
             )
         )
@@ -348,7 +350,7 @@ PROSE: tuple[tuple[str, tuple[str, ...], str, str], ...] = (
         "assigned-password",
         (),
         (
-            rf"(?<![a-z]){_NAMED_OBJECT}['\"]?\]?\s{{0,3}}(?::=|=>|=(?!=)|(?<=['\"]),)\s{{0,3}}(?P<v>\"[^\"\n]{{4,120}}\""
+            rf"{_NAMED_OBJECT}['\"]?\]?\s{{0,3}}(?::=|=>|=(?!=)|(?<=['\"]),)\s{{0,3}}(?P<v>\"[^\"\n]{{4,120}}\""
             rf"|'[^'\n]{{4,120}}'|[^\s\"',;)]{{4,120}}+)"
         ),
         "assigned",
@@ -357,7 +359,7 @@ PROSE: tuple[tuple[str, tuple[str, ...], str, str], ...] = (
         "stated-password",
         (),
         (
-            rf"(?<![a-z]){_NAMED_OBJECT}\b['\"]?\s{{0,2}}[:：]\s{{0,3}}(?P<v>\"[^\"\n]{{3,80}}\"|'[^'\n]{{3,80}}'|[^\s\"',;)]{{3,80}}+)"
+            rf"{_NAMED_OBJECT}\b['\"]?\s{{0,2}}[:：]\s{{0,3}}(?P<v>\"[^\"\n]{{3,80}}\"|'[^'\n]{{3,80}}'|[^\s\"',;)]{{3,80}}+)"
         ),
         "assigned",
     ),
@@ -433,15 +435,6 @@ PROSE: tuple[tuple[str, tuple[str, ...], str, str], ...] = (
             r"(?P<v>\"[^\"\n]{6,200}\"|'[^'\n]{6,200}'|(?![-<${])[^\s\"'`;|&]{6,400}+)"
         ),
         "mixed",
-    ),
-    (
-        "assigned-password",
-        (),
-        (
-            r"(?<![\w])[a-z]{2,20}(?:password|passwd|passphrase)=(?P<v>\"[^\"\n]{4,120}\"|'[^'\n]{4,120}'"
-            r"|[^\s\"',;)`]{4,120}+)"
-        ),
-        "assigned",
     ),
     (
         "spoken-secret",

@@ -224,6 +224,12 @@ class WriteSettings(SettingsSection):
                 raise ValueError(f"{pair!r} names none of: {', '.join(get_args(Treatment))}")
         return pairs
 
+    @property
+    def refuses(self) -> bool:
+        """True if a secret or personal data of some kind keeps a text from being stored."""
+        pairs = (f"={self.secrets}", f"={self.pii}", *self.secrets_of)
+        return any(pair.endswith("=refuse") for pair in pairs)
+
     def choose_treatment(self, kind: str) -> str:
         """Return the treatment of a kind of secret or of personal data."""
         default = self.secrets if kind in _SECRET_KINDS else self.pii

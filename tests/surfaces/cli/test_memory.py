@@ -492,9 +492,12 @@ def test_secrets_are_not_stored(engrams: Any, home: Path) -> None:
     of every file.
     """
     secret = "sk-proj-" + "a1B2c3D4e5" * 4
-    finished = engrams("add", f"My key is {secret}", "--set", "write.secrets=refuse", "--json")
-    assert finished.code == 4
-    assert json.loads(finished.err.splitlines()[-1])["error"]["type"] == "RefusedError"
+    for setting in ("write.secrets=refuse", "write.secrets_of=key=refuse"):
+        for words in ((f"My key is {secret}",), ("A note.", "--trigger", secret)):
+            finished = engrams("add", *words, "--set", setting, "--json")
+            assert finished.code == 4
+            assert json.loads(finished.err.splitlines()[-1])["error"]["type"] == "RefusedError"
+    assert not engrams("list", "--json").json["records"]
     assert all(
         secret.encode() not in path.read_bytes() for path in home.rglob("*") if path.is_file()
     )

@@ -257,6 +257,7 @@ class _TurnWriter:
         try:
             if self.checkout is not None:
                 (turn,) = self.engine.code.anchor([turn], self.checkout)
+            self.engine.check_storable(*self.triggers, self.category)
             receipt = _add_once(self.engine, turn, scope, kind, number)
             _add_labels(self.engine, receipt, self.triggers, self.category)
         except (InputError, RefusedError) as problem:

@@ -119,7 +119,7 @@ class ProxyChatEndpoint:
         departure: asyncio.Task[None],
     ) -> Response:
         """Ask the upstream; ``departure`` ends when the client has left."""
-        unsaved = self._memory.describe_excess(chat_request.question)
+        unsaved = await self._memory.describe_unsaved(chat_request.question)
         unsaved_note = {UNSAVED: unsaved} if unsaved else {}
         note = {**memory.headers, **unsaved_note}
         # Before the upstream is asked: the person's words outlive an outage, a client that leaves

@@ -33,6 +33,7 @@ from engrams.core import (
     Turn,
 )
 from engrams.engine import MemoryEngine
+from engrams.errors import RefusedError
 from engrams.ports import EmbedderCard, ModelFollower, RecordQuery, ScopeReach
 from engrams.ports.read_time import limit_read_time
 from engrams.surfaces.proxy.caller_identity import ChatCaller
@@ -264,7 +265,7 @@ class TimeLimitedEngine:
 
     async def learn(self, turn: Turn, scope: Scope) -> Receipt | None:
         """Store a turn and learn from it by rules; None: it could not be stored."""
-        if self.describe_excess(turn):
+        if await self.describe_unsaved(turn):
             return None
         receipt: Receipt | None
         receipt, _ = await self._run(
@@ -305,6 +306,20 @@ class TimeLimitedEngine:
         self._storing.add(task)
         task.add_done_callback(self._storing.discard)
         return task
+
+    async def describe_unsaved(self, turn: Turn | None) -> str:
+        """Return the reason why a turn may not be stored; empty: it may.
+
+        It is too long, or the settings refuse a secret in it.
+        """
+        excess = self.describe_excess(turn)
+        if turn is None or excess or not self._engine.settings.write.refuses:
+            return excess
+        try:
+            await asyncio.to_thread(self._engine.check_storable, turn.text)
+        except RefusedError as refusal:
+            return refusal.message
+        return ""
 
     def describe_excess(self, turn: Turn | None) -> str:
         """Return the reason why a turn is too long to be stored; empty: it is not."""
@@ -420,10 +435,10 @@ class TimeLimitedEngine:
             await asyncio.wait({after})
         storable = []
         for turn in turns:
-            excess = self.describe_excess(turn)
-            if excess:
-                _log.warning("a message was passed on and not stored: %s", excess)
-                self._counts["too_long"] += 1
+            reason = await self.describe_unsaved(turn)
+            if reason:
+                _log.warning("a message was passed on and not stored: %s", reason)
+                self._counts["too_long" if self.describe_excess(turn) else "refused"] += 1
             else:
                 storable.append(turn)
         if not storable:

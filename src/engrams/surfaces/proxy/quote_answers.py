@@ -103,7 +103,7 @@ class QuoteAnswerEndpoint:
         self, chat_request: ParsedProxyRequest, hits: tuple[Hit, ...], receipt: Receipt | None
     ) -> Response:
         headers = {}
-        unsaved = self._memory.describe_excess(chat_request.question)
+        unsaved = await self._memory.describe_unsaved(chat_request.question)
         if unsaved:
             headers[UNSAVED] = unsaved
         question = chat_request.question

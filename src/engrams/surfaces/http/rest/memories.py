@@ -239,6 +239,7 @@ def _add_text(
     body: requests.MemoryAddRequest, caller: IdentifiedCaller, key: str, settings: Settings
 ) -> Receipt:
     meta = requests.check_meta(body.meta, settings.limits.meta_bytes)
+    caller.engine.check_storable(*body.tags, *body.triggers, body.category)
     turn = Turn(body.text or "", at=body.at, session=body.session, external_id=key, meta=meta)
     receipt = caller.engine.add(turn, scope=caller.scope, kind=body.kind)
     has_labels = body.tags or body.triggers or body.category

@@ -130,7 +130,7 @@ def _fold_sentence(text: str) -> str:
 def _keep_probable(hits: Sequence[Hit], text: str, least_probability: float) -> list[Hit]:
     """Keep what helps with a probability; of hits that are not judged, those near the best one.
 
-    What only repeats the query goes.     What somebody may not eat stays however improbable it is.
+    What only repeats the query goes. What somebody may not eat stays however improbable it is.
     """
     best_score = max((hit.score for hit in hits), default=0.0)
     probable_hits: list[Hit] = []

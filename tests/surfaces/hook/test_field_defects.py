@@ -129,10 +129,10 @@ def test_the_last_session_is_told_by_its_task(agent: Agent) -> None:
         "what is the maximum number of items in a cart?",
         "run it",
     )
-    assert "- asked: add a fee field to the cart\n" in agent.begin()
+    assert "- said last: add a fee field to the cart\n" in agent.begin()
     # A session of questions only leaves nothing open, so the one before it still tells.
     agent.say("where did we stop last time?")
-    assert "- asked: add a fee field to the cart\n" in agent.begin()
+    assert "- said last: add a fee field to the cart\n" in agent.begin()
 
 
 def test_a_prompt_is_not_shown_to_itself(agent: Agent) -> None:

@@ -206,7 +206,7 @@ def _list_last_lines(
         and _escape(record.text.strip(" .!")) not in profile
     ]
     if requests:
-        yield f"asked: {requests[0]}"
+        yield f"said last: {requests[0]}"
     work = [record.text for record in records if record.role == "tool"]
     yield from work[: _MOST_LAST_LINES - 1]
 

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from engrams.core import LAYER_OF, Hit, Kind, Layer, Record, Scope, Status
+from engrams.extract import rules
 from engrams.ports import CandidatePool
 from engrams.read.cues import parse_query
 from engrams.read.decay import (
@@ -27,6 +28,7 @@ from engrams.read.floors import count_before_gap, passes_floors, shares_enough_w
 from engrams.read.score_fusion import saturate_bm25, score_pool
 from engrams.settings import ReadSettings, ScoreWeightSettings, load
 from engrams.text.terms import terms
+from engrams.text.vocabulary import read_classes
 
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
 OWNER = Scope(("user", "ann"))
@@ -219,6 +221,12 @@ def test_belief_fades_by_kind() -> None:
     assert lives == [365, 90, 30, 60, 45]
     assert lifetime_days(record(meta={"hearsay": True})) == 7
     assert lifetime_days(record(category="entity")) == 60
+    assert lifetime_days(record(category="deployment")) == 45
+    own = {
+        *read_classes(rules.__file__, "predicates"),
+        *load({"preset": "layers"}, environ={}).settings.write.categories,
+    }
+    assert {lifetime_days(record(category=category)) for category in own} == {30}
     old = record(30, confidence=0.8, trust=0.5, access_count=3)
     assert decayed_confidence(old, NOW) == pytest.approx(
         0.8 * math.exp(-1) * (1 + 0.1 * math.log(4)) * 0.5

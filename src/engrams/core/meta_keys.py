@@ -40,6 +40,9 @@ CORRECTED = "corrected"
 IMPORTED = "import"
 """On a memory that came from a file: the id of its import."""
 
+DROPPED = "dropped"
+"""On a message: how many statements of it a model's policy dropped. Its history says why."""
+
 EVICTED = "evicted"
 """On a memory that the cap of a conversation put away: nobody asked to forget it."""
 
@@ -96,6 +99,7 @@ OWN_KEYS = frozenset(
         BESIDE,
         OUTDATES,
         CORRECTED,
+        DROPPED,
         IMPORTED,
         EVICTED,
         UNSAID,

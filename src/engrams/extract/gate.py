@@ -144,8 +144,8 @@ def gate_text(text: str, *, min_words: int = 2) -> StageDecision | None:
     """Return why nothing is learned from ``text``, or None.
 
     The decision's stage is ``gate``. Reasons: ``control`` (a request about memory itself),
-    ``small_talk``, ``noise`` (errors and traces), ``stop_words`` (no word with content), ``short``
-    (fewer than ``min_words`` words with content).
+    ``small_talk``, ``noise`` (errors and traces), ``stop_words`` (no word with content, unless
+    ``min_words`` is 0), ``short`` (fewer than ``min_words`` words with content).
     """
     reason = _find_refusal(text, min_words)
     return StageDecision("gate", "skip", reason, text[:80]) if reason else None
@@ -195,7 +195,8 @@ def _find_refusal(text: str, min_words: int) -> str:
     ]
     has_first_person = bool(_FIRST_PERSON.search(head))
     is_short = word_count(" ".join(content)) + has_first_person < min_words
-    if (content and not is_short) or _tells_how_to_answer(head):
+    says_enough = not is_short if content else min_words == 0 and bool(tokens(head))
+    if says_enough or _tells_how_to_answer(head):
         return ""
     if not content:
         return "stop_words"

@@ -208,7 +208,7 @@ class SourceEffectFinder:
             remainder = remainder.replace(mark["quote"], " ")
         if any(fact.id not in changed_ids for fact in self._lookup.find_resting(source)):
             return "shortened"
-        if gate_text(remainder, min_words=self._min_words) is None:
+        if gate_text(remainder, min_words=max(self._min_words, 1)) is None:
             return "shortened"
         return _GONE[self._action]
 

@@ -25,6 +25,8 @@ class NewRecord:
     vector: Vector | None = None
     history: tuple[HistoryEntry, ...] = ()
     """Its history elsewhere, oldest first, with different versions; it replaces the usual entry."""
+    reason: str = ""
+    """Reason in its history. Empty: that of the batch."""
 
 
 @dataclass(frozen=True, slots=True)

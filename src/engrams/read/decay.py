@@ -14,6 +14,7 @@ from datetime import datetime
 from engrams.core import Hit, Kind, Layer, Record, Status, find_basis
 from engrams.frozen_data import replace
 from engrams.settings import ReadSettings
+from engrams.text.word_list import word_set
 
 LIFE: Mapping[Kind, float] = {
     Kind.CORRECTION: 365.0,
@@ -28,6 +29,11 @@ ENTITY_LIFE = 60.0
 OTHER_LIFE = 45.0
 DECAYING = frozenset({Kind.CORRECTION, Kind.PREFERENCE, Kind.FACT, Kind.PROCEDURE, Kind.NOTE})
 """Kinds whose confidence falls with age; rules hold until they are changed."""
+_FACT_CATEGORIES = frozenset(("", "fact")) | word_set(
+    "knowledge context behavior goal correction preference home work education family identity health"
+    " skill language possession technical activity plan decision event procedure rule"
+)
+"""Categories of facts that rules and models give; any other is a custom one."""
 
 _DAY_SECONDS = 86_400.0
 
@@ -52,11 +58,16 @@ def age_days(record: Record, now: datetime) -> float:
 
 
 def lifetime_days(record: Record) -> float:
-    """Days in which a record's confidence falls to 1/e; what was inferred has a week."""
+    """Days in which a record's confidence falls to 1/e.
+
+    An inferred record has a week, and a fact of a custom category as long as one of no kind here.
+    """
     if find_basis(record) == "inferred":
         return INFERRED_LIFE
     if record.category == "entity":
         return ENTITY_LIFE
+    if record.kind is Kind.FACT and record.category not in _FACT_CATEGORIES:
+        return OTHER_LIFE
     return LIFE.get(record.kind, OTHER_LIFE)
 
 

@@ -65,8 +65,9 @@ class WriteSettings(SettingsSection):
         ge=0,
         description=(
             "Fewest meaningful words that a message must have: no facts are extracted from a shorter"
-            " one, and what an edit or a forget leaves of a message is kept only with so many. Words"
-            ' such as "the" and "is" do not count; "I" and "my" together count as one.'
+            " one, and what an edit or a forget leaves of a message is kept only with so many, and"
+            ' at least one. Words such as "the" and "is" do not count; "I" and "my" together count'
+            " as one."
         ),
     )
     extract: Literal["off", "rules", "llm", "auto"] = Field(

@@ -56,7 +56,7 @@ class ExtractionJobHandler:
             part = [record_id for record_id in saved_answers.get("items", ()) if record_id in ids]
             part = part or self._next_part(owner, ids)
             ids = [record_id for record_id in ids if record_id not in set(part)]
-            records = self._deps.store.get(owner, part)
+            records = self._without_crises(owner, self._deps.store.get(owner, part))
             digest.learn(
                 digest.LearningTask(
                     job,
@@ -97,6 +97,16 @@ class ExtractionJobHandler:
         records = self._deps.store.get(owner, first)
         together = records[: count_together(records, section.batch_turns)]
         return [record.id for record in together] or first
+
+    def _without_crises(self, owner: Scope, records: Sequence[Record]) -> list[Record]:
+        """Leave out the messages of sessions in which a crisis was noticed since they were said."""
+        sessions = {record.session for record in records if record.session}
+        in_crisis = {
+            session
+            for session in sessions
+            if (row := self._deps.store.load(owner, session)) is not None and row.is_in_crisis
+        }
+        return [record for record in records if record.session not in in_crisis]
 
     def _extract_ahead(self, owner: Scope, ids: Sequence[str]) -> Iterator[RuleStatements]:
         """Yield, for each part of the ids, the statements that rules extract from it."""

@@ -12,6 +12,7 @@ from datetime import datetime
 from typing import Any, assert_never
 
 from engrams.core import (
+    DROPPED,
     ENDS,
     LAYER_OF,
     OUTDATES,
@@ -94,6 +95,8 @@ class DigestChangeSet:
     """Every record met so far, as it is now, by id."""
     created: dict[str, Record] = field(default_factory=dict)
     """New records by id."""
+    reasons: dict[str, str] = field(default_factory=dict)
+    """Reason of the policy by the id of the new record."""
     originals: dict[str, Record] = field(default_factory=dict)
     """Stored records by id, before the changes."""
     actions: dict[str, tuple[str, str]] = field(default_factory=dict)
@@ -156,6 +159,7 @@ class DigestChangeSet:
             self._add_edge(outcome.after.id, record.id, EdgeType.SUPERSEDES)
         self.created[record.id] = record
         self.current[record.id] = record
+        self.reasons[record.id] = decision.reason
         for source_id in candidate.sources or (source.id,):
             self._add_edge(record.id, source_id, EdgeType.DERIVED_FROM)
         verdict = "hold" if is_held else outcome.verdict
@@ -253,6 +257,12 @@ class DigestChangeSet:
         meta = {**current.meta, OUTDATES: [*endings, dict(ending)]}
         self._add_change(current, "outdate", "it may end what was said before", meta=meta)
 
+    def note_dropped(self, source: Record, reasons: Sequence[str]) -> None:
+        """Note on a message why the policy dropped statements of it."""
+        (current,) = self.add_stored([source])
+        meta = {**current.meta, DROPPED: len(reasons)}
+        self._add_change(current, "drop", "; ".join(reasons), meta=meta)
+
     def link(self, source_id: str, target_id: str, type: EdgeType, weight: float) -> None:
         """Add an edge between two records, with a weight of 0..1."""
         self.edges[source_id, target_id, type] = Edge(
@@ -268,7 +278,8 @@ class DigestChangeSet:
     def to_batch(self, actor: str, reason: str, vectors: Mapping[str, Vector]) -> WriteBatch:
         """Return all changes as one batch.
 
-        A change has its own reason, a new record that of the batch. ``vectors``: by record id.
+        A change has its own reason, a new record that of the batch and of the policy. ``vectors``:
+        by record id.
         """
         changes = [
             RecordChange(
@@ -284,7 +295,12 @@ class DigestChangeSet:
             and (fields := _find_changes(original, self.current[record_id]))
         ]
         puts = tuple(
-            NewRecord(record, vector=vectors.get(record.id)) for record in self.created.values()
+            NewRecord(
+                record,
+                vector=vectors.get(record.id),
+                reason=f"{reason}; {self.reasons[record.id]}"[:_MAX_REASON],
+            )
+            for record in self.created.values()
         )
         change_reasons = "; ".join(dict.fromkeys(text for _, text in self.actions.values()))
         batch_reason = reason if puts else change_reasons or reason

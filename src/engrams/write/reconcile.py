@@ -18,7 +18,7 @@ from engrams.core import (
     StageDecision,
     Status,
 )
-from engrams.extract.policy import StoragePolicyDecision
+from engrams.extract.policy import StoragePolicyDecision, resolve_mode
 from engrams.frozen_data import dataclass, replace
 from engrams.ports import Store, WriteBatch
 from engrams.write.candidate_reconciler import CandidateReconciler
@@ -102,6 +102,7 @@ def reconcile_extraction(
         cost += model_cost
     else:
         derived_by_source = _reconcile_by_rules(extraction, reconciler, changes, deps)
+    _note_dropped(extraction, changes, deps)
     repeated = settle_given(given_records, changes, derived_by_source)
     _supersede_notes(changes, deps.store)
     _pass_on_links(changes, deps.store)
@@ -162,6 +163,21 @@ def _reconcile_by_rules(
             changes.apply(outcome, decision, record)
         derived_by_source[record.id] = tuple(changes.derived[start:])
     return derived_by_source
+
+
+def _note_dropped(extraction: ExtractionResult, changes: DigestChangeSet, deps: WriteDeps) -> None:
+    """Note on messages what a model's policy dropped; what rules drop is on the receipt alone."""
+    mode = resolve_mode(deps.settings.write.policy, model=deps.chat is not None)
+    if mode != "llm":
+        return
+    for record, _ in extraction.by_record:
+        reasons = [
+            decision.reason
+            for decision in extraction.decisions
+            if (decision.stage, decision.verdict, decision.record) == ("policy", "drop", record.id)
+        ]
+        if reasons:
+            changes.note_dropped(record, reasons)
 
 
 def _supersede_notes(changes: DigestChangeSet, store: Store) -> None:

@@ -140,6 +140,7 @@ def test_confidence_has_the_documents_formula(engine: MemoryEngine, clock: Setta
     """Initial value, exp(-age / H), a tenth of ln(accesses + 1) and trust, by kind and category."""
     (fact,) = add(engine, "Ann rows a green boat", confidence=0.8)
     (entity,) = add(engine, "Genoa is a port", category="entity", confidence=0.8)
+    (custom,) = add(engine, "Staging runs in Turin", category="deployment", confidence=0.8)
     clock.forward(days=30)
     engine.used(fact, scope=ANN)
     engine.used(fact, scope=ANN, helpful=False)
@@ -154,6 +155,7 @@ def test_confidence_has_the_documents_formula(engine: MemoryEngine, clock: Setta
     used = confidence * exp(-2) * (1 + 0.1 * log(3)) * trust * (1 + 0.5 * exp(-30))
     assert share("green boat", fact) == pytest.approx(used, abs=2e-3)
     assert share("Genoa port", entity) == pytest.approx(0.8 * exp(-1) * trust, abs=2e-3)
+    assert share("staging Turin", custom) == pytest.approx(0.8 * exp(-60 / 45) * trust, abs=2e-3)
 
 
 def judge_none(request: ReceivedModelRequest) -> Any:

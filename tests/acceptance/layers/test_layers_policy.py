@@ -90,6 +90,16 @@ def known(door: Door, user: str) -> dict[str, str]:
     return {one["text"]: one["status"] for one in answer.json()["memories"]}
 
 
+def stored_ids(door: Door, user: str) -> dict[str, str]:
+    """Ids by text: of a person's statements, and of their messages that none stands for."""
+    ids: dict[str, str] = {}
+    for kind in ("turn", "fact"):
+        query = {"kind": kind, "status": ["active", "candidate"]}
+        rows = door.client.get("/v1/memories", params=query, headers={"x-engrams-user": user})
+        ids |= {row["text"]: row["id"] for row in rows.json()["memories"] if row["role"] == "user"}
+    return ids
+
+
 def is_quiet(door: Door) -> bool:
     """True if nothing is left to learn."""
     counts = door.get("/v1/jobs")["jobs"]
@@ -102,8 +112,8 @@ def is_quiet(door: Door) -> bool:
 
 @pytest.mark.covers("S4.3")
 def test_the_model_rules_on_every_write(door: Door) -> None:
-    """With a chat model and nothing else set, each of its four actions is obeyed;
-    a safety measure is given up by none.
+    """With a chat model and nothing else set, each of its four actions is obeyed, and its reason is
+    in the history of what it stored or held, or of the message that it dropped a statement of.
     """
     tell(door, "ada", "I play the oboe")
     tell(door, "ada", "I believe in nothing")
@@ -115,6 +125,12 @@ def test_the_model_rules_on_every_write(door: Door) -> None:
         "I believe in nothing": "candidate",
         "I feel worthless at work": "candidate",
     }
+    reasons = {
+        text: door.client.get(f"/v1/memories/{id}/history", headers={"x-engrams-user": "ada"}).text
+        for text, id in stored_ids(door, "ada").items()
+    }
+    assert len(reasons) == 4
+    assert all("llm_policy: so it is" in reason for reason in reasons.values()), reasons
     tell(door, "ada", "As I said", "I feel worthless at work")
     eventually(lambda: known(door, "ada").get("I feel worthless at work") == "active")
 
@@ -172,3 +188,23 @@ def test_an_implied_wish_without_a_model(home: Path) -> None:
             arguments=("list", "--kind", "rule", "--status", "all", "--json"),
         )
         assert re.findall(r'"status": ?"(\w+)"', listed) == [status]
+
+
+@pytest.mark.covers("S4.12")
+def test_a_crisis_that_is_reported_ends_learning_in_its_session(door: Door) -> None:
+    """From a grave crisis on, no model is asked what the session's messages tell; another session is
+    learned from, and so is the same one after a false alarm.
+    """
+    tell(door, "eve", "hello")
+    report = {"session": "s", "classifier": "model", "severity": "high"}
+    door.post("/v1/safety", report, 201, x_engrams_user="eve")
+    tell(door, "eve", "I play the viola")
+    tell(door, "joe", "I play the banjo")
+    eventually(lambda: known(door, "joe") and is_quiet(door))
+    assert not known(door, "eve")
+    asked = [request.prompt for request in door.model.requests if request.schema is not None]
+    assert not [prompt for prompt in asked if "viola" in prompt]
+    door.post("/v1/safety", {**report, "severity": "none"}, 201, x_engrams_user="eve")
+    tell(door, "eve", "I play the tuba")
+    eventually(lambda: known(door, "eve") and is_quiet(door))
+    assert list(known(door, "eve")) == ["I play the tuba"]

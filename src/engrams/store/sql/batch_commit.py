@@ -228,7 +228,7 @@ class _BatchCommit:
         if put.history:
             self._add_history(number, owner_key, put.history)
         else:
-            self._log_change((number, record.version), "add", None, None)
+            self._log_change((number, record.version), "add", None, None, put.reason)
         self._add_quotes(number, owner_key, record)
         self._versions[number] = record.version
         return number

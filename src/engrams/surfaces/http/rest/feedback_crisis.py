@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from datetime import date, datetime
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from fastapi import APIRouter, Query, Request, Response
 from pydantic import BaseModel, BeforeValidator, Field, StrictBool
 
+from engrams.core import Scope
 from engrams.core.log_enums import (
     CrisisDetectionSource,
     CrisisSeverity,
@@ -17,6 +19,7 @@ from engrams.core.log_enums import (
     LogWriteOutcome,
     SessionMedium,
 )
+from engrams.errors import ConflictError, NotFoundError
 from engrams.settings import Settings
 from engrams.surfaces.http.caller import AnyCaller, IdentifiedCaller
 from engrams.surfaces.http.limited_route import limited_router
@@ -221,7 +224,10 @@ def add_crisis(
     caller: AnyCaller,
     idempotency_key: KeyHeader = "",
 ) -> CrisisLogWriteResponse:
-    """Store a crisis once; a failed write is an outcome, no error."""
+    """Store a crisis once; a failed write is an outcome, no error.
+
+    Nothing more is learned from a session that memory knows, if its crisis is moderate or high.
+    """
     options = body.options(caller, idempotency_key)
     outcome = _safety_log(request).append_once(
         body.session,
@@ -230,6 +236,13 @@ def add_crisis(
         reason=body.reason,
         **options,
     )
+    if not body.incognito:
+        sessions = caller.engine.sessions
+        labels = caller.engine.settings.owner_labels(body.session)
+        scope = caller.scope if caller.is_named else Scope(labels)
+        # A session that memory does not know stays unknown: no name of one is stored here.
+        with suppress(NotFoundError, ConflictError):
+            sessions.touch(body.session, scope=scope, crisis=body.severity)
     set_status(response, outcome)
     return CrisisLogWriteResponse(outcome=outcome)
 

@@ -98,7 +98,7 @@ class ExtractionJobHandler:
         together = records[: count_together(records, section.batch_turns)]
         return [record.id for record in together] or first
 
-    def _without_crises(self, owner: Scope, records: Sequence[Record]) -> list[Record]:
+    def _without_crises(self, owner: Scope, records: Sequence[Record]) -> tuple[Record, ...]:
         """Leave out the messages of sessions in which a crisis was noticed since they were said."""
         sessions = {record.session for record in records if record.session}
         in_crisis = {
@@ -106,7 +106,7 @@ class ExtractionJobHandler:
             for session in sessions
             if (row := self._deps.store.load(owner, session)) is not None and row.is_in_crisis
         }
-        return [record for record in records if record.session not in in_crisis]
+        return tuple(record for record in records if record.session not in in_crisis)
 
     def _extract_ahead(self, owner: Scope, ids: Sequence[str]) -> Iterator[RuleStatements]:
         """Yield, for each part of the ids, the statements that rules extract from it."""

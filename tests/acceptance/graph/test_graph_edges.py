@@ -306,9 +306,16 @@ def test_the_next_cycle_comes_within_its_bounds(
 
 
 @pytest.mark.covers("S3.66", "S3.67")
-def test_a_cycle_without_a_report_doubles_the_pause(home: Path, clock: SettableClock) -> None:
-    """Thirty minutes become sixty, and a hundred and twenty after the second."""
+@pytest.mark.parametrize("is_down", [False, True])
+def test_a_cycle_without_a_report_doubles_the_pause(
+    home: Path, clock: SettableClock, is_down: bool
+) -> None:
+    """Thirty minutes become sixty, and a hundred and twenty after the second; so where the model
+    does not answer at all.
+    """
     with ScriptedModel(answer=lambda _request: {"actions": []}) as model:
+        if is_down:
+            model.fail("http_500", times=9)
         chat = {
             "chat__provider": "openai",
             "chat__model": "m",

@@ -100,12 +100,12 @@ class GardenJobHandler:
         if report.state == "paused":
             due = now + timedelta(minutes=self._section.quiet_minutes)
             return (make_wake_job(owner, "next", due, report.why),)
-        if not report.calls:
+        tokens_left = self._cycles.count_tokens_left()
+        is_spent = tokens_left is not None and tokens_left <= 0
+        if not (report.calls or report.state == "incomplete" or is_spent):
             # Without a model only learning, quiet or size begin a cycle.
             return ()
-        minutes = compute_pause(
-            report.next_minutes, self._cycles.count_tokens_left(), state.failures, self._section
-        )
+        minutes = compute_pause(report.next_minutes, tokens_left, state.failures, self._section)
         return (make_wake_job(owner, "next", now + timedelta(minutes=minutes), "to look again"),)
 
     def _renew_lease(self, job: Job) -> None:

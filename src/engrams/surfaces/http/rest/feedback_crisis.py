@@ -19,7 +19,7 @@ from engrams.core.log_enums import (
     LogWriteOutcome,
     SessionMedium,
 )
-from engrams.errors import ConflictError, NotFoundError
+from engrams.errors import EngramsError
 from engrams.settings import Settings
 from engrams.surfaces.http.caller import AnyCaller, IdentifiedCaller
 from engrams.surfaces.http.limited_route import limited_router
@@ -240,8 +240,9 @@ def add_crisis(
         sessions = caller.engine.sessions
         labels = caller.engine.settings.owner_labels(body.session)
         scope = caller.scope if caller.is_named else Scope(labels)
-        # A session that memory does not know stays unknown: no name of one is stored here.
-        with suppress(NotFoundError, ConflictError):
+        # A session that memory does not know stays unknown: no name of one is stored here. Nothing
+        # that memory cannot do fails the report.
+        with suppress(EngramsError):
             sessions.touch(body.session, scope=scope, crisis=body.severity)
     set_status(response, outcome)
     return CrisisLogWriteResponse(outcome=outcome)

@@ -38,14 +38,17 @@ def is_question(text: str) -> bool:
 
     It ends with a question mark of any script, or is one sentence that opens like a question.
     """
-    if _MARK_AT_END.search(text[-40:]):
+    ending = text[-40:]
+    # Most texts are of ASCII and ask nothing: they need no pattern for other scripts.
+    is_plain = text.isascii()
+    if (not is_plain or "?" in ending) and _MARK_AT_END.search(ending):
         return True
     folded = fold(text[:400]).strip()
     if len(text) > 400 or _OTHER_SENTENCE.search(folded):
         return False
-    return bool(
-        _ASKING.match(folded) or _ASKING_AT_END.search(folded) or text.lstrip().startswith("¿")
-    )
+    if _ASKING.match(folded):
+        return True
+    return not is_plain and bool(_ASKING_AT_END.search(folded) or text.lstrip().startswith("¿"))
 
 
 def word_count(text: str) -> int:

@@ -10,6 +10,7 @@ import unicodedata
 from collections.abc import Iterator, Mapping
 from dataclasses import field
 from functools import cache
+from string import ascii_lowercase, digits
 
 from engrams.frozen_data import dataclass
 from engrams.text.late_patterns import late_pattern
@@ -32,6 +33,10 @@ _BEYOND_LATIN = "\u0250"
 _HAN = "\u3005-\u3007\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
 _NUMBER = r"\d{1,3}(?:,\d{3}){1,9}(?!,?\d)"
 _ASCII = late_pattern(rf"{_NUMBER}|[a-z0-9]+(?:'[a-z0-9]+)*")
+_GROUPED_DIGITS = late_pattern(r"\d,\d")
+_KEPT = (ascii_lowercase + digits + "'").encode()
+_BLANK_PUNCTUATION = bytes(code if code in _KEPT else ord(" ") for code in range(256))
+"""Table for ``bytes.translate`` that leaves folded letters of ASCII, digits and apostrophes."""
 
 _ELIDED = late_pattern(r"^(?:[cdjlmnst]|qu|jusqu|lorsqu|puisqu)'(?=[^\d\W])")
 _CONTRACTED = late_pattern(r"'(?:s|m|re|ve|ll|d)$")
@@ -98,7 +103,7 @@ def tokens(text: str) -> list[str]:
     """
     folded = fold(text)
     if folded.isascii():
-        return _clean_pieces(folded, _ASCII.findall(folded))
+        return _clean_pieces(folded, split_ascii(folded))
     words: list[str] = []
     for piece in _split_words(folded):
         if is_unspaced(piece):
@@ -117,7 +122,13 @@ def _clean_pieces(folded: str, pieces: list[str]) -> list[str]:
 
 def split_ascii(folded: str) -> list[str]:
     """Return the pieces of a folded ASCII text of which each is a word, as they stand in it."""
-    return _ASCII.findall(folded)
+    if "''" in folded or ("," in folded and _GROUPED_DIGITS.search(folded)):
+        return _ASCII.findall(folded)
+    # What the pattern finds, in a fifth of its time.
+    pieces = folded.encode().translate(_BLANK_PUNCTUATION).decode().split()
+    if "'" in folded:
+        pieces = [word for piece in pieces if (word := piece.strip("'"))]
+    return pieces
 
 
 def read_piece(piece: str) -> tuple[str, str]:
@@ -151,7 +162,7 @@ def _find_terms(text: str) -> list[str]:
     folded = fold(text)
     stems: list[str] = []
     if folded.isascii():
-        stems = [term for word in _ASCII.findall(folded) if (term := _to_term(word[:_LONGEST]))]
+        stems = [term for word in split_ascii(folded) if (term := _to_term(word[:_LONGEST]))]
     else:
         for word in _split_words(folded):
             if is_unspaced(word):
@@ -231,7 +242,7 @@ def is_unspaced(word: str) -> bool:
 
 def _split_words(folded: str) -> list[str]:
     return (
-        _ASCII.findall(folded)
+        split_ascii(folded)
         if folded.isascii()
         else _script_patterns().piece.findall(folded.translate(_SPACES))
     )

@@ -256,7 +256,7 @@ def _find_groups(word: str) -> frozenset[str]:
     return frozenset(groups)
 
 
-@text_cache(4096)
+@text_cache(1 << 13)
 def describe_memory(text: str) -> MemoryTraits:
     """Describe the text of a memory, cached for the next query."""
     return MemoryTraits(text)

@@ -28,9 +28,10 @@ class OwnerReads:
 
     def list_edges(self, node_ids: Iterable[str]) -> tuple[Edge, ...]:
         """List edges at nodes that were looked up, each once, in order."""
-        edges = {edge for node_id in node_ids for edge in self.edges[node_id]}
-        return tuple(sorted(edges, key=_edge_order))
-
-
-def _edge_order(edge: Edge) -> tuple[str, str, str]:
-    return edge.source, edge.target, edge.type
+        # By their names: the hash of an edge takes longer than all the rest.
+        edges = {
+            (edge.source, edge.target, edge.type): edge
+            for node_id in node_ids
+            for edge in self.edges[node_id]
+        }
+        return tuple([edges[name] for name in sorted(edges)])

@@ -22,7 +22,7 @@ from engrams.text.text_caches import register_cache
 if TYPE_CHECKING:
     import apsw
 
-_MAX_ENTRIES = 8192
+_MAX_ENTRIES = 32_768
 """Records, edges and surveys of all owners that are kept."""
 _MAX_CHANGES = 1000
 """Changes after which all of an owner's reads are void."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from typing import Literal
 
+from engrams.core import PRODUCT
 from engrams.extract.command_languages import match_answer, match_request
 from engrams.frozen_data import dataclass
 from engrams.text.late_patterns import late_pattern
@@ -73,6 +74,11 @@ _LIST = re.compile(
     rf"|(?:show|list|print|display)(?: me)? (?:all )?(?:of )?{_THE}(?:stored |saved"
     r" )?memor(?:y|ies))"
     r"(?:\s+(?:about|of|on|regarding)\s+(?P<about>.+))?$",
+    _FLAGS,
+)
+_LIST_LAYER = re.compile(
+    r"(?:show|list|print|display)(?: me)? (?:all )?(?:of )?(?:my|your) (?:stored |saved )?"
+    rf"(?P<layer>{'|'.join(PRODUCT.values())})$",
     _FLAGS,
 )
 _STATUS = re.compile(
@@ -170,7 +176,7 @@ _OPENS_FORGETTING = late_pattern(
 )
 _ENGLISH_WORDS = (
     "know", "rememb", "recall", "memor", "stor", "sav", "learn", "forg", "foget", "froget", "delet", "eras", "remov", "clear", "wipe",
-    "record", "keep", "prefer", "undo", "back", "recover",
+    "record", "keep", "prefer", "undo", "back", "recover", "facts", "sessions", "rules",
 )  # fmt: skip
 """Every English request holds one of these: most messages hold none, and are not matched."""
 _ONESELF = frozenset(
@@ -212,6 +218,8 @@ class ParsedMemoryCommand:
     """Code of the language of the request: en, de, es, fr, zh or ja."""
     is_certain: bool = True
     """False: the words may be meant for the assistant, not for its memory."""
+    layer_name: str = ""
+    """What a list is limited to: facts, sessions or rules; empty: nothing."""
 
     @property
     def goes_on(self) -> bool:
@@ -266,6 +274,8 @@ def _parse_english(plain: str) -> ParsedMemoryCommand | None:
         return ParsedMemoryCommand(
             "list", "" if is_oneself else about, is_certain=is_oneself or names_memory
         )
+    if match := _LIST_LAYER.match(plain):
+        return ParsedMemoryCommand("list", layer_name=match["layer"].lower())
     for pattern, verb in (
         (_STATUS, "status"),
         (_OFF, "recall_off"),

@@ -12,7 +12,17 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol
 
-from engrams.core import STATEMENT_KINDS, Kind, Record, Scope, ScopeInput, Status
+from engrams.core import (
+    LAYER_OF,
+    PRODUCT,
+    STATEMENT_KINDS,
+    UNLISTED_KINDS,
+    Kind,
+    Record,
+    Scope,
+    ScopeInput,
+    Status,
+)
 from engrams.errors import InputError, NotFoundError, RefusedError
 from engrams.extract.command_parser import (
     ParsedMemoryCommand,
@@ -22,6 +32,7 @@ from engrams.extract.command_parser import (
     parse_decision,
     parse_number,
 )
+from engrams.extract.gate import gate_text
 from engrams.ports import MemoryApi, is_skill
 from engrams.session.command_replies import write_reply
 from engrams.session.open_questions import OpenQuestionLog
@@ -51,6 +62,15 @@ _LISTED_FIRST = (
     Kind.CORRECTION,
     Kind.NOTE,
 )
+_KINDS_BY_NAME: Mapping[str, tuple[Kind, ...]] = {
+    name: tuple(
+        kind
+        for kind, kind_layer in LAYER_OF.items()
+        if kind_layer is layer and kind not in UNLISTED_KINDS
+    )
+    for layer, name in PRODUCT.items()
+}
+"""Kinds by the name of their layer: facts, sessions and rules."""
 
 
 class RecallSettingStore(Protocol):
@@ -291,7 +311,7 @@ class MemoryCommandHandler:
     ) -> MemoryCommandResult:
         match command.verb:
             case "list":
-                return self._list_memories(command.about, run)
+                return self._list_memories(command.about, command.layer_name, run)
             case "status":
                 return self._report_status(run)
             case "recall_on" | "recall_off":
@@ -330,16 +350,21 @@ class MemoryCommandHandler:
             return run.reply("not_saved")
         return run.reply("saved", memory=text)
 
-    def _list_memories(self, about: str, run: _RunningCommand) -> MemoryCommandResult:
-        """List memories about something, or the newest: statements before turns."""
+    def _list_memories(
+        self, about: str, layer_name: str, run: _RunningCommand
+    ) -> MemoryCommandResult:
+        """List memories about something, or the newest of a layer or of all."""
         scope = run.scope
         records: Sequence[Record]
         if about:
             records = self._find_matching(about, scope, MAX_LISTED)
         else:
-            records = self._list_newest(scope)
+            records = self._list_newest(scope, _KINDS_BY_NAME.get(layer_name, _LISTED_FIRST))
         if not records:
-            return run.reply("list_none_about", about=about) if about else run.reply("list_none")
+            missing = about or layer_name
+            return (
+                run.reply("list_none_about", about=missing) if missing else run.reply("list_none")
+            )
         head = run.write("list_about", about=about) if about else run.write("list_newest")
         shown = records[:MAX_LISTED]
         end = f"\n{run.write('list_more')}" if len(records) > MAX_LISTED else ""
@@ -347,14 +372,21 @@ class MemoryCommandHandler:
             f"{head}\n{_format_list(shown)}{end}", run.ask("shown", _list_ids(shown))
         )
 
-    def _list_newest(self, scope: Scope) -> list[Record]:
-        """List the newest statements and notes; where there are none, the newest messages."""
-        newest = self._memory.list(scope=scope, kinds=_LISTED_FIRST, limit=3 * MAX_LISTED).records
+    def _list_newest(self, scope: Scope, kinds: tuple[Kind, ...]) -> list[Record]:
+        """List the newest records of some kinds; where there is none of any, the newest messages.
+
+        Messages that say nothing, such as requests about memory, are left out.
+        """
+        newest = self._memory.list(scope=scope, kinds=kinds, limit=3 * MAX_LISTED).records
         stated_in = {evidence.source for record in newest for evidence in record.evidence}
         records = [record for record in newest if record.id not in stated_in]
-        if not records:
+        if not records and kinds is _LISTED_FIRST:
             messages = self._memory.list(scope=scope, limit=3 * MAX_LISTED).records
-            records = [record for record in messages if record.role != "assistant"]
+            records = [
+                record
+                for record in messages
+                if record.role != "assistant" and gate_text(record.text, min_words=1) is None
+            ]
         return _list_each_once(records)[: MAX_LISTED + 1]
 
     def _report_status(self, run: _RunningCommand) -> MemoryCommandResult:

@@ -174,7 +174,7 @@ def _extract_by_model(
         known_statements=find_known_statements(records[0], deps),
         gaps=options.gaps,
         context=find_context(records, deps),
-        addition=ASK_TAGS if section.infer_tags else "",
+        addition=_ask_categories(section) + (ASK_TAGS if section.infer_tags else ""),
     )
     if section.extraction_passes == 2 or options.lane:
         return by_model.extract_in_lanes(
@@ -184,6 +184,13 @@ def _extract_by_model(
         records, context, deps.chat, section.batch_turns, decisions
     )
     return by_record, cost, ""
+
+
+def _ask_categories(settings: WriteSettings) -> str:
+    """Return the sentence of a prompt that names the allowed categories; empty: any is allowed."""
+    if not settings.categories:
+        return ""
+    return f'\n\nUse no other "category" than these: {", ".join(settings.categories)}.'
 
 
 def _limit(

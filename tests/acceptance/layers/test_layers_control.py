@@ -97,12 +97,16 @@ def test_rules_are_capped_and_archived(home: Path, clock: SettableClock) -> None
 
 @pytest.mark.covers("S4.50", "S4.51", "S4.4")
 def test_memory_is_talked_to(engine: MemoryEngine) -> None:
-    """Forgetting several matches is a numbered choice with a yes;
-    such requests are themselves no memories.
+    """Forgetting several matches is a numbered choice with a yes; facts and rules are listed by
+    their names; such requests are themselves no memories.
     """
     for text in ("The boat is green", "The boat has two masts", "The cat is old"):
         engine.add(Turn(text), scope=ANN, kind=Kind.FACT)
     control = engine.control
+    engine.add(Turn("Always answer briefly"), scope=ANN, kind=Kind.RULE)
+    lists = [str(control.turn(f"list my {name}", scope=ANN)) for name in ("facts", "rules")]
+    assert ["boat" in listed for listed in lists] == [True, False]
+    assert ["briefly" in listed for listed in lists] == [False, True]
     asked = control.turn("Forget what I told you about the boat", scope=ANN)
     assert asked is not None
     assert "1. " in asked.reply

@@ -5,6 +5,7 @@ and the engine on a clock of ours.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
@@ -19,7 +20,7 @@ from engrams import MemoryEngine, Turn
 from engrams.core import Kind, Status
 from engrams.errors import EngramsError
 from engrams.settings import load
-from engrams.testing import ScriptedModel, ScriptedReply, SettableClock
+from engrams.testing import ReceivedModelRequest, ScriptedModel, ScriptedReply, SettableClock
 
 ANN = ("user", "ann")
 START = datetime(2026, 3, 1, 9, tzinfo=UTC)
@@ -234,7 +235,9 @@ def test_nothing_is_learned_in_a_crisis(engine: MemoryEngine) -> None:
 
 @pytest.mark.covers("S4.10")
 def test_categories_are_a_closed_set(home: Path) -> None:
-    """A category that a model makes up becomes that of the statement's kind."""
+    """A category that a model makes up becomes that of the statement's kind; the allowed ones are in
+    its prompt, those of the document among them.
+    """
     said = {
         "turn": 1,
         "quote": "I prune roses",
@@ -243,9 +246,25 @@ def test_categories_are_a_closed_set(home: Path) -> None:
         "predicate": "prunes",
         "object": "roses",
     }
+
+    def allowed(request: ReceivedModelRequest) -> str:
+        names = re.findall(r"than these: (.*)\.$", request.prompt, re.MULTILINE)[0].split(", ")
+        return next(name for name in names if name == "relationship")
+
     with (
         ScriptedModel(
-            answer=lambda r: {"statements": [{**said, "category": "gardening"}], "decisions": []}
+            answer=lambda r: {
+                "statements": [
+                    {**said, "category": "gardening"},
+                    {
+                        **said,
+                        "object": "hedges",
+                        "text": "Ann prunes hedges",
+                        "category": allowed(r),
+                    },
+                ],
+                "decisions": [],
+            }
         ) as model,
         engrams.open(
             home=home,
@@ -262,7 +281,7 @@ def test_categories_are_a_closed_set(home: Path) -> None:
         records = engine.list(
             scope=ANN, kinds=(Kind.FACT,), statuses=(Status.ACTIVE, Status.CANDIDATE)
         ).records
-        assert [record.category for record in records] == ["knowledge"]
+        assert {record.category for record in records} == {"knowledge", "relationship"}
         assert all(len(item.quote) <= 280 for record in records for item in record.evidence)
 
 

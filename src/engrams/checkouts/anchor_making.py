@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from engrams.checkouts.code_names import CodeNames, read_names, split_sentences
-from engrams.checkouts.file_outlines import Definition, FileOutline, has_word
+from engrams.checkouts.file_outlines import Definition, FileOutline
 from engrams.checkouts.source_trees import ID_DIGITS, SourceTree
 from engrams.core.code_anchors import CodeAnchor
 
@@ -207,8 +207,3 @@ def strip_quotes(value: str) -> str:
     if len(trimmed) > 1 and trimmed[0] in _QUOTES and trimmed[-1] == trimmed[0]:
         return trimmed[1:-1]
     return trimmed
-
-
-def mentions_value(text: str, value: str) -> bool:
-    """True if a text has a value as words."""
-    return has_word(text, value)

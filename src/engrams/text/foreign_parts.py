@@ -1,6 +1,6 @@
 """Parts of a message that are not its sender's own words: pasted, forwarded, retrieved or quoted.
 
-Enter at ``find_foreign_parts`` for the parts with their reasons, and at ``keep_own_words`` for the
+Enter at ``find_foreign_parts`` for the parts with their reasons, and at ``blank_foreign_parts`` for the
 rest. A statement counts as the sender's only if it stands in the part that addresses the assistant.
 Pure, without a model, for English, German, French, Spanish, Chinese and Japanese.
 
@@ -192,12 +192,6 @@ def cut_parts(text: str, parts: Sequence[ForeignPart]) -> str:
         pieces.append(text[at : part.start].rstrip(" :："))
         at = part.end
     return "".join((*pieces, text[at:])).strip()
-
-
-def keep_own_words(text: str) -> str:
-    """Return the sender's own words: a text without its foreign parts. Empty if none are left."""
-    parts = find_foreign_parts(text)
-    return cut_parts(text, parts) if parts else text
 
 
 def blank_foreign_parts(text: str) -> str:

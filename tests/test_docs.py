@@ -7,6 +7,7 @@ from __future__ import annotations
 import inspect
 import os
 import re
+import shlex
 import subprocess
 import sys
 import tomllib
@@ -14,10 +15,14 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+import httpx2
 import pytest
+from tests.surfaces.http.running import running
 
 import engrams
 from engrams import errors
+from engrams.program.main import main
+from engrams.program.registry import create_app
 from engrams.settings import names, presets
 from engrams.surfaces.http.rest.permissions import REST_PERMISSIONS
 from engrams.testing import temp_engine
@@ -91,6 +96,32 @@ def test_code_on_a_page_runs(page: Path, tmp_path: Path, monkeypatch: pytest.Mon
     with ThreadPoolExecutor(1) as alone:  # a page may start an event loop of its own
         alone.submit(run).result()
     assert all(text.strip() for text in said), said
+
+
+@pytest.mark.parametrize("page", sorted((DOCS / "concepts" / "presets").glob("*.md")), ids=name)
+def test_a_presets_page_shows_what_works(
+    page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Each command and each request on the page of a preset succeeds, in the order of the page."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("ENGRAMS_HOME", str(tmp_path / "home"))
+    shown = FENCE.findall(page.read_text("utf-8"))
+    lines = [(kind, line) for kind, body in shown for line in body.splitlines()]
+    requests = [line.split(maxsplit=2) for kind, line in lines if kind == "http"]
+    commands = [shlex.split(line)[1:] for kind, line in lines if kind == "sh"]
+    for command in commands:
+        assert main(command) == 0, (command, capsys.readouterr().err)
+    if requests:
+        with (
+            engrams.open(preset=page.stem, home="served", user="ann") as engine,
+            running(create_app(engine, engine.settings)) as url,
+        ):
+            for method, path, *body in requests:
+                content = body[0] if body else None
+                headers = {"x-engrams-user": "ann", "content-type": "application/json"}
+                answer = httpx2.request(method, url + path, content=content, headers=headers)
+                assert answer.is_success, (method, path, answer.text)
+    assert commands
 
 
 @pytest.mark.parametrize("script", SCRIPTS, ids=name)

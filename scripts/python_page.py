@@ -35,6 +35,8 @@ METHODS = {
         "forget",
         "restore",
         "check_storable",
+        "find_secrets",
+        "redact_secrets",
         "quarantine",
         "let_in",
         "purge",

@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     from engrams.engine.memory_links import MemoryLinks, Mode
     from engrams.engine.quarantine import KeptOutText
     from engrams.forget.purge_candidates import PurgeCandidate
+    from engrams.forget.secret_scan import StoredSecret
     from engrams.forget.source_effects import ChangeAction, SourceChangeReport
     from engrams.ports import (
         Filter,
@@ -124,6 +125,21 @@ class AsyncMemoryEngine(AsyncPart["MemoryEngine"]):
                 content, scope=scope, kind=kind, settle=settle, checkout=checkout
             )
         )
+
+    async def find_secrets(self, *, scope: Place) -> tuple[StoredSecret, ...]:
+        """Find secrets in what is stored in a scope and below it, and in its earlier versions.
+
+        The treatments of ``write.secrets``, ``write.pii`` and ``write.secrets_of`` tell which kinds; what
+        they allow is left out. Nothing is changed.
+        """
+        return await self._run(lambda engine: engine.find_secrets(scope=scope))
+
+    async def redact_secrets(self, *, scope: Place) -> PurgeReport:
+        """Remove the secrets that ``find_secrets`` finds from memories, their history and all files.
+
+        The memories stay, with a mark in the place of each secret. The history of the files is rewritten.
+        """
+        return await self._run(lambda engine: engine.redact_secrets(scope=scope))
 
     async def check_storable(self, *texts: str) -> None:
         """Check that the settings refuse no secret in texts, such as tags that are set later.

@@ -58,6 +58,7 @@ from engrams.upkeep.job_worker import JobWorkerPool
 if TYPE_CHECKING:
     from engrams.engine.quarantine import KeptOutText
     from engrams.forget.purge_candidates import PurgeCandidate
+    from engrams.forget.secret_scan import StoredSecret
     from engrams.forget.source_effects import ChangeAction, SourceChangeReport
     from engrams.session.commands import MemoryCommandHandler
     from engrams.transfer.formats import ExportFormat
@@ -277,6 +278,32 @@ class MemoryEngine:
         with self._store.include_altered():
             records = self.inspect.list_within(scope, purged=git)
             return components.purger.purge(records, Scope.of(scope).owner, git=git)
+
+    def find_secrets(self, *, scope: Place) -> tuple[StoredSecret, ...]:
+        """Find secrets in what is stored in a scope and below it, and in its earlier versions.
+
+        The treatments of ``write.secrets``, ``write.pii`` and ``write.secrets_of`` tell which kinds; what
+        they allow is left out. Nothing is changed.
+        """
+        from engrams.forget.secret_scan import find_stored_secrets
+
+        records = self.inspect.list_within(scope)
+        return find_stored_secrets(records, self._store, self.settings.write)
+
+    def redact_secrets(self, *, scope: Place) -> PurgeReport:
+        """Remove the secrets that ``find_secrets`` finds from memories, their history and all files.
+
+        The memories stay, with a mark in the place of each secret. The history of the files is rewritten.
+        """
+        from engrams.forget.secret_scan import plan_redaction
+
+        owner = Scope.of(scope).owner
+        with self._store.include_altered():
+            records = self.inspect.list_within(scope)
+            plan = plan_redaction(records, owner, self._store, self.settings.write)
+            if not plan.order.quotes:
+                return PurgeReport({}, {})
+            return self._require_open().purger.carry_out(plan)
 
     def find_about(self, about: str, *, scope: Place) -> tuple[PurgeCandidate, ...]:
         """Find memories about a person or thing, to choose which of them to purge.

@@ -5,7 +5,7 @@ Enter at ``redact_text`` for one text, at ``redact_fields`` for those of a messa
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from engrams.core import Json, Meta, StageDecision, content_hash
 from engrams.errors import RefusedError
@@ -109,6 +109,31 @@ def find_decisions(value: Json, settings: WriteSettings) -> tuple[StageDecision,
         decision for text in _collect_strings(value) for decision in redact_text(text, settings)[1]
     ]
     return tuple(dict.fromkeys(decisions))
+
+
+def find_secret_words(
+    value: Json, settings: WriteSettings
+) -> Iterator[tuple[str, tuple[str, ...], str]]:
+    """Yield each secret in the texts of a JSON value that the settings do not allow.
+
+    Its family; the secret, and the whole word that it is a part of (``-pS3cret``); the text.
+    """
+    for text in _collect_strings(value):
+        for finding in find_sensitive(text) if text else ():
+            if settings.choose_treatment(name_kind(finding.rule)) == "allow":
+                continue
+            words = (text[finding.start : finding.end], _widen(text, finding))
+            yield finding.rule, tuple(dict.fromkeys(words)), text
+
+
+def _widen(text: str, finding: SecretFinding) -> str:
+    """Return the secret with the letters and digits right before and behind it."""
+    start, end = finding.start, finding.end
+    while start and text[start].isalnum() and text[start - 1].isalnum():
+        start -= 1
+    while end < len(text) and text[end - 1].isalnum() and text[end].isalnum():
+        end += 1
+    return text[start:end]
 
 
 def redact_json(value: Json, settings: WriteSettings) -> Json:

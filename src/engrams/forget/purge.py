@@ -146,8 +146,11 @@ class MemoryPurger:
         self._empty_log(owner)
 
     def _purge(self, target: PurgeTarget) -> PurgeReport:
-        head = self._deps.store.read_head(target.owner)
-        plan = plan_purge(target, self._deps.store, self._recall_words(target))
+        return self.carry_out(plan_purge(target, self._deps.store, self._recall_words(target)))
+
+    def carry_out(self, plan: PurgePlan) -> PurgeReport:
+        """Carry out a plan, which may only take words from memories, and prove it."""
+        head = self._deps.store.read_head(plan.order.owner)
         lease = self._enqueue(plan.order)
         with self._keep_lease(lease.token, _LEASE.total_seconds()):
             order, report = self._executor.execute(plan.order)

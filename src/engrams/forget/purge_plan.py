@@ -10,8 +10,9 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from engrams.core import MERGED, MESSAGE_KINDS, Evidence, Record, Scope, Status
+from engrams.core import MERGED, MESSAGE_KINDS, Edge, Evidence, Record, Scope, Status
 from engrams.forget.dependents import find_dependents, is_account
+from engrams.forget.edits import diff_tag_edges
 from engrams.forget.purge_words import (
     NOT_PURGED,
     PAGE,
@@ -36,6 +37,8 @@ from engrams.ports import (
 )
 from engrams.text.redact import LEAST, holds_word, is_telling, redact, redact_values
 
+_NAME_FIELDS = ("subject", "predicate", "object", "category", "speaker")
+_LIST_FIELDS = ("steps", "triggers", "tags")
 _ROUNDS = 4
 """Steps from a memory to what was derived from it, from that, and so on."""
 
@@ -181,14 +184,22 @@ def build_rewrites(
     """Add to a batch the new texts of shortened memories; also return those memories."""
     changes = []
     shortened = []
+    added: list[Edge] = []
+    removed: list[Edge] = []
     for record in store.get(order.owner, list(order.quotes)) if order.quotes else ():
         if record.status is Status.PURGED:
             continue
         fields = _redact_record(record, order.quotes[record.id])
-        if fields:
-            changes.append(RecordChange(order.owner, record.id, fields, "redact"))
-            shortened.append(replace(record, **fields))
-    return replace(batch, changes=tuple(changes)), tuple(shortened)
+        # Also without new values: earlier versions may hold the words, and lose them with the change.
+        changes.append(RecordChange(order.owner, record.id, fields, "redact"))
+        if not fields:
+            continue
+        shortened.append(replace(record, **fields))
+        new_edges, old_edges = diff_tag_edges(record, fields.get("tags", record.tags))
+        added += new_edges
+        removed += old_edges
+    rewrites = replace(batch, changes=tuple(changes), edges=tuple(added), unlink=tuple(removed))
+    return rewrites, tuple(shortened)
 
 
 def _collect_erased(target: PurgeTarget, store: RecordStore) -> dict[str, Record]:
@@ -288,12 +299,15 @@ def _add_repeated(
 def _redact_record(record: Record, words: Sequence[str]) -> dict[str, Any]:
     """Build the fields of a memory that change when it loses words."""
     fields: dict[str, Any] = {
-        name: redact(getattr(record, name), words) for name in (*TEXT_FIELDS, "object")
+        name: redact(getattr(record, name), words) for name in (*TEXT_FIELDS, *_NAME_FIELDS)
     }
-    fields["steps"] = tuple(redact(step, words) for step in record.steps)
-    fields["triggers"] = tuple(redact(trigger, words) for trigger in record.triggers)
+    for name in _LIST_FIELDS:
+        redacted = [redact(text, words) for text in getattr(record, name)]
+        fields[name] = tuple(dict.fromkeys(redacted))
     fields["evidence"] = tuple(
         Evidence(redact(item.quote, words), item.source, item.speaker) for item in record.evidence
     )
-    fields["meta"] = redact_values(dict(record.meta), words)
+    keys = [word for word in words if is_telling(word)]
+    meta = redact_values(dict(record.meta), words)
+    fields["meta"] = {redact(key, keys): value for key, value in meta.items()}
     return {name: value for name, value in fields.items() if value != getattr(record, name)}

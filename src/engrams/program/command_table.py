@@ -70,6 +70,10 @@ COMMANDS: dict[str, Command] = {
         "engrams.surfaces.cli.quarantine",
         "Show pasted texts that nothing was learned from, or let one in.",
     ),
+    "secrets": Command(
+        "engrams.surfaces.cli.secrets",
+        "Find secrets in what is stored, and remove them.",
+    ),
     "project": Command(
         "engrams.surfaces.cli.project_page",
         "Write the memory of a project as a page that a team commits.",

@@ -270,7 +270,7 @@ def purge(  # noqa: PLR0913 - options of a command
         }
         emit({**data, **_sources_to_dict(report, quotes=False)})
     else:
-        _print_proof(erased)
+        print_proof(erased)
     if any(store.left for store in erased.places if store.name not in _TOLD):
         raise EngramsError(
             "Something remained after the purge.",
@@ -284,7 +284,7 @@ def _write_certificate(file: Path | None, erased: PurgeReport) -> None:
         file.write_text(json.dumps(erased.certificate, indent=1) + "\n", "utf-8")
 
 
-def _print_proof(erased: PurgeReport) -> None:
+def print_proof(erased: PurgeReport) -> None:
     """Print what was erased, and each place that was looked at again."""
     say(
         "erased:    "

@@ -27,6 +27,7 @@ from engrams.surfaces.http.rest import (
     memories,
     model,
     notebook_timeline,
+    quarantine,
     search,
     sessions,
     stats,
@@ -48,6 +49,7 @@ _ROUTERS = (
     feedback_crisis.feedback_router,
     garden.router,
     model.router,
+    quarantine.router,
 )
 """Functions that make a router of the settings."""
 

@@ -126,21 +126,6 @@ class AsyncMemoryEngine(AsyncPart["MemoryEngine"]):
             )
         )
 
-    async def find_secrets(self, *, scope: Place) -> tuple[StoredSecret, ...]:
-        """Find secrets in what is stored in a scope and below it, and in its earlier versions.
-
-        The treatments of ``write.secrets``, ``write.pii`` and ``write.secrets_of`` tell which kinds; what
-        they allow is left out. Nothing is changed.
-        """
-        return await self._run(lambda engine: engine.find_secrets(scope=scope))
-
-    async def redact_secrets(self, *, scope: Place) -> PurgeReport:
-        """Remove the secrets that ``find_secrets`` finds from memories, their history and all files.
-
-        The memories stay, with a mark in the place of each secret. The history of the files is rewritten.
-        """
-        return await self._run(lambda engine: engine.redact_secrets(scope=scope))
-
     async def check_storable(self, *texts: str) -> None:
         """Check that the settings refuse no secret in texts, such as tags that are set later.
 
@@ -237,6 +222,21 @@ class AsyncMemoryEngine(AsyncPart["MemoryEngine"]):
         is ``proven`` if a second search of every file finds nothing.
         """
         return await self._run(lambda engine: engine.purge_all(scope, git=git))
+
+    async def find_secrets(self, *, scope: Place) -> tuple[StoredSecret, ...]:
+        """Find secrets in what is stored in a scope and below it, and in its earlier versions.
+
+        The treatments of ``write.secrets``, ``write.pii`` and ``write.secrets_of`` tell which kinds; what
+        they allow is left out. Nothing is changed.
+        """
+        return await self._run(lambda engine: engine.find_secrets(scope=scope))
+
+    async def redact_secrets(self, *, scope: Place) -> PurgeReport:
+        """Remove the secrets that ``find_secrets`` finds from memories, their history and all files.
+
+        The memories stay, with a mark in the place of each secret. The history of the files is rewritten.
+        """
+        return await self._run(lambda engine: engine.redact_secrets(scope=scope))
 
     async def find_about(self, about: str, *, scope: Place) -> tuple[PurgeCandidate, ...]:
         """Find memories about a person or thing, to choose which of them to purge.

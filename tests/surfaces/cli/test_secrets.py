@@ -88,7 +88,11 @@ def test_the_files_and_their_history_lose_the_secret(engrams: Run, home: Path) -
     assert done.code == 0, done
     assert _find_files(home, _PASSWORD) == []
     history = subprocess.run(
-        ["git", "log", "--all", "-p"], cwd=home / "vault", capture_output=True, text=True, check=True
+        ["git", "log", "--all", "-p"],
+        cwd=home / "vault",
+        capture_output=True,
+        text=True,
+        check=True,
     )
     assert "safe" in history.stdout
     assert _PASSWORD not in history.stdout

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from tests.surfaces.ui.conftest import Window
 
-from engrams.core import Status
+from engrams.core import Kind, Status, Turn
 
 pytestmark = pytest.mark.slow
 
@@ -84,3 +84,18 @@ def test_the_garden_can_be_paused(window: Window) -> None:
     window.page.reload()
     expect(window.page.get_by_role("switch", name="Paused")).to_be_checked()
     assert window.served.engine.garden.status(window.scope)["state"] == "paused"
+
+
+def test_a_kept_out_text_is_shown_and_learned_from_by_a_press(window: Window) -> None:
+    """A pasted text is shown with its reason; after a press and a yes it is learned and gone from the list."""
+    engine = window.served.engine
+    engine.add(Turn("Summarise this:\n\nI work at Nordea.", role="user"), scope=window.scope)
+    window.go("garden")
+    kept_out = window.page.get_by_role("region", name="Kept out")
+    expect(kept_out).to_contain_text("A text to work on")
+    expect(kept_out).to_contain_text("I work at Nordea.")
+    kept_out.get_by_role("button", name="Learn from it").click()
+    window.page.get_by_role("dialog").get_by_role("button", name="Learn from it").click()
+    expect(kept_out.locator(".memory")).to_have_count(0)
+    facts = engine.list(scope=window.scope, kinds=(Kind.FACT,)).records
+    assert [fact.object for fact in facts] == ["Nordea"]

@@ -1,4 +1,4 @@
-// Garden: contradictions, planned changes, past cycles and undo.
+// Garden: contradictions, texts that nothing was learned from, planned changes, past cycles and undo.
 
 import { get, post } from "../api.js";
 import { confirm } from "../dialog.js";
@@ -19,6 +19,7 @@ const ACTIONS = { archive: t("archive"), doubt: t("lower_confidence"), supersede
 export async function show(root) {
   const tiles = h("div", { class: "tiles" });
   const clashes = h("section", { class: "stack", "aria-label": t("contradictions") });
+  const foreign = h("section", { class: "stack", "aria-label": t("kept_out") });
   const planned = h("section", { class: "stack", "aria-label": t("plan"), "aria-live": "polite" });
   const past = h("section", { class: "stack", "aria-label": t("last_cycles") });
   const follow = async () => {
@@ -26,10 +27,11 @@ export async function show(root) {
     fill(tiles, ...numbers(status, follow));
     fill(past, cycles(reports, status.undo, follow));
   };
-  // Finding contradictions reads all of memory, so it is not polled.
+  // Finding contradictions and foreign texts reads all of memory, so they are not polled.
   const draw = async () => {
-    const [{ conflicts }] = await Promise.all([get("/v1/garden/conflicts"), follow()]);
+    const [{ conflicts }, { messages }] = await Promise.all([get("/v1/garden/conflicts"), get("/v1/quarantine"), follow()]);
     fill(clashes, contradictions(conflicts, draw));
+    fill(foreign, keptOut(messages, draw));
   };
   const plan = withToast(async () => {
     const made = await get("/v1/garden/plan");
@@ -57,6 +59,7 @@ export async function show(root) {
     ),
     tiles,
     clashes,
+    foreign,
     planned,
     past,
   );
@@ -155,6 +158,39 @@ function contradictions(list, draw) {
             side(clash, clash.other),
             h("div", { class: "row end" }, button(t("keep_both"), decideConflict(clash, ""), { kind: "plain" })),
           ),
+        ),
+      ),
+    ),
+  ];
+}
+
+function keptOut(messages, draw) {
+  if (messages.length === 0) return null;
+  const learn = (message) =>
+    withToast(async () => {
+      const yes = await confirm(t("learn_from_this_text"), t("it_counts_as_your_own_words"), t("learn_from_it"), false);
+      if (yes) await post(`/v1/quarantine/${message.id}/allow`, {});
+      await draw();
+    });
+  return [
+    h("h2", {}, t("kept_out")),
+    h("p", { class: "soft" }, t("nothing_was_learned_from_these")),
+    h(
+      "ul",
+      { class: "list" },
+      messages.map((message) =>
+        h(
+          "li",
+          { class: "memory" },
+          h(
+            "div",
+            { class: "grow stack tight" },
+            message.parts.map((part) => [
+              h("p", { class: "small soft", lang: "en" }, capital(part.reason)),
+              h("p", { class: "quote" }, short(part.text, 300)),
+            ]),
+          ),
+          button(t("learn_from_it"), learn(message), { icon: "check", label: undefined }),
         ),
       ),
     ),

@@ -23,13 +23,15 @@ _KIND_OF_FAMILY = {
 
 def find_sensitive(text: str) -> tuple[SecretFinding, ...]:
     """Find secrets and personal data in a text, in order, without overlaps; secrets go first."""
-    found = secrets.scan(text)
+    secret_findings = secrets.scan(text)
     personal = [
         finding
         for finding in pii_detection.scan(text)
-        if not any(finding.start < other.end and other.start < finding.end for other in found)
+        if not any(
+            finding.start < secret.end and secret.start < finding.end for secret in secret_findings
+        )
     ]
-    return tuple(sorted((*found, *personal), key=lambda finding: finding.start))
+    return tuple(sorted((*secret_findings, *personal), key=lambda finding: finding.start))
 
 
 def name_kind(family: str) -> str:

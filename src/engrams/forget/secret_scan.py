@@ -47,7 +47,7 @@ def find_stored_secrets(
 
     Kinds that the settings allow are left out.
     """
-    found: dict[StoredSecret, None] = {}
+    stored_secrets: dict[StoredSecret, None] = {}
     for record in records:
         said_now: set[str] = set()
         for field, value in _list_values(record, store):
@@ -57,8 +57,8 @@ def find_stored_secrets(
                     continue
                 said_now.update(words)
                 masked = _mask(text, settings)
-                found[StoredSecret(record.id, field, name_kind(family), masked)] = None
-    return tuple(found)
+                stored_secrets[StoredSecret(record.id, field, name_kind(family), masked)] = None
+    return tuple(stored_secrets)
 
 
 def plan_redaction(

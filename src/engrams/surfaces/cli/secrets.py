@@ -34,16 +34,16 @@ def scan(
     `write.secrets`, `write.pii` and `write.secrets_of` tell which kinds are looked for.
     """
     with options.open() as (engine, scope):
-        found = engine.find_secrets(scope=scope)
+        stored_secrets = engine.find_secrets(scope=scope)
         if not options.json:
-            for secret in found:
-                place = f"{secret.id}  {paint(secret.kind, 'yellow')}  {secret.field}"
-                say(f"{place}  {clean(secret.masked)}")
-            if not found:
+            for secret in stored_secrets:
+                heading = f"{secret.id}  {paint(secret.kind, 'yellow')}  {secret.field}"
+                say(f"{heading}  {clean(secret.masked)}")
+            if not stored_secrets:
                 note("No secret was found.")
         report = None
-        if redact and found:
-            memories = len({secret.id for secret in found})
+        if redact and stored_secrets:
+            memories = len({secret.id for secret in stored_secrets})
             confirm_erase(f"the secrets of {memories} memories", "purge" if yes else "")
             report = engine.redact_secrets(scope=scope)
     if options.json:
@@ -55,7 +55,7 @@ def scan(
                 "proven": report.proven,
                 "places": report.places,
             }
-        emit({"secrets": found, **proof})
+        emit({"secrets": stored_secrets, **proof})
     elif report is not None:
         print_proof(report)
     if report is not None and not report.proven:

@@ -95,17 +95,21 @@ def router(settings: Settings) -> APIRouter:
 
         The answer never repeats a secret.
         """
-        found = caller.engine.find_secrets(scope=caller.scope)
-        report = caller.engine.redact_secrets(scope=caller.scope) if body.redact and found else None
+        stored_secrets = caller.engine.find_secrets(scope=caller.scope)
+        report = (
+            caller.engine.redact_secrets(scope=caller.scope)
+            if body.redact and stored_secrets
+            else None
+        )
         return SecretScanResponse(
             secrets=[
                 StoredSecretResponse.model_validate(secret, from_attributes=True)
-                for secret in found
+                for secret in stored_secrets
             ],
             proven=report is not None and report.proven,
             places=[
-                responses.PurgePlaceResponse.model_validate(place, from_attributes=True)
-                for place in (report.places if report else ())
+                responses.PurgePlaceResponse.model_validate(check, from_attributes=True)
+                for check in (report.places if report else ())
             ],
         )
 

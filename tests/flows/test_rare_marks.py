@@ -74,13 +74,42 @@ def test_of_many_statements_only_what_is_told_of_is_marked(home: Path) -> None:
         ("Our kindergarten has 58 children in three groups", "In August we are closed for three weeks"),
         ("My greyhound is called Biscuit", "Biscuit ate my left shoe. Just the left."),
         ("I run the bookshop with my partner Nadine", "Nadine wants to sell her share one day"),
+        ("Emil has football on Mondays.", "I dropped Emil at the station this morning."),
+        ("The cleaner comes on Mondays at 9.", "The cleaner broke a vase on Wednesday."),
+        ("The team standup is at 9:30.", "I cancelled lunch with the team at 12."),
+        ("I have a dog called Bo.", "Bo has a new basket."),
+        ("Ich wohne in Graz.", "In Graz gibt es jetzt eine neue Straßenbahn."),
+        ("Lucía tiene clase de piano los jueves.", "Lucía dejó la mochila en casa el lunes."),
+        ("Léo a judo le mercredi.", "J'ai déposé Léo chez sa grand-mère vendredi."),
     ],
 )  # fmt: skip
-def test_shared_numbers_sides_and_wishes_mark_nothing(home: Path, earlier: str, later: str) -> None:
-    """Among many messages a number in common, "left" as a side and a wish are no evidence."""
+def test_shared_numbers_names_sides_and_wishes_mark_nothing(
+    home: Path, earlier: str, later: str
+) -> None:
+    """Among many messages a number in common, "left" as a side and a wish are no evidence.
+
+    Nor is an end or something new that is about another thing of the same person.
+    """
     with engrams.open(home=home, jobs__workers=0) as memory:
         say(memory, earlier, *REPOSITORY[1:], later, days=6)
         assert not is_marked(find(memory, earlier))
+
+
+@pytest.mark.parametrize(
+    ("earlier", "later"),
+    [
+        ("Our API runs on Heroku.", "We migrated the API to Fly.io last night."),
+        ("My sister Ruth lives in Leeds.", "Ruth has moved to Cardiff, she loves the sea."),
+        ("Ich wohne in Graz.", "Seit März wohne ich in Linz."),
+        ("refunds above 200 euros need Marta's ok", "Marta is on leave, refunds go to Piet now"),
+        ("ingress is nginx, secrets in vault", "nginx ingress is end of life, we moved to traefik"),
+    ],
+)
+def test_what_takes_its_place_marks_it_among_many(home: Path, earlier: str, later: str) -> None:
+    """A change that both messages show plainly is told, though they share a word or two at most."""
+    with engrams.open(home=home, jobs__workers=0) as memory:
+        say(memory, earlier, *REPOSITORY[5:], later, days=6)
+        assert is_marked(find(memory, earlier))
 
 
 @pytest.mark.parametrize(

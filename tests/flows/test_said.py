@@ -157,6 +157,22 @@ def test_the_task_at_hand_and_pieces_teach_nothing(memory: MemoryEngine, text: s
         ("Ich fahre einen Diesel, den wir verkaufen wollen.", {("user", "", "")}),
         ("叫我小林就好", {("user", "is_named", "小林")}),
         ("Nenn mich bitte Ali", {("user", "is_named", "Ali")}),
+        ("Emil is allergic to hazelnuts", {("Emil", "allergic_to", "hazelnuts")}),
+        ("Nora has a peanut allergy.", {("Nora", "allergic_to", "peanut")}),
+        ("Emil ist allergisch gegen Haselnüsse.", {("Emil", "allergic_to", "Haselnüsse")}),
+        ("Lucía es alérgica a las nueces.", {("Lucía", "allergic_to", "nueces")}),
+        ("Emil isn't allergic to nuts any more.", {("Emil", "", "")}),
+        ("I live at 5 Mill Lane, Bath.", {("user", "address", "5 Mill Lane")}),
+        (
+            "Wir nehmen das Haus! Ab 1. August: Rilkestraße 9, 04416 Markkleeberg.",
+            {("user", "address", "Rilkestraße 9")},
+        ),
+        (
+            "on a la maison : 3 chemin des Peupliers, clés le 2 mai",
+            {("user", "address", "3 chemin des Peupliers")},
+        ),
+        ("hasta ahora vivimos de alquiler en la calle Feria 12", {("user", "", "")}),
+        ("The dentist is at 14 Unthank Road, we moved the appointment.", {("dentist", "", "")}),
     ],
 )
 def test_whose_it_is(memory: MemoryEngine, text: str, triples: set[tuple[str, str, str]]) -> None:

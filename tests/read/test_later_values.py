@@ -91,12 +91,6 @@ def find_line(context: Context, words: str) -> str:
             "what dose of vyvanse am i on?",
             "30mg",
         ),
-        (
-            "Adresse de livraison : nous habitons au 14 rue Anatole-France",
-            "on a la maison ! adresse de livraison : 3 chemin des Peupliers",
-            "quelle adresse de livraison je donne ?",
-            "Anatole-France",
-        ),
     ],
 )
 def test_an_earlier_message_is_marked_by_what_ends_it(
@@ -112,13 +106,17 @@ def test_an_earlier_message_is_marked_by_what_ends_it(
 
 def test_a_change_that_seemed_possible_is_told_where_both_say_what_is_asked() -> None:
     """Among many messages it was not told of before; the later one need not be found by the question."""
-    said = ["refunds above 200 euros need Marta's ok, below that we decide ourselves"]
-    said += [*CHATTER, "Marta is on leave until autumn, refunds go to Piet now"]
+    said = [
+        "deliveries go to the back door",
+        *CHATTER,
+        "deliveries ring at number 4 since the bricks",
+    ]
     with open_memory([(text,) for text in said], looks_for_changes=True) as engine:
-        line = find_line(engine.context("Who signs off refunds?", scope=ANN), "above 200 euros")
-        beside = find_line(engine.context("Who decides below 200 euros?", scope=ANN), "above 200")
-    assert "refunds go to Piet now" in line
+        line = find_line(engine.context("Where do the deliveries go?", scope=ANN), said[0])
+        beside = find_line(engine.context("What is at the back door?", scope=ANN), said[0])
+    assert "ring at number 4" in line
     assert "may be outdated" in line
+    assert beside
     assert "may be outdated" not in beside
 
 
@@ -142,7 +140,7 @@ def test_the_reply_to_what_is_over_is_marked_too() -> None:
     ("earlier", "later", "question"),
     [
         (
-            "Emil is allergic to hazelnuts, every nut at the party is trouble",
+            "Emil can't stand hazelnuts, every nut at the party is trouble",
             "The new caterer for the party is Ferro, 12 pounds a head now",
             "What do I tell the caterer of the party about nuts?",
         ),

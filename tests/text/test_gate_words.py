@@ -19,7 +19,6 @@ GATES = (
     ("engrams.read.later_values", "_GONE", ("_CHANGE_WORDS",)),
     ("engrams.read.later_values", "_AWAY", ("_CHANGE_WORDS",)),
     ("engrams.read.later_values", "_CHANGED", ("_CHANGE_WORDS",)),
-    ("engrams.read.later_values", "_MOVED", ("_CHANGE_WORDS",)),
     ("engrams.read.relevance.text_traits", "_CLOSED", ("_CLOSED_WORDS",)),
     ("engrams.extract.gate", "_TRACE", ("_NOISY",)),
     ("engrams.extract.gate", "_FAILURE", ("_NOISY",)),

@@ -73,11 +73,9 @@ _CHANGE_WORDS = (
     "mov", "switch", "no longer", "anst", "statt", "abgesetzt", "en vez", "en lugar", "au lieu", "a la place", "remplac", "sustitu",
     "reemplaz", "dej", "arrete", "now", "as of", "chang", "any more", "anymore", "new", "from ", "since", "rang", "put ", "went ",
     "jetzt", "ab sofort", "neu", "verlegt", "verschoben", "andert", "umgestellt", "gewechselt", "nunmehr", "abgeschlossen",
-    "desormais", "maintenant", "deplac", "pas", "nouve", "ahora", "ya no", "cambi", "nuev", "traslad", "took the", "take the",
-    "got the", "menag", "on a ", "nous avons", "zieh", "umzug", "umgezogen", "einzug", "nehmen", "desde", "a partir",
-    "hemos", "nos mud", "mud", "trasfer", "traslocat",
+    "desormais", "maintenant", "deplac", "pas", "nouve", "ahora", "ya no", "cambi", "nuev", "traslad",
 )  # fmt: skip
-"""Each match of the patterns of ends, changes and moves holds one of these."""
+"""Each match of the patterns of ends and changes holds one of these."""
 _CLAUSE = re.compile(r"[.!?;:,\n]+\s+|\s[–—-]\s")
 _SENTENCE = re.compile(r"[.!?;\n]+\s+")
 _WEEKDAYS: Mapping[str, str] = {
@@ -117,24 +115,6 @@ _AMOUNT = re.compile(
     r"([£$€])\s?(\d[\d.,]*)|\b(\d[\d.,]*|[a-z]{2,8})\s+(?!am\b|pm\b|uhr\b)([a-z€£$%]{1,12})\b"
     r"|\b(\d[\d.,]*)(mg|kg|km|kwh|gb|mb|ms|cm|mm|ml)\b"
 )
-_ADDRESS = re.compile(
-    r"\b\d{1,4},? (?:(?:rue|chemin|avenue|boulevard|place|allee|quai|impasse) [\w' -]{3,30}"
-    r"|[\w'-]+ (?:street|road|lane|avenue|close|drive|row|terrace|crescent|gardens|square)\b)"
-    r"|\b(?:calle|avenida|avda|plaza|paseo|via|viale|piazza|rua|travessa|largo)\.? [\w' -]{3,30}?,? \d{1,4}\b"
-    r"|\b[\w-]+ ?(?:strasse|straße|str\.|weg|allee|platz|gasse|ring|damm|ufer) \d{1,4}\b"
-)
-_HOME = re.compile(
-    r"\b(?:live|living|landlord|rent\w*|flat|house|home|habit\w+|loyer|maison|appart\w*|etage|wohn\w*"
-    r"|hausverwaltung|vermiet\w*|miet\w*|haus|viv[eio]\w*|alquil\w*|piso|casa|abit\w+|affitto|mora\w*|renda)\b"
-)
-"""Words beside which an address is that of a home."""
-_MOVED = re.compile(
-    r"\b(?:mov(?:e|ed|ing)|new (?:place|flat|house|home)|(?:took|take|got) the (?:house|flat)|emmenag\w*|demenag\w*"
-    r"|(?:on a|nous avons) (?:la|une|le|un) (?:maison|appart\w*)|zieh\w*|umzug\w*|umgezogen|einzug\w*"
-    r"|nehmen (?:das haus|die wohnung)|(?:desde|a partir de) [\w ]{2,20}viv\w+|hemos (?:encontrado|comprado) (?:piso|casa)"
-    r"|nos mudamos|mudamo\w*|mudei|trasfer\w*|traslocat\w*)\b"
-)
-"""Words by which the address that a message names becomes that of the home."""
 _REASON = re.compile(r"\b(?:because|weil|parce que|porque|perche)\b.*")
 """Reason of a change: its days and amounts are not those that hold now."""
 _COMMON_CLASSES = frozenset(
@@ -309,7 +289,6 @@ def _mark_replies(hits: Sequence[Hit]) -> list[Hit]:
         for hit in hits
         if hit.outdated is not None
         and hit.outdated.is_told
-        and not hit.ended_clauses
         and hit.record.role != "assistant"
         and hit.record.session
     ]
@@ -333,7 +312,7 @@ def _mark_reply(hit: Hit, told: Sequence[Hit]) -> Hit:
             and timedelta(0) <= delay <= _REPLY_WITHIN
             and asked.outdated is not None
             and asked.outdated.said_at > record.recorded_at
-            and words.intersection(terms(asked.record.search_text))
+            and words.intersection(terms(asked.outdated.clause or asked.record.search_text))
         ):
             probability = min(asked.outdated.probability, _ENDED_PROBABILITY)
             mark = replace(asked.outdated, probability=probability, closed=False, clause="")
@@ -349,8 +328,7 @@ def _read_change(text: str) -> _ToldChange:
         return _NO_CHANGE
     ends = _GONE.search(folded) or _AWAY.search(folded)
     changes = _CHANGED.search(folded)
-    moved = _MOVED.search(folded)
-    if not (ends or changes or moved) or is_joke(text):
+    if not (ends or changes) or is_joke(text):
         return _NO_CHANGE
     ended: set[str] = set()
     if ends:
@@ -363,9 +341,6 @@ def _read_change(text: str) -> _ToldChange:
             if _CHANGED.search(sentence)
         ]
         values = _find_values(". ".join(sentences)) if sentences else {}
-    addresses = _find_addresses(folded) if moved else frozenset()
-    if addresses:
-        values["address"] = addresses
     return _ToldChange(frozenset(ended), values)
 
 
@@ -408,17 +383,9 @@ def _find_values(folded: str) -> dict[str, frozenset[str]]:
     values = {
         "day": days,
         "clock": frozenset(_CLOCK.findall(folded)),
-        "address": _find_addresses(folded),
         **_find_amounts(folded),
     }
     return {name: found for name, found in values.items() if found}
-
-
-def _find_addresses(folded: str) -> frozenset[str]:
-    """Find the addresses of homes."""
-    if not _HOME.search(folded) and not _MOVED.search(folded):
-        return frozenset()
-    return frozenset(_ADDRESS.findall(folded))
 
 
 def _find_amounts(folded: str) -> dict[str, frozenset[str]]:

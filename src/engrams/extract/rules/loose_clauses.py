@@ -14,6 +14,7 @@ from engrams.extract.rules.clause_quote import trim_quote
 from engrams.extract.rules.english_lexicon import BE, MODALS, find_lemma
 from engrams.extract.rules.languages.language_table import load_language
 from engrams.extract.rules.sentence_segmenter import TextSentence, tokens
+from engrams.text.late_patterns import late_pattern
 from engrams.text.vocabulary import word_pattern
 
 _ENGLISH_CUE = re.compile(
@@ -62,6 +63,15 @@ _NAMED = re.compile(
 _SAFETY = re.compile(
     r"\b(?:allerg|alérg|c(?:o?e|œ)liac|zöliakie|celíac|diabet|epilep)", re.IGNORECASE
 )
+_ALLERGIC_TO = late_pattern(
+    r"\S+ (?:is|ist|es|est) (?:also |very |badly |severely |really |auch |sehr |stark |muy |très |aussi )?"
+    r"(?:allergic to|allergisch (?:gegen|auf)|alérgic[oa] a(?:l| los| las| la)?|allergique (?:aux?|à la|à l['’]|à))"
+    r" ?((?:the )?[^\W\d][\w'’-]*(?: [\w'’-]+){0,2}?)(?=[.,;!?]|\s(?:and|but|so|und|aber|y|et|mais|pero|since|because|weil|seit)\b|\s*\Z)"
+    r"|\S+ (?:has|hat|tiene|a) (?:an? |eine |una |une )?(?:bad |severe |strong |schwere |starke )?"
+    r"([^\W\d][\w'’-]+) (?:allergy|allergies)\b",
+    re.IGNORECASE,
+)
+"""To what somebody named is allergic: "Emil is allergic to hazelnuts", "Nora has a peanut allergy"."""
 _LEAD_IN = re.compile(
     r"(?:(?:also|and|actually|plus|btw|by the way|then|now|today|yesterday|lately)\W+)*",
     re.IGNORECASE,
@@ -107,10 +117,16 @@ def split_loosely(sentence: TextSentence, language: str) -> Iterator[tuple[int, 
             yield sentence.start + begin, sentence.start + begin + len(piece.rstrip())
 
 
-def find_allergic(quote: str) -> str:
-    """Return the name of somebody whose allergy or the like a clause tells; empty: it tells none."""
+def find_allergic(quote: str) -> tuple[str, str] | None:
+    """Find of whom a clause tells an allergy or the like, and to what; None: it tells none.
+
+    To what is empty where the clause does not say it plainly.
+    """
     named = _NAMED.match(quote)
-    return named["name"] if named and _SAFETY.search(quote) else ""
+    if named is None or not _SAFETY.search(quote):
+        return None
+    allergy = _ALLERGIC_TO.match(quote)
+    return named["name"], next(filter(None, allergy.groups()), "") if allergy else ""
 
 
 def quote_loosely(text: str, start: int, end: int) -> str:

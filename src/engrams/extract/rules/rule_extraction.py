@@ -20,6 +20,7 @@ from engrams.extract.rules.corrections import extract_correction
 from engrams.extract.rules.english_reader import read_english
 from engrams.extract.rules.fact_gate import is_sound
 from engrams.extract.rules.grave_news import find_grave_news, is_medical_report
+from engrams.extract.rules.home_address import find_home_address
 from engrams.extract.rules.instructions import extract_command, extract_procedure, parse_remember
 from engrams.extract.rules.languages.other_words import find_others
 from engrams.extract.rules.languages.sentence_matcher import extract_foreign, is_imagined
@@ -117,8 +118,39 @@ def read_clauses(text: str, speech: UtteranceContext, begin: int = 0) -> list[Re
         # Who a relative is, or how: a job, or a remark.
         is_sure = candidate.category != "event" and candidate.predicate != "is"
         clauses.append(ReadClause(view, (candidate,), start, start + len(candidate.text), is_sure))
+    home = _read_home(text, speech, sentences, language)
+    if home:
+        clauses = [clause for clause in clauses if not _repeats(clause, home[0])]
+    clauses += home
     clauses += _read_loose(text, speech, sentences, clauses, language)
     return clauses + _read_grave(text, speech, sentences, language)
+
+
+def _repeats(clause: ReadClause, home: ReadClause) -> bool:
+    """True for a clause about an address of which only the words were understood."""
+    is_told = any(candidate.predicate not in ("", "is") for candidate in clause.candidates)
+    return not is_told and clause.start < home.end and home.start < clause.end
+
+
+def _read_home(
+    text: str, speech: UtteranceContext, sentences: Sequence[TextSentence], language: str
+) -> list[ReadClause]:
+    """Read the address of the speaker's home."""
+    home = find_home_address(text, sentences)
+    if home is None:
+        return []
+    address, start, end = home
+    quote = trim_quote(text[start:end])
+    statement = speech.make_statement(
+        quote,
+        predicate="address",
+        object=address,
+        category="identity",
+        single=True,
+        reason="home address",
+    )
+    view = ClauseView(collapse_space(quote), "", "", 0, len(sentences), language)
+    return [ReadClause(view, (statement,), start, end, is_sure=True)]
 
 
 def _read_sentence_rules(
@@ -309,10 +341,13 @@ def _read_loose(
                 language=language,
             )
             allergic = find_allergic(quote)
+            name, allergen = allergic or (speech.subject, "")
             statement = speech.make_statement(
                 quote,
                 text=collapse_space(quote),
-                subject=allergic or speech.subject,
+                subject=name,
+                predicate="allergic_to" if allergen else "",
+                object=allergen,
                 category="health" if allergic else "knowledge",
                 confidence=0.7,
                 importance=0.5,

@@ -10,7 +10,7 @@ _PREDICATES: tuple[tuple[re.Pattern[str], tuple[str, ...]], ...] = tuple(
     (re.compile(pattern), tuple(predicates.split()))
     for pattern, predicates in (
         (
-            r"\b(?:lives?|living|home|resides?|address|wohn\w*|viv\w+|habit\w+)\b|住|暮ら",
+            r"\b(?:lives?|living|home|resides?|address|adress\w*|direccion|endereco|indirizz\w*|wohn\w*|viv\w+|habit\w+)\b|住|暮ら",
             "lives_in address home_town grew_up_in from",
         ),
         (

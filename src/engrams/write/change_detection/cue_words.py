@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
+from collections.abc import Set as AbstractSet
 from functools import cache
 from pathlib import Path
 from typing import TypeAlias
@@ -111,6 +112,16 @@ def count_cues(folded: str) -> list[int]:
     if not folded.isascii() and _HAN.search(folded):
         _count_strings(folded, counts, table)
     return counts
+
+
+def find_cue_words(folded: str, cues: AbstractSet[int]) -> list[tuple[int, int]]:
+    """Find where the single words of some cues stand in a folded text; cues as indices."""
+    return [
+        match.span()
+        for match in _WORD.finditer(folded)
+        if (cues_and_lengths := _find_word(match[0])) is not None
+        and not cues.isdisjoint(cues_and_lengths[0])
+    ]
 
 
 def _count_words(folded: str, counts: list[int], table: _CueTable) -> None:

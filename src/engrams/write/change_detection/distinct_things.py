@@ -64,6 +64,8 @@ _MOST_APART = 2
 _SELF = NAMES.index("self")
 _OTHER = NAMES.index("other")
 _FIRST_NAME = re.compile(r"\W*([A-ZÄÖÜÉÁÍÓÚÑÇ][a-zäöüéèßáíóúñç]+)\s+[a-z]")
+_BESIDE = r"\b(?:with|and|mit|und|con|y|avec|et|my|our|mein\w*|mi|mon|ma) (?:[\w'’-]+ ){0,3}?"
+"""Words by which a sentence about its speaker names somebody else."""
 _OVER = tuple(map(NAMES.index, ("no_more", "end")))
 _ANOTHER_ONE = re.compile(
     r"\W*(?:and |but |oh )*(?:the (?:other )?one|that) (?:at|in|for|from|on|of) (?:the |my |our )?(?P<where>\w+) (?:is|has|'s)\b",
@@ -250,7 +252,9 @@ def _tells_of_companion(old: MessageFeatures, new: MessageFeatures) -> bool:
     if name is None or len(new.clauses) > 1 or any(new.whole.cues[index] for index in _OVER):
         return False
     speaks_of_self = old.whole.cues[_SELF] > 0 and new.whole.cues[_SELF] == 0
-    return speaks_of_self and re.search(rf"\w\W+{re.escape(name[1])}\b", old.text) is not None
+    if not speaks_of_self or PEOPLE.match(fold(old.text)):
+        return False
+    return re.search(rf"{_BESIDE}{re.escape(name[1])}\b", old.text) is not None
 
 
 def _tells_of_a_move(old: MessageFeatures, new: MessageFeatures) -> bool:

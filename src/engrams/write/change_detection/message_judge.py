@@ -20,6 +20,7 @@ from engrams.write.change_detection.explicit_endings import tells_end
 from engrams.write.change_detection.features import MessageFeatures
 from engrams.write.change_detection.message_reader import Message, MessageReader
 from engrams.write.change_detection.replacement_evidence import (
+    changes_another_thing,
     is_long,
     is_passing,
     puts_right,
@@ -40,6 +41,8 @@ _POSSIBLE = 0.25
 """Probability from which another day or time, beside a word of change, makes a mark."""
 _ABANDONED = 0.9
 """Probability that the use of a thing is over which a message says to be used no longer."""
+_PLAIN = 0.7
+"""Probability of the messages and of their clauses from which nothing else need show a change."""
 _PLACED_ANEW = 0.5
 """Least probability that a labelled thing is no longer where it was said to be."""
 
@@ -180,6 +183,8 @@ def _judge(change: _PossibleChange, pair: ClausePair, mark_at: float) -> JudgedM
     if pair.probability == EXPLICIT:
         return JudgedMessage(*pair)
     joined = _join_chances(change.probability, pair.probability)
+    if changes_another_thing(pair.ending, pair.news):
+        return None
     if change.is_one_of_many and not _shows_change(change, pair):
         joined = min(joined, _UNTOLD)
     elif change.is_put_right:
@@ -203,7 +208,7 @@ def _may_end(old: MessageFeatures, pair: ClausePair) -> bool:
 def _shows_change(change: _PossibleChange, pair: ClausePair) -> bool:
     """True if the clauses show the change: two of many messages, or long ones, are alike by chance."""
     if not shows_common_ground(pair.ending, pair.news, change.minutes):
-        return False
+        return min(change.probability, pair.probability) >= _PLAIN
     is_any_long = is_long(change.old.text) or is_long(change.new.text)
     return not is_any_long or shows_replacement(pair.ending, pair.news, change.probability)
 

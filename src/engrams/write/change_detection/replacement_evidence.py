@@ -14,10 +14,11 @@ from engrams.text.clause_split import split_clauses
 from engrams.text.comparison.language_tables import detect_language
 from engrams.text.late_patterns import late_pattern
 from engrams.text.normalize import fold
+from engrams.text.stopwords import STOP
 from engrams.text.terms import terms
 from engrams.text.text_caches import text_cache
 from engrams.text.vocabulary import read_vocabulary, word_pattern
-from engrams.write.change_detection.cue_words import NAMES, TOPIC_NAMES
+from engrams.write.change_detection.cue_words import NAMES, TOPIC_NAMES, find_cue_words
 from engrams.write.change_detection.features import (
     MessageClause,
     MessageFeatures,
@@ -36,6 +37,7 @@ _CORRECTED_WITHIN = 60
 _CHANGES = (*_ENDS, *map(NAMES.index, ("from_now", "finally", "back")))
 _CORRECTION = NAMES.index("correction")
 _BEGIN = NAMES.index("begin")
+_NOW = NAMES.index("now")
 _FROM_NOW = NAMES.index("from_now")
 _SELF = NAMES.index("self")
 _OTHER = NAMES.index("other")
@@ -84,6 +86,15 @@ _PREPOSITION = late_pattern(
     r"\s(?:for|of|in|to|at|from|by|with|für|von|in|zu|bei|mit|de|en|para|con|à|pour|avec)\s"
 )
 _COPULA = late_pattern(r"\s(?:is|are|'s|ist|sind|es|son|esta|est|sont)\s|'s\s|用的是|是|は")
+_THING_END = late_pattern(r"[.,;:!?]|\s(?:for|to|from|by|because|since|um|auf|por|pour|para|per)\s")
+"""End of the words that tell the thing that changes."""
+_CARRIER = late_pattern(
+    r"\W*(?P<who>\w+) (?:has|does|plays|goes|learns|hat|macht|spielt|geht|lernt|tiene|juega|va|aprende|a|fait|joue|ha|fa"
+    r"|gioca|tem|faz|anda|joga)\b"
+)
+"""Somebody who has or does the thing that a clause tells: "Emil has football"."""
+_OF_THINGS = frozenset(map(NAMES.index, ("end", "switch", "new")))
+"""Cues whose word stands before what changes."""
 _SOON = 30
 """Minutes within which a correction need not name what it corrects."""
 _SHORTEST = 3
@@ -122,7 +133,7 @@ def shows_replacement(ending: str, news: str, probability: float) -> bool:
             own and word_pattern(__file__, "replaced").search(fold(news))
         )
         return len(shared) >= (1 if is_told else 2)
-    if _has_other_day_or_time(ending, news) and shared and (len(shared) > 1 or _is_from_now(new)):
+    if _has_other_day_or_time(ending, news) and shared and (len(shared) > 1 or _is_changed(new)):
         return True
     if probability < _PROBABLE or new.cues[_STILL] or not any(new.cues[cue] for cue in _ENDS):
         return False
@@ -147,8 +158,7 @@ def shows_common_ground(ending: str, news: str, minutes: float) -> bool:
     )
     if minutes < _SOON and (has_other_value or new.cues[_CORRECTION]):
         return True
-    is_changed = any(new.cues[cue] for cue in _CHANGES)
-    if topics and (has_other_value or is_changed or _tells_replacement(news)):
+    if topics and (has_other_value or _is_changed(new) or new.cues[_NOW]):
         return True
     if names & _read_subject(news) and (
         bool(has_other_value and names & _read_subject(ending))
@@ -156,6 +166,36 @@ def shows_common_ground(ending: str, news: str, minutes: float) -> bool:
     ):
         return True
     return _gives_other_value(ending, news) or _changes_circumstance(old, new)
+
+
+@text_cache(1 << 12)
+def _read_changed_things(news: str) -> frozenset[str]:
+    """Read what the words of change in a clause are about: "quit her paper round", "eine neue Tram".
+
+    Numbers, days and measures may be the new value, and say nothing.
+    """
+    folded = fold(news)
+    things = set()
+    for _, end in find_cue_words(folded, _OF_THINGS):
+        behind = terms(_THING_END.split(folded[end:], maxsplit=1)[0])
+        things.update([word for word in behind if len(word) >= _SHORTEST and word not in STOP][:1])
+    values = _list_measures() | list_general_words()
+    return frozenset(word for word in things if not word.isdigit()) - values
+
+
+def changes_another_thing(ending: str, news: str) -> bool:
+    """True if each word of change is about something else than what the older clause tells.
+
+    It says nothing of it; or only names whom it tells of: "Emil has football", "I dropped Emil at
+    the station".
+    """
+    things = _read_changed_things(news)
+    if not things:
+        return False
+    carrier = _CARRIER.match(fold(ending))
+    carriers = set(terms(carrier["who"])) if carrier else set()
+    told = (set(terms(ending)) | _read_names(news)) - carriers
+    return told.isdisjoint(things)
 
 
 def is_passing(news: str) -> bool:
@@ -187,8 +227,8 @@ def _has_other_day_or_time(ending: str, news: str) -> bool:
     return day or time
 
 
-def _is_from_now(new: MessageClause) -> bool:
-    return new.cues[_FROM_NOW] > 0 or _tells_replacement(new.text)
+def _is_changed(new: MessageClause) -> bool:
+    return any(new.cues[cue] for cue in _CHANGES) or _tells_replacement(new.text)
 
 
 def puts_right(old: MessageFeatures, new: MessageFeatures, minutes: float) -> bool:

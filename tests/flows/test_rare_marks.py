@@ -131,6 +131,11 @@ def test_what_takes_its_place_marks_it_among_many(home: Path, earlier: str, late
         ),
         ("帮我写一段情人节的文案", "我不再接婚礼的单子了，太累"),
         ("Rehearsal is on Tuesdays.", "My dentist moved me to Friday."),
+        ("Emil is allergic to hazelnuts.", "I dropped Emil at the station."),
+        (
+            "Our deploy window is Tuesday 10 to 12",
+            "Deployments only go through release.yml from now on",
+        ),
         ("The plumber's number is 4471.", "The electrician's number is 4417."),
     ],
 )

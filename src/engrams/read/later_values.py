@@ -205,9 +205,9 @@ def _find_marks(
 ) -> Iterator[tuple[str, OutdatedMark]]:
     """Find the marks of hits, by their ids. ``changes``: hits that tell of a change."""
     for hit in hits:
-        if hit.outdated is not None and hit.outdated.is_told:
-            continue
         earlier = hit.record
+        if (hit.outdated is not None and hit.outdated.is_told) or _tells_diet(earlier):
+            continue
         doubting = [
             record
             for record in doubts.get(earlier.id, ())
@@ -224,6 +224,11 @@ def _find_marks(
             if probability and not tells_of_others(_cut_text(earlier), later_text):
                 yield earlier.id, _make_mark(earlier, later, probability)
                 break
+
+
+def _tells_diet(record: Record) -> bool:
+    """True for what somebody may not eat: a doubt about that is graver than an old line."""
+    return describe_memory(record.search_text).text.has("diet")
 
 
 def _by_time(record: Record) -> datetime:
@@ -301,8 +306,7 @@ def _mark_reply(hit: Hit, told: Sequence[Hit]) -> Hit:
     record = hit.record
     if record.role != "assistant" or hit.outdated is not None:
         return hit
-    # A doubt about what somebody may not eat is graver than an old line.
-    if describe_memory(record.search_text).text.has("diet"):
+    if _tells_diet(record):
         return hit
     words = set(terms(record.search_text[:_LONGEST]))
     for asked in told:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from engrams.text.late_patterns import late_pattern
 from engrams.text.normalize import fold
+from engrams.text.terms import terms
 from engrams.text.vocabulary import word_pattern
 from engrams.write.change_detection.cue_words import NAMES
 
@@ -44,6 +45,10 @@ _RULE_WORDS = frozenset(
 _ALL_CLEAR = late_pattern(
     r"\b(?:misdiagnos\w*|outgrew|outgrown|cured|tested negative|all clear|turns? out|stellt sich (?:raus|heraus)|resulta que|en fait)\b"
 )
+_SUBJECT = late_pattern(
+    r"\W*(?P<who>(?:[\w'’-]+ ){1,4}?)(?:is|isn't|has|had|was|can|can't|cannot|needs|takes|carries|eats|hat|ist|isst|es|tiene|est|a)\b"
+)
+"""Of whom a clause tells: naming them again says nothing of their illness."""
 _SHORTEST_NAME = 4
 """Letters of the shortest word that names a thing."""
 
@@ -67,8 +72,12 @@ def may_end_guarded(old: MessageClause, new: MessageClause) -> bool:
     """
     old_text = fold(old.text)
     new_text = fold(new.text)
+    subject = _SUBJECT.match(old_text)
+    owners = set(terms(subject["who"])) if subject else set()
     shared = {
-        word for word in old.words & new.words if len(word) >= _SHORTEST_NAME or not word.isascii()
+        word
+        for word in (old.words & new.words) - owners
+        if len(word) >= _SHORTEST_NAME or not word.isascii()
     }
     illnesses = [family for family in _ILLNESSES if family.search(old_text)]
     if illnesses:

@@ -191,11 +191,20 @@ def changes_another_thing(ending: str, news: str) -> bool:
     """
     things = _read_changed_things(news)
     if not things:
-        return False
+        return _leaves_day_alone(ending, news)
     carrier = _CARRIER.match(fold(ending))
     carriers = set(terms(carrier["who"])) if carrier else set()
     told = (set(terms(ending)) | _read_names(news)) - carriers
     return told.isdisjoint(things)
+
+
+def _leaves_day_alone(ending: str, news: str) -> bool:
+    """True if the older clause tells a day or time, and the newer neither another nor an end."""
+    days, clocks, *_ = read_typed_values(fold(ending))
+    if not (days or clocks) or any(read_typed_values(fold(news))):
+        return False
+    new = read_clause(news)
+    return bool(new.cues[_FROM_NOW]) and not any(new.cues[cue] for cue in _ENDS)
 
 
 def is_passing(news: str) -> bool:

@@ -101,6 +101,7 @@ REMEMBERED = {
     "write.change_detection.abandoned_things._list_abandoned": 1 << 12,
     "write.change_detection.explicit_endings.tells_end": 1 << 12,
     "write.change_detection.identifiers._find_code": 1 << 12,
+    "write.change_detection.replacement_evidence._read_changed_things": 4_096,
     "write.change_detection.replacement_evidence._read_names": 1 << 12,
     "write.change_detection.replacement_evidence._read_names_and_numbers": 1 << 12,
     "write.change_detection.replacement_evidence._tells_replacement": 1 << 12,

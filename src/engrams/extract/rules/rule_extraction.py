@@ -119,9 +119,9 @@ def read_clauses(text: str, speech: UtteranceContext, begin: int = 0) -> list[Re
         is_sure = candidate.category != "event" and candidate.predicate != "is"
         clauses.append(ReadClause(view, (candidate,), start, start + len(candidate.text), is_sure))
     home = _read_home(text, speech, sentences, language)
-    if home:
-        clauses = [clause for clause in clauses if not _repeats(clause, home[0])]
-    clauses += home
+    if home is not None and not any(_tells_address(clause, home) for clause in clauses):
+        clauses = [clause for clause in clauses if not _repeats(clause, home)]
+        clauses.append(home)
     clauses += _read_loose(text, speech, sentences, clauses, language)
     return clauses + _read_grave(text, speech, sentences, language)
 
@@ -134,11 +134,11 @@ def _repeats(clause: ReadClause, home: ReadClause) -> bool:
 
 def _read_home(
     text: str, speech: UtteranceContext, sentences: Sequence[TextSentence], language: str
-) -> list[ReadClause]:
+) -> ReadClause | None:
     """Read the address of the speaker's home."""
     home = find_home_address(text, sentences)
     if home is None:
-        return []
+        return None
     address, start, end = home
     quote = trim_quote(text[start:end])
     statement = speech.make_statement(
@@ -150,7 +150,16 @@ def _read_home(
         reason="home address",
     )
     view = ClauseView(collapse_space(quote), "", "", 0, len(sentences), language)
-    return [ReadClause(view, (statement,), start, end, is_sure=True)]
+    return ReadClause(view, (statement,), start, end, is_sure=True)
+
+
+def _tells_address(clause: ReadClause, home: ReadClause) -> bool:
+    """True for a clause from which the address was understood already."""
+    address = home.candidates[0].object
+    return any(
+        address in candidate.object and candidate.predicate != "is"
+        for candidate in clause.candidates
+    )
 
 
 def _read_sentence_rules(

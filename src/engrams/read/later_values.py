@@ -228,7 +228,7 @@ def _find_marks(
 
 def _tells_diet(record: Record) -> bool:
     """True for what somebody may not eat: a doubt about that is graver than an old line."""
-    return describe_memory(record.search_text).text.has("diet")
+    return bool(describe_memory(record.search_text).text.has("diet"))
 
 
 def _by_time(record: Record) -> datetime:

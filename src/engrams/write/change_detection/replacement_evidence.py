@@ -194,8 +194,8 @@ def changes_another_thing(ending: str, news: str) -> bool:
         return _leaves_day_alone(ending, news)
     carrier = _CARRIER.match(fold(ending))
     carriers = set(terms(carrier["who"])) if carrier else set()
-    told = (set(terms(ending)) | _read_names(news)) - carriers
-    return told.isdisjoint(things)
+    told_words = (set(terms(ending)) | _read_names(news)) - carriers
+    return told_words.isdisjoint(things)
 
 
 def _leaves_day_alone(ending: str, news: str) -> bool:

@@ -370,11 +370,11 @@ def test_a_policy_model_that_fails_holds_everything(talk: Talk, model: ScriptedM
 
 @pytest.mark.covers("S1.23", "S3.44")
 def test_long_messages_are_shortened_and_many_are_split(talk: Talk, model: ScriptedModel) -> None:
-    """A message over 1000 characters shows its two ends, upload blocks are left out, and a call
+    """A message over 6000 characters shows its two ends, upload blocks are left out, and a call
     shows at most the batch.
     """
     model.say(said(), said())
-    long = "Start of it. " + "m" * 3000 + " End of it <uploaded_files>secret.pdf</uploaded_files>"
+    long = "Start of it. " + "m" * 9000 + " End of it <uploaded_files>secret.pdf</uploaded_files>"
     talk.settings = talk.settings.model_copy(
         update={"write": talk.settings.write.model_copy(update={"batch_turns": 2})}
     )
@@ -382,7 +382,7 @@ def test_long_messages_are_shortened_and_many_are_split(talk: Talk, model: Scrip
     first, second = asked(model)
     assert "Start of it" in first
     assert "End of it" in first
-    assert "mmm" * 400 not in first
+    assert "mmm" * 2010 not in first
     assert "secret.pdf" not in first
     assert "third thing" not in first
     assert "third thing" in second

@@ -339,8 +339,9 @@ class AsyncMemoryEngine(AsyncPart["MemoryEngine"]):
     ) -> Context:
         """Render memory as text for a prompt, within ``tokens`` of ``read.tokenizer``.
 
-        ``tokens``: budget (None: ``read.context_tokens``). ``limit``: most hits. ``cut_ratio``: 0..1,
-        share of the best score below which hits are cut (None: ``read.cut_ratio``).
+        ``tokens``: budget (None: ``read.context_tokens``). ``limit``: most hits,
+        besides ``read.episodes`` episodes. ``cut_ratio``: 0..1, share of the best score below which hits
+        are cut (None: ``read.cut_ratio``).
         ``least_probability``: 0..1, hits that help with less probability are left out. ``before``: the
         messages of the conversation so far; they complete a query that says little by itself ("what
         do you suggest?").

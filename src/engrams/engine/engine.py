@@ -418,8 +418,9 @@ class MemoryEngine:
     ) -> Context:
         """Render memory as text for a prompt, within ``tokens`` of ``read.tokenizer``.
 
-        ``tokens``: budget (None: ``read.context_tokens``). ``limit``: most hits. ``cut_ratio``: 0..1,
-        share of the best score below which hits are cut (None: ``read.cut_ratio``).
+        ``tokens``: budget (None: ``read.context_tokens``). ``limit``: most hits,
+        besides ``read.episodes`` episodes. ``cut_ratio``: 0..1, share of the best score below which hits
+        are cut (None: ``read.cut_ratio``).
         ``least_probability``: 0..1, hits that help with less probability are left out. ``before``: the
         messages of the conversation so far; they complete a query that says little by itself ("what
         do you suggest?").
@@ -455,6 +456,7 @@ class MemoryEngine:
             least_probability=least_probability,
             checkout=checkout,
             where=to_where(where),
+            adds_episodes=True,
         )
         if shown is not None:
             request = replace(
@@ -497,7 +499,9 @@ class MemoryEngine:
             scope=read_scope,
             now=self._clock(),
             limit=self.settings.read.most_in_context if limit is None else limit,
-            session=session if self.settings.delivery.shown_minutes or is_silent else "",
+            session=session,
+            hides_own=bool(self.settings.delivery.shown_minutes),
+            adds_episodes=True,
             checkout=checkout,
         )
         if is_silent:

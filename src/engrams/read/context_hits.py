@@ -53,7 +53,7 @@ def add_last_episode(hits: Sequence[Hit], request: ReadRequest, deps: ReadDeps) 
 def add_neighbours(hits: Sequence[Hit], request: ReadRequest, deps: ReadDeps) -> list[Hit]:
     """Add to questions their answers, to short turns the turn before.
 
-    They count: ``request.limit`` hits at most in all. An answer, or the question of one, may take
+    They count: ``request.limit`` hits at most in all, besides the episodes that a context adds. An answer, or the question of one, may take
     the place of the last hit; any other turn before takes only one that is left over. Not where
     tiers are searched: an exchange has both, and nothing comes that is not near itself. Bare thanks
     and assent are left out, but for a yes or no beside its question.
@@ -63,7 +63,10 @@ def add_neighbours(hits: Sequence[Hit], request: ReadRequest, deps: ReadDeps) ->
         return hits
     hits_by_id = {hit.record.id: hit for hit in hits}
     joined: dict[str, Hit] = {}
-    room = request.limit - len(hits)
+    limit = request.limit
+    if request.adds_episodes and deps.settings.episodes:
+        limit += sum(hit.record.kind is Kind.EPISODE for hit in hits)
+    room = limit - len(hits)
     for position, hit in enumerate(hits):
         joined.setdefault(hit.record.id, hit)
         side = _missing_side(hit.record) if position < _LOOKED_AT else None
@@ -85,7 +88,7 @@ def add_neighbours(hits: Sequence[Hit], request: ReadRequest, deps: ReadDeps) ->
             outdated=None,
             ended_clauses=(),
         )
-    return list(joined.values())[: request.limit]
+    return list(joined.values())[:limit]
 
 
 def choose_helpful(result: SearchResult, request: ReadRequest) -> list[Hit]:

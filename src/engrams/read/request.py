@@ -42,7 +42,11 @@ class ReadRequest:
     omits_profile: bool = False
     """True for a reader who has the profile: a context has none."""
     session: str = ""
-    """Conversation whose own records are left out; empty: none are."""
+    """Conversation in which it is asked; empty: in none."""
+    hides_own: bool = True
+    """Leave out the records of ``session`` itself."""
+    adds_episodes: bool = False
+    """True for a context: ``read.episodes`` episodes do not count to the limit."""
     said_before: frozenset[str] = frozenset()
     """Texts of the conversation so far: they are in the prompt anyway, and are left out."""
     last_turns: tuple[Record, ...] = ()

@@ -6,13 +6,13 @@ hits. What a stage leaves out it drops with a reason, which the trace shows.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import chain
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from engrams.core import CORRECTED, RUNNING, UNSEARCHED, Hit, Record, Status
+from engrams.core import CORRECTED, RUNNING, UNSEARCHED, Hit, Kind, Record, Status
 from engrams.frozen_data import replace
 from engrams.ports import NOTE_PIECE, is_skill
 from engrams.read import diversity, succession, triggers
@@ -509,7 +509,7 @@ def drop_shown(search: Search) -> None:
 def _shown_reason(record: Record, request: ReadRequest) -> str:
     if record.id in request.already_shown:
         return SHOWN_BEFORE
-    if request.session and record.session == request.session:
+    if request.hides_own and request.session and record.session == request.session:
         return KNOWN_HERE
     if record.text in request.said_before:
         return KNOWN_HERE
@@ -599,7 +599,7 @@ def diversify(search: Search) -> None:
     card = deps.embedder.card
     limit = search.request.limit
     if deps.settings.mmr_lambda >= 1 or not card.dimension:
-        search.hits = search.hits[:limit]
+        search.hits = _limit_hits(search, lambda hits: list(hits[:limit]))
         return
     ids = [hit.record.id for hit in search.hits]
     vectors = deps.search.vectors(search.request.scope.owner, ids, card.id)
@@ -636,10 +636,18 @@ def put_rules_first(search: Search) -> None:
 def choose(search: Search) -> None:
     """Choose the best hits up to the limit, each with the part of its text that is asked about."""
     query_terms = search.prepared.terms
-    search.hits = [
-        _with_snippet(hit, query_terms) for hit in _take_best(search.hits, search.request.limit)
-    ]
+    limit = search.request.limit
+    chosen = _limit_hits(search, lambda hits: _take_best(hits, limit))
+    search.hits = [_with_snippet(hit, query_terms) for hit in chosen]
     search.count = len(search.hits)
+
+
+def _limit_hits(search: Search, take: Callable[[Sequence[Hit]], list[Hit]]) -> list[Hit]:
+    """Limit the hits by ``take``; for a context, ``read.episodes`` episodes come behind them."""
+    if not (search.request.adds_episodes and search.deps.settings.episodes):
+        return take(search.hits)
+    episodes = [hit for hit in search.hits if hit.record.kind is Kind.EPISODE]
+    return [*take([hit for hit in search.hits if hit not in episodes]), *episodes]
 
 
 def check_code(search: Search) -> None:

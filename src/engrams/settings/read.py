@@ -147,7 +147,14 @@ class ReadSettings(SettingsSection):
             " the question is about the past."
         ),
     )
-    episodes: int = Field(0, ge=0, description="Most episodes among the hits. 0: no limit.")
+    episodes: int = Field(
+        0,
+        ge=0,
+        description=(
+            "Most episodes among the hits. A context has them besides its limit of hits. 0: no"
+            " limit."
+        ),
+    )
     episode_days: float = Field(
         0.0, ge=0, description="Age in days from which episodes are not returned. 0: no limit."
     )

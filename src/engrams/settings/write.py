@@ -144,6 +144,15 @@ class WriteSettings(SettingsSection):
         ),
     )
     batch_turns: int = Field(12, ge=1, description="Most turns in one extraction by a model.")
+    message_chars: int = Field(
+        6000,
+        ge=200,
+        le=24_000,
+        description=(
+            "Characters from which a message is shortened to its two ends before a model extracts"
+            " from it."
+        ),
+    )
     context_turns: int = Field(
         16,
         ge=0,

@@ -95,7 +95,7 @@ class ExtractionJobHandler:
         if self._deps.chat is None or section.extract == "rules":
             return first
         records = self._deps.store.get(owner, first)
-        together = records[: count_together(records, section.batch_turns)]
+        together = records[: count_together(records, section.batch_turns, section.message_chars)]
         return [record.id for record in together] or first
 
     def _without_crises(self, owner: Scope, records: Sequence[Record]) -> tuple[Record, ...]:

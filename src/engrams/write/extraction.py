@@ -174,6 +174,7 @@ def _extract_by_model(
         known_statements=find_known_statements(records[0], deps),
         gaps=options.gaps,
         context=find_context(records, deps),
+        message_chars=section.message_chars,
         addition=_ask_categories(section) + (ASK_TAGS if section.infer_tags else ""),
     )
     if section.extraction_passes == 2 or options.lane:

@@ -357,3 +357,13 @@ def test_contradictions_are_both_kept(home: Path, clock: SettableClock) -> None:
         ]
         assert texts == ["We use MySQL as our database", "We use PostgreSQL as our database"]
         assert Scope(ANN) in engine.scopes()
+
+
+@pytest.mark.covers("S0.49")
+def test_a_message_that_the_model_fails_to_answer_is_kept(door: Door) -> None:
+    """The chat fails as the model does, and a later search finds what was said."""
+    said = "The staging host is called kestrel"
+    door.model.fail("http_400", only="chat", when="kestrel", times=1)
+    door.post(f"/api/chat/{AGENT}", {"message": said}, status=502)
+    found = door.post(f"/api/explain/{AGENT}", {"query": said})
+    assert said in json.dumps(found["rows"])

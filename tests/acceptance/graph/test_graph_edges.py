@@ -166,11 +166,16 @@ def judge_none(request: ReceivedModelRequest) -> Any:
 
 
 @pytest.mark.covers("S3.31")
-def test_a_question_without_an_answer_is_a_gap(home: Path, clock: SettableClock) -> None:
-    """Where there are hits and the judge passes none, the question is kept with time and session."""
+@pytest.mark.parametrize("minutes", [45.0, 0.0])
+def test_a_question_without_an_answer_is_a_gap(
+    home: Path, clock: SettableClock, minutes: float
+) -> None:
+    """Where there are hits and the judge passes none, the question is kept with time and session,
+    also where a conversation may be shown a memory again at once.
+    """
     with ScriptedModel(answer=judge_none) as model:
         chat = {"chat__provider": "openai", "chat__model": "m", "chat__url": model.url}
-        with opened(home, clock, **chat) as engine:
+        with opened(home, clock, **chat, delivery__shown_minutes=minutes) as engine:
             add(engine, "The harbour master in Genoa is Ida")
             engine.deliver("Who repairs the boats of the harbour?", scope=ANN, session="s")
 

@@ -133,9 +133,15 @@ def test_a_model_names_clusters(home: Path, clock: SettableClock, model: Scripte
 def test_extraction_is_bounded_and_forgiving(
     home: Path, clock: SettableClock, model: ScriptedModel
 ) -> None:
-    """Forty messages, 24,000 characters and eighty known memories a call at most;
-    malformed rows are skipped, an odd category is a fact.
+    """Forty messages, 24,000 characters and eighty known memories a call at most; a message of 3,000
+    characters is read whole; malformed rows are skipped, an odd category is a fact.
     """
+
+    def fill(place: int) -> str:
+        if place == 5:
+            return f"{'z' * 1500} in the middle {'z' * 1500}"
+        return "y" * 900 if place >= 40 else ""
+
     said = {
         "turn": 1,
         "subject": "user",
@@ -154,13 +160,14 @@ def test_extraction_is_bounded_and_forgiving(
         model.when(HEARD, {"statements": rows})
         for place in range(90):
             engine.observe(
-                Turn(f"{place}: I adore Bach {'y' * 900 if place >= 40 else ''}", session="s"),
+                Turn(f"{place}: I adore Bach {fill(place)}", session="s"),
                 scope=ANN,
             )
         engine.drain()
         asked = [request.prompt for request in model.requests if HEARD in request.prompt]
         told = [re.findall(r"(?m)^\[\d+\] .*$", prompt) for prompt in asked]
         assert sum(map(len, told)) == 90
+        assert "in the middle" in asked[0]
         assert max(map(len, told)) == 40
         assert len(told) == 3
         assert all(sum(map(len, messages)) <= 24_000 + 100 * len(messages) for messages in told)

@@ -5,6 +5,7 @@ a session's end, by the engine with that preset and a model that would store eve
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
@@ -470,8 +471,15 @@ def test_twenty_quiet_minutes_end_a_session(
 
 @pytest.mark.covers("S4.34")
 def test_five_facts_are_in_the_working_memory(engine: MemoryEngine) -> None:
-    """Of nine facts about a thing a search gives five."""
+    """Of nine facts about a thing a search gives five; a context has two of three accounts besides."""
     for number in range(9):
         text = f"The boat number {number} lies at pier {number * 7}"
         engine.add(Turn(text), scope=ANN, kind=Kind.FACT)
     assert len(engine.search("Where do the boats lie?", scope=ANN).hits) == 5
+    engine.sessions.recall(ANN, True)
+    for number in range(3):
+        account = Turn(f"They talked of where the boats lie, part {number}", "assistant")
+        engine.add(account, scope=ANN, kind=Kind.EPISODE)
+    hits = engine.context("Where do the boats lie?", scope=ANN).hits
+    kinds = Counter(hit.record.kind for hit in hits)
+    assert kinds == {Kind.FACT: 5, Kind.EPISODE: 2}

@@ -25,7 +25,7 @@ from engrams.core import (
     is_blank,
 )
 from engrams.engine import MemoryEngine
-from engrams.errors import NotFoundError, RefusedError
+from engrams.errors import BudgetError, ModelError, NotFoundError, RefusedError
 from engrams.ports import ChatMessage, ChatRequest, Condition, Where
 from engrams.settings import Settings
 from engrams.surfaces.http.caller import GitParam, IdentifiedCaller, ScopedCaller
@@ -121,13 +121,17 @@ def _add_chat_routes(routes: APIRouter) -> None:
         """Reply to a message, with the trace of the memories used.
 
         Only the reply is waited for. Without a model it quotes memories, and is not kept as the
-        agent's words.
+        agent's words. Where the model fails, the message is kept all the same.
         """
         _require_agent(agent)
         engine = caller.engine
         context = engine.context(body.message, scope=caller.scope)
-        reply = _generate_reply(engine, body.message, context)
         turns = [Turn(body.message, session=_SESSION)]
+        try:
+            reply = _generate_reply(engine, body.message, context)
+        except (ModelError, BudgetError):
+            engine.observe(turns, scope=caller.scope)
+            raise
         if engine.chat_model is not None and not is_blank(reply):
             turns.append(Turn(reply, "assistant", session=_SESSION))
         receipts = engine.observe(turns, scope=caller.scope)

@@ -41,9 +41,8 @@ from engrams.text.tag_removal import remove_tagged
 _MAX_MESSAGES = 40
 _MAX_CHARACTERS = 24_000
 """Messages of one call, and their characters, at most."""
-_LONG = 1000
 _LONG_CONTEXT = 600
-"""Characters from which a message, or one shown as context, is shortened to its two ends."""
+"""Characters from which a message shown as context is shortened to its two ends."""
 _MAX_KNOWN = 80
 _MAX_GAPS = 20
 """Known statements, and open questions, that a model is shown at most."""
@@ -157,6 +156,8 @@ class ExtractionContext:
     """Text behind the prompt."""
     context: Sequence[Record] = ()
     """Turns that are shown only to understand the others."""
+    message_chars: int = 6000
+    """Characters from which a message is shortened to its two ends."""
 
 
 def extract_by_model(
@@ -175,7 +176,7 @@ def extract_by_model(
     """
     by_record: dict[str, list[CandidateStatement]] = {}
     cost = ModelCost()
-    groups = _group_records(records, batch_size)
+    groups = _group_records(records, batch_size, context.message_chars)
     while groups:
         group = groups.pop(0)
         statements, call_cost, was_cut = _ask_statements(group, context, chat, decisions)
@@ -219,21 +220,26 @@ def _add_candidate(
         siblings.append(candidate)
 
 
-def _group_records(records: Sequence[Record], batch_size: int) -> list[list[Record]]:
+def _group_records(
+    records: Sequence[Record], batch_size: int, message_chars: int
+) -> list[list[Record]]:
     remaining = list(records)
     groups = []
     while remaining:
-        size = count_together(remaining, batch_size)
+        size = count_together(remaining, batch_size, message_chars)
         groups.append(remaining[:size])
         remaining = remaining[size:]
     return groups
 
 
-def count_together(records: Sequence[Record], batch_size: int) -> int:
-    """Count the messages of one call: at most ``batch_size``, fewer if they are long."""
+def count_together(records: Sequence[Record], batch_size: int, message_chars: int) -> int:
+    """Count the messages of one call: at most ``batch_size``, fewer if they are long.
+
+    ``message_chars``: characters from which one is shortened.
+    """
     size = 0
     for count, record in enumerate(records[: min(batch_size, _MAX_MESSAGES)]):
-        size += len(_shorten(record.text))
+        size += len(_shorten(record.text, message_chars))
         if count and size > _MAX_CHARACTERS:
             return count
     return min(len(records), batch_size, _MAX_MESSAGES)
@@ -251,7 +257,7 @@ def _ask_statements(
     """
     known_statements = context.known_statements[:_MAX_KNOWN]
     text = load(context.prompt).render(
-        turns=_format_messages(group, context.context),
+        turns=_format_messages(group, context.context, context.message_chars),
         known=_format_known(known_statements, context.gaps),
     )
     messages = [ChatMessage("user", text + context.addition)]
@@ -465,7 +471,7 @@ def _parse_start(text: str | None, said_at: datetime) -> datetime | None:
     return aware if aware <= said_at + _FUTURE else None
 
 
-def _format_messages(group: Sequence[Record], context: Sequence[Record]) -> str:
+def _format_messages(group: Sequence[Record], context: Sequence[Record], message_chars: int) -> str:
     """List the numbered messages among those of the context, in order."""
     numbers = {record.id: number for number, record in enumerate(group, 1)}
     lines = []
@@ -480,7 +486,7 @@ def _format_messages(group: Sequence[Record], context: Sequence[Record]) -> str:
         else:
             lines.append(
                 f"[{number}] {speaker} on {record.recorded_at:%A %Y-%m-%d}:"
-                f" {quote(_shorten(record.text))}"
+                f" {quote(_shorten(record.text, message_chars))}"
             )
     return "\n".join(lines)
 
@@ -495,6 +501,6 @@ def _format_known(statements: Sequence[Record], gaps: Sequence[str]) -> str:
     )
 
 
-def _shorten(text: str, longest: int = _LONG) -> str:
+def _shorten(text: str, longest: int) -> str:
     plain = remove_tagged(text, _UPLOAD, " ")
     return plain if len(plain) <= longest else f"{plain[: longest // 2]} … {plain[-longest // 2 :]}"

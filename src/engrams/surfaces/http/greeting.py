@@ -30,8 +30,12 @@ def _describe_upstream(settings: Settings) -> str:
         return f"no upstream: /v1/chat/completions is answered from memory{chat}"
     text = f"upstream {url.scheme}://{url.netloc.rpartition('@')[2]}{url.path}"
     if settings.chat.url == settings.serve.upstream:
-        model = settings.chat.model or "that it lists first; chat.model names another"
-        text += f"; memory learns by its model {model}"
+        model = (
+            f"its model {settings.chat.model}"
+            if settings.chat.model
+            else "the model of each request"
+        )
+        text += f"; memory learns by {model}"
     return text
 
 

@@ -22,10 +22,15 @@ from collections import defaultdict
 from pathlib import Path
 from typing import Any
 
-from tests.campaign import segments, series
+from tests.campaign import ordinary, segments, series, tampering
 from tests.campaign.series import Result, warm_up
 
-SERIES = {"homes": series.run_series, "segments": segments.run_series}
+SERIES = {
+    "homes": series.run_series,
+    "ordinary": ordinary.run_series,
+    "segments": segments.run_series,
+    "tampering": tampering.run_series,
+}
 COLUMNS = (
     "events",
     "acknowledged",
@@ -35,6 +40,8 @@ COLUMNS = (
     "empty",
     "leaks",
     "superlinear",
+    "alarms",
+    "unnoticed",
     "errors",
 )
 
@@ -52,7 +59,8 @@ def parse(words: list[str] | None = None) -> argparse.Namespace:
         "--at",
         choices=SERIES,
         default="homes",
-        help="what is attacked: homes, or the files of their search indexes",
+        help="what is attacked: homes, or the files of their search indexes; tampering: rows, bytes"
+        " and files are edited by another program; ordinary: nothing is, and nobody may say so",
     )
     parser.add_argument("--series", type=int, help="only this series, once")
     parser.add_argument("--only", default="", help="only events whose name begins so")

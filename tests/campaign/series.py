@@ -45,6 +45,10 @@ class Result:
     leaked: list[str] = field(default_factory=list)
     empty: bool = False
     superlinear: list[str] = field(default_factory=list)
+    alarms: list[str] = field(default_factory=list)
+    """What was taken for an edit by another program, and was none."""
+    unnoticed: list[str] = field(default_factory=list)
+    """Edits by another program that nobody told of."""
     errors: list[str] = field(default_factory=list)
 
     @property
@@ -56,6 +60,8 @@ class Result:
             or self.leaked
             or self.empty
             or self.superlinear
+            or self.alarms
+            or self.unnoticed
             or self.errors
         )
 
@@ -67,6 +73,8 @@ class Result:
             "risen": self.risen,
             "leaks": self.leaked,
             "superlinear": self.superlinear,
+            "alarms": self.alarms,
+            "unnoticed": self.unnoticed,
         }
         lists = {name: len(items) for name, items in named.items()}
         return {
@@ -251,6 +259,7 @@ class Series:
         acknowledged = expected.acknowledged - self.told
         self.told = expected.acknowledged
         result = self._to_result(kind, acknowledged, what, findings)
+        result.alarms.extend(told.get("alarms", ()))
         if result.failed:
             self._keep(before)
         return result
@@ -272,7 +281,7 @@ class Series:
             [*found.leaked, *leaks],
             found.empty,
             slow,
-            rest,
+            errors=rest,
         )
 
     def _keep(self, home: Path) -> None:

@@ -116,7 +116,12 @@ def look(world: World) -> dict[str, Any]:
                 for problem in checked["problems"]
                 if not problem.startswith("The search index in ")
             ]
-            return {**found, "check": problems, "notes": checked["repaired"]}
+            return {
+                **found,
+                "check": problems,
+                "alarms": checked["altered"],
+                "notes": checked["repaired"],
+            }
     except EngramsError as problem:
         return {"refused": problem.message, "hint": problem.hint}
 

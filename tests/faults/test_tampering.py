@@ -17,9 +17,11 @@ from typing import Any
 
 import apsw
 import pytest
+from tests.campaign import ordinary, tampering
 from tests.store import postgres
 
 import engrams
+from engrams import Turn
 from engrams.errors import AlteredError, NotFoundError
 
 ALICE = ("user", "alice")
@@ -230,60 +232,91 @@ def test_no_write_makes_an_altered_memory_look_sound(memory_of: Tampered) -> Non
         assert memory.check()["altered"] == []
 
 
-COLUMNS = {
-    "text": "Something else.", "kind": "rule", "status": "archived", "role": "system", "speaker": "Eve",
-    "scope": "user/alice/conversation/x", "subject": "Eve", "object": "Eve", "predicate": "LIKES", "category": "x",
-    "tags": '["x"]', "triggers": '["x"]', "steps": '["x"]', "evidence": '[["x","y","z"]]', "meta": '{"x":1}',
-    "provenance": '{"source":"x"}', "trust": 0.123, "confidence": 0.123, "importance": 0.123, "recorded_at": 7,
-    "valid_from": 7, "valid_to": 7, "ended_at": 7, "strength": 7, "version": 7, "superseded_by": "x", "summary": "x",
-    "caption": "x", "session": "x", "layer": "procedural", "tier": "working", "seal": b"",
-}  # fmt: skip
-
-
-def tamper_randomly(sql: Sql, ids: list[str], chance: random.Random) -> Callable[[], None]:
-    """Edit a row in one of the ways that a program has; return what undoes it."""
-    record_id = chance.choice(ids)
-    way = chance.choice(("column", "column", "column", "delete", "copy", "number"))
-    ((number,),) = sql("SELECT number FROM records WHERE id = ?", record_id)
-    (row,) = sql("SELECT * FROM records WHERE number = ?", number)
-    marks = ", ".join("?" * len(row))
-    if way == "column":
-        column = chance.choice(list(COLUMNS))
-        ((before,),) = sql(f"SELECT {column} FROM records WHERE number = ?", number)
-        value = COLUMNS[column] if column != "recorded_at" else chance.randrange(10**12)
-        assert value != before, column
-        sql(f"UPDATE records SET {column} = ? WHERE number = ?", value, number)
-        return lambda: sql(f"UPDATE records SET {column} = ? WHERE number = ?", before, number)  # type: ignore[return-value]
-    if way == "delete":
-        sql("DELETE FROM records WHERE number = ?", number)
-        return lambda: sql(f"INSERT INTO records VALUES ({marks})", *row)  # type: ignore[return-value]
-    if way == "copy":
-        forged = f"01{chance.randrange(10**20):024d}"[:26]
-        sql(f"INSERT INTO records VALUES ({marks})", number + 100_000, forged, *row[2:])
-        return lambda: sql("DELETE FROM records WHERE id = ?", forged)  # type: ignore[return-value]
-    other = chance.choice([each for each in ids if each != record_id])
-    (theirs,) = sql("SELECT text, seal, hash FROM records WHERE id = ?", other)
-    (ours,) = sql("SELECT text, seal, hash FROM records WHERE id = ?", record_id)
-    update = "UPDATE records SET text = ?, seal = ?, hash = ? WHERE id = ?"
-    sql(update, *theirs, record_id)
-    return lambda: sql(update, *ours, record_id)  # type: ignore[return-value]
-
-
-@pytest.mark.parametrize(
-    "count", [25, pytest.param(10_000, marks=pytest.mark.slow)], ids=["few", "many"]
-)
-def test_random_edits_are_noticed_and_sound_rows_never(tmp_path: Path, count: int) -> None:
-    """Each edit of one row is named by the doctor; undone, nothing is."""
+@pytest.fixture
+def small_home(tmp_path: Path) -> Path:
+    """A home with a few rows in each table."""
     home = tmp_path / "home"
     with engrams.open(home=home, jobs__workers=0) as memory:
-        ids = [
-            memory.add(f"Box {n} is in room {n % 7}.", scope=ALICE, settle=False).id
-            for n in range(20)
-        ]
-        sql = _edit_file(home / "memory.db")
-        chance = random.Random(7)
-        for _ in range(count):
-            undo = tamper_randomly(sql, ids, chance)
-            assert memory.check()["altered"]
-            undo()
-        assert memory.check()["altered"] == []
+        turns = [Turn("I live in Paris, and I like tea.", session="s"), Turn("Box 3 is in room 4.")]
+        memory.observe(turns, scope=ALICE)
+        memory.add("Always answer in short sentences.", scope=ALICE)
+        memory.drain(20)
+        box = memory.list(scope=ALICE).records[0].id
+        memory.edit(box, scope=ALICE, fields={"importance": 0.9})
+        memory.observe([Turn("My bank is Nordbank.", session="t")], scope=BOB)
+    return home
+
+
+def test_an_edit_of_any_row_is_noticed(small_home: Path) -> None:
+    """Whatever a program changes, takes away or adds in any table, the doctor's check says so; with
+    the rows as they were it says nothing.
+    """
+    chance = random.Random(7)
+    with (
+        engrams.open(home=small_home, jobs__workers=0) as memory,
+        closing(tampering.edit_database(small_home)) as connection,
+    ):
+        tables = tampering.list_tables(small_home)
+        assert len(tables) > 12
+        sound = {table: connection.execute(f"SELECT * FROM {table}").fetchall() for table in tables}
+        tried = 0
+        while tried < 200:
+            table = chance.choice(tables)
+            edit = tampering.edit_row(connection, table, chance)
+            if edit is None:
+                continue
+            tried += 1
+            assert not memory.check()["ok"], edit
+            for name in (table, "tallies"):
+                connection.execute(f"DELETE FROM {name}")
+            for name in (table, "tallies"):
+                connection.execute(f"DELETE FROM {name}")
+                marks = ", ".join("?" * len(sound[name][0]))
+                connection.executemany(f"INSERT INTO {name} VALUES ({marks})", sound[name])
+        assert memory.check()["ok"]
+
+
+@pytest.mark.slow
+def test_edits_of_rows_bytes_and_files_are_noticed(tmp_path: Path) -> None:
+    """Nobody hears of an edit only where it changed nothing that is stored."""
+    verdicts = [*tampering.run_trials(tmp_path, "many", 1_000)]
+    silent = [each for each in verdicts if each.outcome not in ("noticed", "without effect")]
+    assert silent == []
+    assert len(verdicts) == 1_000
+
+
+def test_a_home_of_the_release_before_is_upgraded_once(tmp_path: Path) -> None:
+    """The tables of a home whose rows have seals get their sums at the first opening; then nobody
+    has them summed again who may write the database alone.
+    """
+    home = tmp_path / "home"
+    with engrams.open(home=home, jobs__workers=0) as memory:
+        memory.add("I live in Paris.", scope=ALICE)
+    ordinary.grow_old(home)
+    with engrams.open(home=home, jobs__workers=0) as memory:
+        assert memory.check()["ok"]
+        memory.add("I like tea.", scope=ALICE)
+        assert memory.check()["ok"]
+    _edit_file(home / "memory.db")("UPDATE history SET actor = 'mallory'")
+    _edit_file(home / "memory.db")("DELETE FROM table_sums")
+    with engrams.open(home=home, jobs__workers=0) as memory:
+        assert "table_sums" in str(memory.check()["altered"])
+
+
+def test_another_key_is_told_once_with_what_to_do(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """A home whose key was exchanged logs one line at its opening, not one for each memory."""
+    home = tmp_path / "home"
+    with engrams.open(home=home, jobs__workers=0) as memory:
+        for number in range(5):
+            memory.add(f"Box {number} is in room {number}.", scope=ALICE, settle=False)
+    (home / "seal.key").write_bytes(bytes(32))
+    caplog.clear()
+    with engrams.open(home=home, jobs__workers=0) as memory:
+        assert memory.list(scope=ALICE).records == ()
+        memory.search("Which box?", scope=ALICE)
+    (line,) = [record.getMessage() for record in caplog.records if record.levelname == "WARNING"]
+    assert "5 memories" in line
+    assert "seal.key" in line
+    assert "doctor --accept" in line

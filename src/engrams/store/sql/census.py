@@ -143,7 +143,7 @@ class CensusWatch:
         if self._seals.refuses:
             raise problem
         self._next_look[owner_key] = now + _SECONDS
-        if owner_key not in self._told:
+        if owner_key not in self._told and not self._seals.is_foreign:
             self._told.add(owner_key)
             _log.warning("%s %s", problem.message, DOCTOR)
 

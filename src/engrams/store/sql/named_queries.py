@@ -12,6 +12,8 @@ from functools import cache
 from importlib import resources
 from typing import Any, Protocol
 
+from engrams.errors import StoreError
+
 _NAME = re.compile(r"^-- name: (\w+)$", re.MULTILINE)
 _SOURCES = ("engrams.store.sql", "engrams.store.sqlite")
 """Packages with statements: those of every store, and those that only SQLite needs."""
@@ -73,9 +75,14 @@ def fetch_first(connection: SqlConnection, name: str, *values: Any) -> tuple[Any
 
 
 def fetch_one(connection: SqlConnection, name: str, *values: Any) -> tuple[Any, ...]:
-    """Run a named query; return its only row."""
-    (row,) = fetch_all(connection, name, *values)
-    return row
+    """Run a named query; return its only row. StoreError: another program took it away."""
+    rows = fetch_all(connection, name, *values)
+    if len(rows) != 1:
+        raise StoreError(
+            f"The database lacks a row that every memory has (query {name!r}).",
+            hint="`engrams doctor` checks it. A backup has the row (`engrams recover`).",
+        )
+    return rows[0]
 
 
 def execute(connection: SqlConnection, name: str, *values: Any) -> None:

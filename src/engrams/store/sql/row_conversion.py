@@ -10,6 +10,7 @@ from typing import Any, TypeAlias
 from engrams.core import Evidence, Json, Kind, Layer, Provenance, Record, Scope, Status, Tier
 from engrams.core.clock import micros, parse_time
 from engrams.errors import EngramsError, InputError, StoreError
+from engrams.store.sql.json_encoders import make_encoder
 from engrams.text.text_caches import text_cache
 
 Row: TypeAlias = tuple[Any, ...]
@@ -90,7 +91,7 @@ def encode_json(value: Json) -> str:
     if not value and isinstance(value, list | tuple):
         return _EMPTY_LIST
     try:
-        return _ENCODER.encode(value)
+        return _encode(value)
     except (TypeError, ValueError, RecursionError) as problem:
         raise InputError(
             f"This cannot be stored as JSON: {problem}.",
@@ -407,11 +408,12 @@ def _json_default(value: Any) -> Json:
     raise TypeError(f"{type(value).__name__} is no JSON value")
 
 
-_ENCODER = json.JSONEncoder(
-    ensure_ascii=False,
-    allow_nan=False,
-    sort_keys=True,
-    separators=(",", ":"),
-    default=_json_default,
+_encode = make_encoder(
+    json.JSONEncoder(
+        ensure_ascii=False,
+        allow_nan=False,
+        sort_keys=True,
+        separators=(",", ":"),
+        default=_json_default,
+    )
 )
-"""Encoder that is made once: ``json.dumps`` makes one for each value."""

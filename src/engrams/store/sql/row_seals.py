@@ -14,11 +14,13 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import lru_cache
 from hashlib import blake2b
+from operator import itemgetter
 from typing import Any, TypeAlias
 
 from engrams.core import Json, Meta, Record
 from engrams.core.purge_certificate import issue
 from engrams.errors import AlteredError, InputError, StoreError
+from engrams.store.sql.json_encoders import make_encoder
 from engrams.store.sql.row_conversion import FIELDS, REALS, decode_record, is_short
 from engrams.text.text_caches import clear_caches, register_cache
 
@@ -28,17 +30,21 @@ READ_COLUMNS = (*FIELDS, "owner", "seal")
 """Columns of a row that is read: the fields of the record, its owner and its seal."""
 _ID_BYTES = 4
 _MAC_BYTES = 12
+_SUM_BYTES = 16
 _FIELD_COUNT = len(FIELDS)
 _USES = frozenset(map(FIELDS.index, ("access_count", "last_accessed")))
 """Positions that reads change: they are not sealed."""
 _SEALED = tuple(position for position in range(_FIELD_COUNT) if position not in _USES)
-_REALS = frozenset(map(FIELDS.index, REALS))
+_REALS = tuple(_SEALED.index(FIELDS.index(name)) for name in REALS)
+"""Positions of real numbers among the sealed values: a store may give whole ones back as integers."""
 _MAX_CACHED = 8192
 _MAX_TOLD = 1000
 """Altered memories that are named in the log, each once."""
 DOCTOR = "`engrams doctor` names what was changed, and says what can be done."
 _NO_KEY = "Give this user permission to read `seal.key`: every process that writes needs it."
-_encode = json.JSONEncoder(check_circular=False, separators=(",", ":")).encode
+encode_values = make_encoder(json.JSONEncoder(separators=(",", ":")))
+"""Encoder of what is hashed: it is the same for all releases."""
+_pick_sealed = itemgetter(*_SEALED)
 _log = logging.getLogger(__name__)
 
 
@@ -60,6 +66,10 @@ class RowSeals:
         self.refuses = refuses
         self._included = _Included()
         self.is_blind = False
+        self.is_foreign = False
+        """True: all rows have the seals of another key, which was told once."""
+        self.changes: dict[str, int] = {}
+        """Changes of the sums of tables in the present transaction, by table."""
         self._distrusted: set[tuple[str, str]] = set()
         """Keys of owners and ids of rows that are older than their history."""
         self._told: set[tuple[str, str]] = set()
@@ -68,8 +78,9 @@ class RowSeals:
 
     def set_key(self, key: bytes) -> None:
         """Use another key from now on."""
-        self.is_blind = False
+        self.is_blind = self.is_foreign = False
         self._key = key
+        self._hashers: dict[str, blake2b] = {}
         self.key_id = name_key(key)
         self._told.clear()
         self._distrusted.clear()
@@ -88,10 +99,9 @@ class RowSeals:
         if self.is_blind:
             raise StoreError("The key of the seals cannot be read.", hint=_NO_KEY)
         try:
-            values = [
-                float(columns[position]) if position in _REALS else columns[position]
-                for position in _SEALED
-            ]
+            values = list(_pick_sealed(columns))
+            for position in _REALS:
+                values[position] = float(values[position])
         except (TypeError, ValueError) as problem:
             raise InputError(f"A number of the memory is none: {problem}.") from None
         return self.seal_values("row", [owner_key, values])
@@ -99,16 +109,21 @@ class RowSeals:
     def seal_values(self, kind: str, values: Json) -> bytes:
         """Seal values of one kind: the seal of another kind never fits."""
         try:
-            data = _encode(values).encode()
+            data = encode_values(values).encode()
         except (TypeError, ValueError) as problem:
             raise InputError(f"A value of the memory cannot be stored: {problem}.") from None
-        digest = blake2b(
-            data,
-            digest_size=_MAC_BYTES,
-            key=self._key,
-            person=f"engrams {kind}".encode(),
-        )
+        digest = self._find_hasher(kind, _MAC_BYTES).copy()
+        digest.update(data)
         return self.key_id + digest.digest()
+
+    def _find_hasher(self, kind: str, size: int) -> blake2b:
+        """Find the keyed hash of a kind, which is copied for each value: that is quicker."""
+        hasher = self._hashers.get(kind)
+        if hasher is None:
+            person = f"engrams {kind}".encode()
+            hasher = blake2b(digest_size=size, key=self._key, person=person)
+            self._hashers[kind] = hasher
+        return hasher
 
     def certify(self, statement: Meta) -> Meta:
         """Issue a certificate of a statement, signed where there is a key."""
@@ -116,8 +131,12 @@ class RowSeals:
 
     def hash_row(self, record_id: str, seal: bytes) -> int:
         """Hash the id and the seal of a row, for a sum over rows."""
-        data = seal + record_id.encode()
-        digest = blake2b(data, digest_size=16, key=self._key, person=b"engrams sum")
+        return self.hash_data(seal + record_id.encode())
+
+    def hash_data(self, data: bytes) -> int:
+        """Hash bytes, for a sum."""
+        digest = self._find_hasher("sum", _SUM_BYTES).copy()
+        digest.update(data)
         return int.from_bytes(digest.digest(), "big")
 
     def is_sound(self, row: Row) -> bool:
@@ -141,6 +160,7 @@ class RowSeals:
 
     def forgive(self) -> None:
         """Judge all rows by their seals alone again."""
+        self.is_foreign = False
         self._distrusted.clear()
         self._told.clear()
 
@@ -190,6 +210,8 @@ class RowSeals:
 
     def _tell(self, row: Row, problem: AlteredError) -> None:
         name = (row[_FIELD_COUNT], row[0])
+        if self.is_foreign:
+            return
         if name not in self._told and len(self._told) < _MAX_TOLD:
             self._told.add(name)
             _log.warning("%s It is left out of all answers.", problem.message)

@@ -26,7 +26,7 @@ from engrams.store.process_forks import register
 from engrams.store.seal_key import KEY_BYTES
 from engrams.store.sql.named_queries import query
 from engrams.store.sql.row_seals import RowSeals
-from engrams.store.sqlite import connections, rescue, schema_setup, seal_setup
+from engrams.store.sqlite import connections, rescue, schema_setup, seal_setup, table_sums
 from engrams.store.sqlite.connections import ReaderConnectionPool
 from engrams.store.sqlite.error_mapping import MAPPED_ERRORS, to_engrams_error
 from engrams.store.sqlite.write_queue import WriteQueue, WriteTicket
@@ -248,7 +248,9 @@ class SqliteDatabase:
         )
         is_committed = False
         try:
+            self.seals.changes.clear()
             yield connection
+            table_sums.save_changes(connection, self.seals)
             connection.execute("COMMIT")
             is_committed = True
         finally:
@@ -290,6 +292,7 @@ class SqliteDatabase:
                 if self._writer is not None:
                     connections.close_replaced(self._writer)
                 self._writer = connections.open_writer(self.path, self.settings)
+                table_sums.watch_rows(self._writer, self.seals)
                 self._is_synced = True
                 self._writer_generation = self.generation
         assert self._writer is not None

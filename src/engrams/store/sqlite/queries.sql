@@ -123,3 +123,30 @@ DELETE FROM history WHERE record NOT IN (SELECT number FROM records);
 
 -- name: renumber_changes
 UPDATE counters SET value = (SELECT coalesce(max(changed), 0) FROM records) WHERE name = 'changes';
+
+-- name: read_sums
+SELECT sums, seal FROM table_sums;
+
+-- name: save_sums
+INSERT INTO table_sums (id, sums, seal) VALUES (0, ?, ?)
+ON CONFLICT (id) DO UPDATE SET sums = excluded.sums, seal = excluded.seal;
+
+-- name: watch_added
+CREATE TEMP TRIGGER record_added AFTER INSERT ON main.records BEGIN
+    SELECT note_record(1, new.id, new.hash, new.lexemes, new.number, new.changed, new.words, new.question, new.dated);
+END;
+
+-- name: watch_removed
+CREATE TEMP TRIGGER record_removed AFTER DELETE ON main.records BEGIN
+    SELECT note_record(-1, old.id, old.hash, old.lexemes, old.number, old.changed, old.words, old.question, old.dated);
+END;
+
+-- name: watch_changed
+CREATE TEMP TRIGGER record_changed
+AFTER UPDATE OF id, hash, lexemes, number, changed, words, question, dated ON main.records BEGIN
+    SELECT note_record(-1, old.id, old.hash, old.lexemes, old.number, old.changed, old.words, old.question, old.dated),
+        note_record(1, new.id, new.hash, new.lexemes, new.number, new.changed, new.words, new.question, new.dated);
+END;
+
+-- name: summed_records
+SELECT id, hash, lexemes, number, changed, words, question, dated FROM records;

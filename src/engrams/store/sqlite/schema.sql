@@ -109,6 +109,13 @@ CREATE TABLE census (
     seal BLOB NOT NULL
 ) STRICT, WITHOUT ROWID;
 
+-- Sums of the hashes of all rows by table: a change of another program beside the memories is noticed.
+CREATE TABLE table_sums (
+    id INTEGER PRIMARY KEY CHECK (id = 0),
+    sums BLOB NOT NULL,
+    seal BLOB NOT NULL
+) STRICT;
+
 -- One row a change; before and after are NULL for the first one, whose content follows from the later ones.
 CREATE TABLE history (
     record INTEGER NOT NULL,

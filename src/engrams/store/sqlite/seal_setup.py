@@ -15,12 +15,12 @@ import apsw
 
 from engrams.errors import StoreError
 from engrams.settings import StoreSettings
-from engrams.store.seal_key import KEY_BYTES, find_key_file, read_key, write_key
+from engrams.store.seal_key import KEY_BYTES, find_key_file, has_sums, read_key, write_key
 from engrams.store.sql.census import take_census
 from engrams.store.sql.named_queries import execute, fetch_all, fetch_one
 from engrams.store.sql.row_seals import RowSeals, name_key
 from engrams.store.sql.sealing import seal_rows
-from engrams.store.sqlite import connections
+from engrams.store.sqlite import connections, table_sums
 
 _MARK = "seals"
 """Name of the counter that holds the name of the key; 0: the file is not sealed."""
@@ -37,6 +37,7 @@ def use_key(path: Path, settings: StoreSettings, seals: RowSeals) -> str:
     assert key_file is not None
     with closing(connections.open_reader(path, settings)) as reader:
         mark = _read_mark(reader)
+        count = int(fetch_one(reader, "tallied")[0])
         is_empty = not fetch_all(reader, "any_record")
     try:
         key = _find_key(key_file, mark)
@@ -45,6 +46,8 @@ def use_key(path: Path, settings: StoreSettings, seals: RowSeals) -> str:
         return _tell(f"{key_file.name} cannot be read: nobody checks what was changed.")
     seals.set_key(key)
     if key and mark == _to_mark(key):
+        if not has_sums(key_file):
+            _add_sums(path, settings, seals, key_file, key)
         return ""
     if not key and mark and settings.seal_key:
         raise StoreError(
@@ -52,10 +55,12 @@ def use_key(path: Path, settings: StoreSettings, seals: RowSeals) -> str:
             hint="Put the key back. Without it nobody can tell what was changed.",
         )
     if key and not is_empty:
+        seals.is_foreign = True
         origin = "the key of another home" if mark else "no key, although this home has one"
         return _tell(
-            f"{path.name} is sealed by {origin}: its memories are left out."
-            " `engrams doctor --accept` trusts what is there."
+            f"{path.name} is sealed by {origin}: its {count:,} memories are left out."
+            f" Put the key of this memory back as {key_file}; `engrams doctor --accept` trusts what"
+            " is there."
         )
     return _seal_file(path, settings, seals, key_file)
 
@@ -65,15 +70,34 @@ def seal_all(connection: apsw.Connection, seals: RowSeals) -> int:
     seals.forgive()
     numbers = [number for (number,) in fetch_all(connection, "numbers")]
     count = seal_rows(connection, seals, numbers)
-    take_all(connection, seals)
     execute(connection, "set_counter", _MARK, _to_mark_of(seals))
+    take_all(connection, seals)
     return count
 
 
 def take_all(connection: apsw.Connection, seals: RowSeals) -> None:
-    """Count all rows of all owners anew."""
+    """Count all rows of all owners and tables anew."""
     for (owner_key,) in fetch_all(connection, "census_owners"):
         take_census(connection, seals, owner_key)
+    table_sums.take_sums(connection, seals)
+
+
+def _add_sums(
+    path: Path, settings: StoreSettings, seals: RowSeals, key_file: Path, key: bytes
+) -> None:
+    """Sum the rows of a file that was sealed before its tables had sums.
+
+    The key says that it was done. So nobody who may write the database alone can have it done again.
+    """
+    try:
+        with closing(connections.open_writer(path, settings)) as connection:
+            connection.execute("BEGIN IMMEDIATE")
+            table_sums.take_sums(connection, seals)
+            connection.execute("COMMIT")
+        write_key(key_file.with_name(f"{key_file.name}.new"), key)
+        key_file.with_name(f"{key_file.name}.new").replace(key_file)
+    except (apsw.ReadOnlyError, OSError) as problem:
+        _log.info("The tables of %s have no sums: %s.", path, problem)
 
 
 def _seal_file(path: Path, settings: StoreSettings, seals: RowSeals, key_file: Path) -> str:

@@ -11,6 +11,7 @@ from typing import Any, Generic, Protocol, TypeVar, cast
 import apsw
 
 from engrams.errors import EngramsError
+from engrams.store.sql.row_seals import RowSeals
 from engrams.store.sqlite.connections import WriteLock
 from engrams.store.sqlite.error_mapping import to_engrams_error
 
@@ -24,6 +25,7 @@ class WritableDatabase(Protocol):
     """Database, as far as the queue needs it."""
 
     label: str
+    seals: RowSeals
 
     def use_file(self) -> AbstractContextManager[None]:
         """Hold the home's shared lock; map errors of driver and system."""
@@ -131,6 +133,8 @@ class WriteQueue:
 
     def _run_in_savepoint(self, connection: apsw.Connection, ticket: WriteTicket[Any]) -> None:
         ticket.error = None
+        seals = self._database.seals
+        changes = dict(seals.changes)
         connection.execute("SAVEPOINT one")
         try:
             ticket.run(connection)
@@ -138,6 +142,7 @@ class WriteQueue:
             ticket.error = problem
             self._database.note_rollback()
             connection.execute("ROLLBACK TO one")
+            seals.changes = changes
         connection.execute("RELEASE one")
 
     def _run_alone(self, ticket: WriteTicket[Any]) -> None:

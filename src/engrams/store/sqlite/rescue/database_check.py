@@ -20,7 +20,7 @@ from engrams.settings import StoreSettings
 from engrams.store.sql.named_queries import execute, fetch_first, fetch_one
 from engrams.store.sql.row_seals import RowSeals
 from engrams.store.sql.sealing import describe_altered
-from engrams.store.sqlite import schema_setup, stored_terms
+from engrams.store.sqlite import schema_setup, stored_terms, table_sums
 from engrams.store.sqlite.index_file_folder import ENDING, IndexFileFolder
 from engrams.store.sqlite.rescue import lost_memories, vector_repair
 from engrams.store.sqlite.rescue.file_opening import check_integrity, find_problems
@@ -164,9 +164,20 @@ def _describe_altered(database: CheckedDatabase) -> list[str]:
     """Describe what another program changed; nothing where the rows cannot be read."""
     try:
         with database.reading() as connection:
-            return describe_altered(connection, database.seals)
+            return [
+                *describe_altered(connection, database.seals),
+                *_describe_changed_tables(connection, database),
+            ]
     except (StoreError, apsw.Error, UnicodeError):
         return []
+
+
+def _describe_changed_tables(connection: apsw.Connection, database: CheckedDatabase) -> list[str]:
+    """Name the tables in which another program changed, added or took away a row."""
+    if database.path is None or not database.path.exists() or database.seals.is_blind:
+        return []
+    tables = ", ".join(table_sums.find_changed_tables(connection, database.seals))
+    return [f"Rows of these tables were changed, added or taken away: {tables}."] if tables else []
 
 
 def _check_terms(connection: apsw.Connection) -> list[str]:
@@ -220,6 +231,8 @@ def _repair(database: CheckedDatabase, clock: Clock) -> list[str]:
             _accept_texts(database),
             _drop_damaged_indexes(database),
         ]
+        if database.path is not None:
+            database.write(None, table_sums.take_derived, database.seals)
         if not _find_all_problems(database):
             return [note for note in notes if note]
     except StoreError as problem:

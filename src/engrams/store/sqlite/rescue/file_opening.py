@@ -15,8 +15,10 @@ from engrams import encryption
 from engrams.errors import StoreError
 from engrams.ports import Clock
 from engrams.settings import StoreSettings
+from engrams.store.seal_key import load_seals
 from engrams.store.sql.named_queries import fetch_all
-from engrams.store.sqlite import connections, schema_setup, stored_terms
+from engrams.store.sql.row_seals import RowSeals
+from engrams.store.sqlite import connections, schema_setup, stored_terms, table_sums
 from engrams.store.sqlite.error_mapping import is_short_read
 from engrams.store.sqlite.rescue.file_replacement import (
     replace_file,
@@ -58,7 +60,10 @@ def prepare_file(path: Path, settings: StoreSettings, clock: Clock) -> list[str]
         newest = schema_setup.newest_version()
         version = schema_setup.read_version(connection, str(path), newest)
         backup = path.with_name(f"{path.name}.v{version}.bak")
-        schema_setup.prepare(connection, str(path), backup)
+        with table_sums.carry_over(connection, _load_seals(settings, path)):
+            schema_setup.prepare(connection, str(path), backup)
+            if not stored_terms.is_current(connection):
+                notes.append(_split_texts_again(connection))
         if 0 < version < newest:
             _log.warning(
                 "%s was upgraded from schema %d to %d. All memories were kept; the file as it was"
@@ -68,8 +73,6 @@ def prepare_file(path: Path, settings: StoreSettings, clock: Clock) -> list[str]
                 newest,
                 backup.name,
             )
-        if not stored_terms.is_current(connection):
-            notes.append(_split_texts_again(connection))
     finally:
         connection.close()
     return notes
@@ -168,6 +171,14 @@ def _is_one_byte_off(number: int, expected: int) -> bool:
 def _touch_tables(connection: apsw.Connection) -> None:
     for table in ("records", "history", "edges", "jobs", "sessions", "owner_state"):
         connection.execute(f"SELECT 1 FROM {table} LIMIT 1").fetchall()  # noqa: S608 - our own tables
+
+
+def _load_seals(settings: StoreSettings, path: Path) -> RowSeals:
+    """Load the seals of a file; such as fit nothing where this process may not read their key."""
+    try:
+        return load_seals(settings, path)
+    except PermissionError:
+        return RowSeals()
 
 
 def _split_texts_again(connection: apsw.Connection) -> str:

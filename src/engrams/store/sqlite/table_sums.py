@@ -36,7 +36,7 @@ _WHOLE = (
 )
 _TABLES = (*_WHOLE, _RECORDS)
 """Tables in the order of their sums. What is not there is sealed or checked in another way."""
-_REPAIRED = (_RECORDS, "lexicon", "vectors")
+REPAIRED = frozenset((_RECORDS, "lexicon", "vectors"))
 """Tables that a repair writes: what it writes there is made from the texts."""
 _pack = struct.Struct("<7q").pack
 
@@ -99,7 +99,7 @@ def take_derived(connection: apsw.Connection, seals: RowSeals) -> None:
     sums = _read(connection, seals)
     if sums is None:
         return
-    for table in _REPAIRED:
+    for table in REPAIRED:
         seals.changes.pop(table, None)
         sums[table] = _measure(connection, seals, table)
     _save(connection, seals, sums)

@@ -6,7 +6,7 @@ readable rows are copied to a new file.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Concatenate, ParamSpec, Protocol, TypeVar
@@ -99,7 +99,7 @@ def check_database(database: CheckedDatabase, mend: bool, clock: Clock) -> dict[
     ``bytes``: size on disk; ``rows``: by table.
     """
     problems = remaining = _find_all_problems(database)
-    if problems and mend:
+    if mend and (problems or _are_derived(_find_changed_tables(database))):
         database.notes.extend(_repair(database, clock))
         remaining = _find_all_problems(database)
     path = database.path
@@ -164,20 +164,31 @@ def _describe_altered(database: CheckedDatabase) -> list[str]:
     """Describe what another program changed; nothing where the rows cannot be read."""
     try:
         with database.reading() as connection:
-            return [
-                *describe_altered(connection, database.seals),
-                *_describe_changed_tables(connection, database),
-            ]
+            texts = describe_altered(connection, database.seals)
+    except (StoreError, apsw.Error, UnicodeError):
+        return []
+    if tables := _find_changed_tables(database):
+        names = ", ".join(tables)
+        texts.append(
+            f"Rows of these tables were changed, added or taken away: {names}. Answers may differ."
+        )
+    return texts
+
+
+def _find_changed_tables(database: CheckedDatabase) -> list[str]:
+    """Find the tables in which another program changed a row; none where they cannot be read."""
+    if database.path is None or not database.path.exists() or database.seals.is_blind:
+        return []
+    try:
+        with database.reading() as connection:
+            return table_sums.find_changed_tables(connection, database.seals)
     except (StoreError, apsw.Error, UnicodeError):
         return []
 
 
-def _describe_changed_tables(connection: apsw.Connection, database: CheckedDatabase) -> list[str]:
-    """Name the tables in which another program changed, added or took away a row."""
-    if database.path is None or not database.path.exists() or database.seals.is_blind:
-        return []
-    tables = ", ".join(table_sums.find_changed_tables(connection, database.seals))
-    return [f"Rows of these tables were changed, added or taken away: {tables}."] if tables else []
+def _are_derived(tables: Collection[str]) -> bool:
+    """True if there are tables, and a repair makes all of them from the texts."""
+    return bool(tables) and table_sums.REPAIRED.issuperset(tables)
 
 
 def _check_terms(connection: apsw.Connection) -> list[str]:

@@ -44,7 +44,9 @@ class Place:
         """All that is kept of keys and events, as text."""
         if not self.url:
             return "".join(
-                path.read_text("utf-8") for path in self.settings.home.rglob("*") if path.is_file()
+                path.read_text("utf-8", "replace")
+                for path in self.settings.home.rglob("*")
+                if path.is_file()
             )
         import psycopg
 

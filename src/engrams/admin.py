@@ -122,7 +122,12 @@ def open_feedback_log(
 
 def _open_key_table(settings: Settings, store: Store | None = None) -> ApiKeyTable:
     tables = store_factory.open_fleet_tables(settings, store)
-    return ApiKeyFiles(settings.home.expanduser() / "keys") if tables is None else tables.keys
+    if tables is not None:
+        return tables.keys
+    seal_key = settings.store.seal_key
+    return ApiKeyFiles(
+        settings.home.expanduser() / "keys", Path(seal_key).expanduser() if seal_key else None
+    )
 
 
 def _open_event_table(settings: Settings, store: Store | None = None) -> AuditEventTable:

@@ -18,7 +18,7 @@ from tests.campaign.process import ask, command, kill, nap, spawn
 from tests.campaign.series import Result
 from tests.campaign.world import QUIET, VAULT, World, look, scope
 
-from engrams.store.seal_key import KEY_BYTES
+from engrams.encryption.seal_keys import KEY_BYTES
 
 _ROUNDS = 14
 _ACTS = 120

@@ -44,8 +44,8 @@ SKIPPED = ("memory.db-shm", "engrams.lock", "lock")
 """Files that hold nothing: SQLite makes its index of the log anew."""
 _TRIALS = 500
 """Edits of a series, on one pair of homes."""
-_BY_HAND = "vault"
-"""Actor of a change that a person made in a file."""
+_BY_HAND = "actor='hand'"
+"""Words of a change that a person made in a file."""
 
 
 @dataclass(frozen=True)
@@ -276,7 +276,7 @@ class TamperedHome:
             outcome = "crash" if told[0].startswith("crash") else "noticed"
             return Verdict(edit, outcome, f"read: {told[0]}")
         difference = find_difference(self.answers, answers)
-        if difference and _BY_HAND in difference:
+        if str(answers).count(_BY_HAND) > str(self.answers).count(_BY_HAND):
             return Verdict(edit, "noticed", f"history: {difference}")
         if difference:
             return Verdict(edit, "silent", difference)

@@ -8,10 +8,12 @@ row, changed metadata, and an older copy of everything.
 
 from __future__ import annotations
 
+import json
 import random
 import shutil
 from collections.abc import Callable, Iterator
 from contextlib import closing
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +24,9 @@ from tests.store import postgres
 
 import engrams
 from engrams import Turn
-from engrams.errors import AlteredError, NotFoundError
+from engrams.api_keys import ApiKeyStore
+from engrams.core import Scope
+from engrams.errors import AlteredError, NotFoundError, StoreError
 
 ALICE = ("user", "alice")
 BOB = ("user", "bob")
@@ -320,3 +324,52 @@ def test_another_key_is_told_once_with_what_to_do(
     assert "5 memories" in line
     assert "seal.key" in line
     assert "doctor --accept" in line
+
+
+@pytest.mark.parametrize("fill_first", [False, True], ids=["before memory", "after"])
+def test_a_key_that_another_program_changed_opens_nothing(tmp_path: Path, fill_first: bool) -> None:
+    """Rights, owner or life of a key file cannot be edited, nor its seal be left out: the key is
+    refused, and the doctor names the file. Keys are sealed whether they or memories come first.
+    """
+    home = tmp_path / "home"
+    now = datetime.now(UTC)
+    keys = ApiKeyStore.open(home)
+    if fill_first:
+        engrams.open(home=home).add("I live in Paris.", scope=ALICE)
+    key, secret = keys.add("page", Scope.parse("user/alice"), ("read",), now)
+    with engrams.open(home=home) as memory:
+        memory.add("I like tea.", scope=ALICE)
+        assert memory.check()["ok"]
+    assert keys.find(secret, now) == key
+    assert tampering.run_doctor(home, {}) == []
+    path = home / "keys" / f"{key.id}.json"
+    fields = json.loads(path.read_text("utf-8"))
+    without_seal = {name: value for name, value in fields.items() if name != "seal"}
+    for changed in (
+        {**fields, "rights": ["read", "write", "admin"]},
+        {**fields, "owner": "user/bob"},
+        {**without_seal, "rights": ["admin"]},
+    ):
+        path.write_text(json.dumps(changed), "utf-8")
+        with pytest.raises(StoreError, match="another program changed it"):
+            keys.find(secret, now)
+        (told,) = tampering.run_doctor(home, {})
+        assert key.id in told
+    with engrams.open(home=home) as memory:
+        memory.store.trust_altered()
+    assert keys.find(secret, now) is not None
+
+
+def test_a_database_that_is_gone_is_told(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    """Who finds no memory in a home that had some hears that its database was taken away or emptied."""
+    home = tmp_path / "home"
+    with engrams.open(home=home) as memory:
+        memory.add("I live in Paris.", scope=ALICE)
+    (home / "memory.db").unlink()
+    with engrams.open(home=home) as memory:
+        assert memory.list(scope=ALICE).records == ()
+    assert "memory.db is missing" in caplog.text
+    (home / "memory.db").write_bytes(b"")
+    with engrams.open(home=home) as memory:
+        assert memory.list(scope=ALICE).records == ()
+    assert "memory.db is new, although" in caplog.text

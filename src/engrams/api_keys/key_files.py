@@ -11,6 +11,15 @@ from pathlib import Path
 from typing import Any
 
 from engrams.core import Scope
+from engrams.encryption.seal_keys import (
+    API_KEYS,
+    KEY_BYTES,
+    KEY_NAME,
+    read_key,
+    seal_fields,
+    write_fields,
+    write_key,
+)
 from engrams.errors import StoreError
 from engrams.ports import ApiKey
 
@@ -23,20 +32,24 @@ _LIMITS = ("minute_requests", "daily_requests")
 
 
 class ApiKeyFiles:
-    """Keys of one home, one file each.
+    """Keys of one home, one file each, with a seal.
 
     Adding and revoking rename one file, and take effect at once in every process of the machine.
+    ``seal_key``: file with the key of the home's seals, the one beside the folder by default.
     """
 
     is_remote = False
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, seal_key: Path | None = None) -> None:
         self._folder = folder
+        self._seal_key = seal_key or folder.with_name(KEY_NAME)
 
     def find_key(self, id: str) -> ApiKey | None:
         path = self._folder / f"{id}.json"
         try:
-            return _parse_key(json.loads(path.read_text("utf-8")))
+            fields = json.loads(path.read_text("utf-8"))
+            self._check(id, fields)
+            return _parse_key(fields)
         except FileNotFoundError:
             return None
         except (OSError, ValueError, KeyError, TypeError) as problem:
@@ -44,6 +57,24 @@ class ApiKeyFiles:
                 f"The key file {id}.json cannot be read: {problem}.",
                 hint="Delete it and add a new key.",
             ) from None
+
+    def _check(self, id: str, fields: dict[str, Any]) -> None:
+        """Check the seal of a key; ValueError: another program wrote the file.
+
+        A home that no process has sealed yet has no key: there nobody can tell.
+        """
+        seal = fields.pop("seal", "")
+        key = read_key(self._seal_key)
+        if key and (fields["id"] != id or seal != seal_fields(key, API_KEYS, fields)):
+            raise ValueError("another program changed it, its seal does not fit")
+
+    def _find_seal_key(self) -> bytes:
+        """Find the key of the seals; make one for a home without memories."""
+        key = read_key(self._seal_key)
+        if not key and not self._folder.with_name("memory.db").exists():
+            key = os.urandom(KEY_BYTES)
+            write_key(self._seal_key, key)
+        return key
 
     def list_keys(self) -> tuple[ApiKey, ...]:
         if not self._folder.is_dir():
@@ -59,14 +90,9 @@ class ApiKeyFiles:
             revocations = [at for at in (stored.revoked_at, key.revoked_at) if at is not None]
             key = replace(stored, revoked_at=min(revocations, default=None))
         try:
-            self._folder.mkdir(parents=True, mode=0o700, exist_ok=True)
-            new_path = self._folder / f".{key.id}.{os.getpid()}.new"
-            descriptor = os.open(new_path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-            with os.fdopen(descriptor, "w", encoding="utf-8") as file:
-                json.dump(_to_json(key), file, ensure_ascii=False, indent=1)
-                file.flush()
-                os.fsync(file.fileno())
-            new_path.replace(self._folder / f"{key.id}.json")
+            fields = _to_json(key)
+            fields["seal"] = seal_fields(self._find_seal_key(), API_KEYS, fields)
+            write_fields(self._folder / f"{key.id}.json", fields)
         except OSError as problem:
             raise StoreError(
                 f"The key cannot be stored: {problem.strerror or problem}.",

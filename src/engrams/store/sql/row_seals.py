@@ -79,7 +79,7 @@ class RowSeals:
     def set_key(self, key: bytes) -> None:
         """Use another key from now on."""
         self.is_blind = self.is_foreign = False
-        self._key = key
+        self.key = key
         self._hashers: dict[str, blake2b] = {}
         self.key_id = name_key(key)
         self._told.clear()
@@ -121,13 +121,13 @@ class RowSeals:
         hasher = self._hashers.get(kind)
         if hasher is None:
             person = f"engrams {kind}".encode()
-            hasher = blake2b(digest_size=size, key=self._key, person=person)
+            hasher = blake2b(digest_size=size, key=self.key, person=person)
             self._hashers[kind] = hasher
         return hasher
 
     def certify(self, statement: Meta) -> Meta:
         """Issue a certificate of a statement, signed where there is a key."""
-        return issue(statement, self._key)
+        return issue(statement, self.key)
 
     def hash_row(self, record_id: str, seal: bytes) -> int:
         """Hash the id and the seal of a row, for a sum over rows."""

@@ -19,11 +19,11 @@ import apsw
 
 from engrams import encryption
 from engrams.core import Scope
+from engrams.encryption.seal_keys import KEY_BYTES
 from engrams.errors import ClosedError
 from engrams.ports import Clock
 from engrams.settings import StoreSettings
 from engrams.store.process_forks import register
-from engrams.store.seal_key import KEY_BYTES
 from engrams.store.sql.named_queries import query
 from engrams.store.sql.row_seals import RowSeals
 from engrams.store.sqlite import connections, rescue, schema_setup, seal_setup, table_sums
@@ -76,8 +76,8 @@ class SqliteDatabase:
         with self.use_file():
             if path is None:
                 self._writer = self._open_blank()
-            else:
-                self._refresh()
+            elif not self._refresh() and (note := seal_setup.tell_missing(path, settings)):
+                self.notes.append(note)
 
     @property
     def exists(self) -> bool:

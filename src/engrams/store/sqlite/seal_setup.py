@@ -13,9 +13,17 @@ from pathlib import Path
 
 import apsw
 
+from engrams.encryption.seal_keys import (
+    API_KEYS,
+    KEY_BYTES,
+    has_sums,
+    read_key,
+    seal_file_fields,
+    write_key,
+)
 from engrams.errors import StoreError
 from engrams.settings import StoreSettings
-from engrams.store.seal_key import KEY_BYTES, find_key_file, has_sums, read_key, write_key
+from engrams.store.seal_key import find_key_file
 from engrams.store.sql.census import take_census
 from engrams.store.sql.named_queries import execute, fetch_all, fetch_one
 from engrams.store.sql.row_seals import RowSeals, name_key
@@ -24,6 +32,10 @@ from engrams.store.sqlite import connections, table_sums
 
 _MARK = "seals"
 """Name of the counter that holds the name of the key; 0: the file is not sealed."""
+_GONE = (
+    "somebody took it away or emptied it. `engrams recover FILE` reads a backup, and `engrams reindex`"
+    " the files of a vault."
+)
 _log = logging.getLogger(__name__)
 
 
@@ -82,6 +94,12 @@ def take_all(connection: apsw.Connection, seals: RowSeals) -> None:
     table_sums.take_sums(connection, seals)
 
 
+def seal_files(path: Path, key: bytes) -> None:
+    """Trust the key files beside a database as they are."""
+    for key_file in path.parent.glob("keys/*.json"):
+        seal_file_fields(key_file, key, API_KEYS)
+
+
 def _add_sums(
     path: Path, settings: StoreSettings, seals: RowSeals, key_file: Path, key: bytes
 ) -> None:
@@ -94,6 +112,7 @@ def _add_sums(
             connection.execute("BEGIN IMMEDIATE")
             table_sums.take_sums(connection, seals)
             connection.execute("COMMIT")
+        seal_files(path, key)
         write_key(key_file.with_name(f"{key_file.name}.new"), key)
         key_file.with_name(f"{key_file.name}.new").replace(key_file)
     except (apsw.ReadOnlyError, OSError) as problem:
@@ -121,10 +140,23 @@ def _seal_file(path: Path, settings: StoreSettings, seals: RowSeals, key_file: P
         finally:
             if connection.in_transaction:
                 connection.execute("ROLLBACK")
+    seal_files(path, key)
     if is_new:
         # A process that dies before this leaves a new key that the file names.
         new_file.replace(key_file)
-    return _tell(f"{path.name} was sealed by a key that is gone. It has a new one.") if mark else ""
+    if mark:
+        return _tell(f"{path.name} was sealed by a key that is gone. It has a new one.")
+    if not is_new and not settings.seal_key and has_sums(key_file):
+        return _tell(f"{path.name} is new, although this home has a key: {_GONE}")
+    return ""
+
+
+def tell_missing(path: Path, settings: StoreSettings) -> str:
+    """Tell that the database of a home with a key is gone; empty: there was none."""
+    key_file = find_key_file(settings, path)
+    if key_file is None or settings.seal_key or not key_file.exists() or not has_sums(key_file):
+        return ""
+    return _tell(f"{path.name} is missing, although this home has a key: {_GONE}")
 
 
 def _find_key(key_file: Path, mark: int) -> bytes:

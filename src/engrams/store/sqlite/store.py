@@ -119,7 +119,10 @@ class SqliteStore(SqlStore):
         return self._reads.get(connection, self._database.generation, owner)
 
     def trust_altered(self) -> int:
-        return self._database.write(None, seal_setup.seal_all, self.seals)
+        count = self._database.write(None, seal_setup.seal_all, self.seals)
+        if self._database.path is not None:
+            seal_setup.seal_files(self._database.path, self.seals.key)
+        return count
 
     def check(self, repair: bool) -> Mapping[str, Json]:
         return rescue.check_database(self._database, repair, self._clock)

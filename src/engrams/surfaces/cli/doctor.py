@@ -8,6 +8,7 @@ import shutil
 import sys
 import time
 from collections.abc import Iterator, Mapping
+from contextlib import closing
 from dataclasses import dataclass, replace
 from importlib import import_module, metadata
 from importlib.util import find_spec
@@ -337,6 +338,7 @@ def _check_engine(
             "\n      ".join(report["lost"]),
             "Accepted." if accept else hint,
         )
+    yield from _check_keys(settings)
     yield from _check_vectors(engine, repair=repair)
     if files:
         yield _check_vault(files)
@@ -372,6 +374,17 @@ def _check_seals(
         "They are left out of all answers. `engrams history ID` shows earlier versions, and a backup"
         " has them whole (`engrams recover`). `engrams doctor --accept` trusts what is there now.",
     )
+
+
+def _check_keys(settings: Settings) -> Iterator[DoctorCheckResult]:
+    """Report a key of the API that cannot be read, or that another program changed."""
+    from engrams.admin import open_keys
+
+    try:
+        with closing(open_keys(settings)) as keys:
+            keys.list()
+    except StoreError as problem:
+        yield DoctorCheckResult("keys", "fail", problem.message, problem.hint)
 
 
 def _check_vectors(engine: MemoryEngine, *, repair: bool) -> Iterator[DoctorCheckResult]:

@@ -147,5 +147,5 @@ def _to_first_person(match: re.Match[str]) -> str:
     if verb in _FIRST_PERSON:
         return f"I {_FIRST_PERSON[verb]}"
     lemma = find_lemma(verb)
-    is_third_person = lemma is not None and "s" in lemma[1]
-    return f"I {lemma[0] if lemma is not None and is_third_person else verb}"
+    is_third_person = lemma is not None and "s" in lemma.forms
+    return f"I {lemma.base if lemma is not None and is_third_person else verb}"

@@ -175,7 +175,7 @@ def _read_changed_value(
         return None
     first = rest[0].lower if rest else ""
     lemma = find_lemma(first)
-    is_passive = clause.verb in ("be", "get") and lemma is not None and lemma[0] in _CHANGE_VERBS
+    is_passive = clause.verb in ("be", "get") and lemma is not None and lemma.base in _CHANGE_VERBS
     is_done = clause.tense in ("past", "perfect")
     goes_up_or_down = clause.verb == "go" and is_done and first in ("up", "down")
     if is_passive or goes_up_or_down:

@@ -94,9 +94,9 @@ def _stops_at_comma(words: Sequence[ClauseToken], place: int, names: frozenset[s
 
 def _is_bare_verb(words: Sequence[ClauseToken], at: int) -> bool:
     """True for the second of three verbs: ``I fix bikes, sew, and have choir nights``."""
-    known = find_lemma(words[at].lower)
+    reading = find_lemma(words[at].lower)
     ends = [word.lower for word in words[at + 1 : at + 3]] == [",", "and"]
-    return ends and bool(known and "base" in known[1]) and _starts_predicate(words, at + 3)
+    return ends and bool(reading and "base" in reading.forms) and _starts_predicate(words, at + 3)
 
 
 def _is_list(words: Sequence[ClauseToken], at: int) -> bool:
@@ -130,8 +130,8 @@ def _starts_sentence(words: Sequence[ClauseToken], at: int) -> bool:
 def _tells_past(words: Sequence[ClauseToken], at: int) -> bool:
     """True for a noun and its verb: ``, the box only arrived``."""
     for place in range(at + (1 if words[at].lower in _QUANTITIES else 2), min(at + 5, len(words))):
-        known = find_lemma(words[place].lower)
-        if known and known[1] & {"past", "s"} and "base" not in known[1]:
+        reading = find_lemma(words[place].lower)
+        if reading and reading.forms & {"past", "s"} and "base" not in reading.forms:
             after = words[place + 1].lower if place + 1 < len(words) else "on"
             is_verb = words[place - 1].lower not in DETERMINERS
             return is_verb and after in PREPOSITIONS | DETERMINERS | ADVERBS | PRONOUN | _DAYS
@@ -143,13 +143,17 @@ def _starts_predicate(words: Sequence[ClauseToken], at: int) -> bool:
     while at < len(words) and words[at].lower in ADVERBS:
         at += 1
     lower = words[at].lower if at < len(words) else ""
-    known = find_lemma(lower) if at + 1 < len(words) else None
-    if known is None or lower in _HAS:
+    reading = find_lemma(lower) if at + 1 < len(words) else None
+    if reading is None or lower in _HAS:
         return lower in _HAS
     following = words[at + 1].lower
     is_open = following in DETERMINERS or following in PREPOSITIONS
-    is_past = "past" in known[1] and known[1] != {"part"} and (is_open or "base" not in known[1])
-    is_present = bool(known[1] & {"base", "s"}) and (
+    is_past = (
+        "past" in reading.forms
+        and reading.forms != {"part"}
+        and (is_open or "base" not in reading.forms)
+    )
+    is_present = bool(reading.forms & {"base", "s"}) and (
         following in DETERMINERS or (lower in _PURE and following in PREPOSITIONS)
     )
     return is_past or is_present or is_work(words, at)

@@ -133,10 +133,10 @@ def _parse_coordinated(
             words[after].lower in ("and", "then", "also") or words[after].lower in ADVERBS
         ):
             after += 1
-        known = find_lemma(words[after].lower)
+        reading = find_lemma(words[after].lower)
         last = found[-1]
         works = is_work(words, after)
-        if known is None or not (works or _is_parallel(last, known[1], words, after)):
+        if reading is None or not (works or _is_parallel(last, reading.forms, words, after)):
             return at
         clause, end = _parse_verb_phrase(
             words,

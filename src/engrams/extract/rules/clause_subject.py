@@ -178,22 +178,22 @@ def match_possessed(
             or lower in ("has", "have", "had", "will", "does", "did", "'ll", "can", "do", "'s")
         ):
             return "other", tuple(words[at:end]), end
-        known = find_lemma(lower) if words[end].text.islower() else None
+        reading = find_lemma(lower) if words[end].text.islower() else None
         if (
-            known
-            and known[1] & {"s", "past"}
+            reading
+            and reading.forms & {"s", "past"}
             and not (end + 1 < len(words) and words[end + 1].lower in BE)
         ):
             return "other", tuple(words[at:end]), end
         if lower in ADVERBS and end + 1 < len(words):
             following = find_lemma(words[end + 1].lower)
-            if words[end + 1].lower in BE or (following and following[1] & {"s", "past"}):
+            if words[end + 1].lower in BE or (following and following.forms & {"s", "past"}):
                 return "other", tuple(words[at:end]), end
         if not words[end].text[0].isalnum() or lower in CUT or lower in PRONOUN or lower == "and":
             return None
         if (
-            known
-            and "base" in known[1]
+            reading
+            and "base" in reading.forms
             and words[end - 1].lower.endswith("s")
             and end + 1 < len(words)
             and (words[end + 1].lower in DETERMINERS or words[end + 1].lower in PREPOSITIONS)
@@ -227,8 +227,8 @@ def _match_named(
     if end >= len(words) or head in _NO_NAMES or not words[at].text.isalpha():
         return None
     if (
-        (known := find_lemma(head))
-        and (head.endswith("ing") or known[1] & {"base", "past"})
+        (reading := find_lemma(head))
+        and (head.endswith("ing") or reading.forms & {"base", "past"})
         and head not in names
     ):
         return None
@@ -249,7 +249,7 @@ def _match_named(
     if (
         lower in BE
         or lower in ("has", "had", "will", "'ll", "does", "did")
-        or (form and form[1] & {"s", "past"})
+        or (form and form.forms & {"s", "past"})
     ):
         return "other", tuple(words[at:end]), end
     return None

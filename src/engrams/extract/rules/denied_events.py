@@ -71,14 +71,14 @@ def reword_denial(text: str, words: list[ClauseToken]) -> list[ClauseToken]:
     may_take_back = "ing" in text and holds_any(text.lower(), _TAKEN_BACK_WORDS)
     match = _TAKEN_BACK.search(text) if may_take_back else None
     lemma = find_lemma(match["verb"].lower()) if match else None
-    if match is None or lemma is None or "ing" not in lemma[1]:
+    if match is None or lemma is None or "ing" not in lemma.forms:
         return words
     start = words[0].start - text.find(words[0].text) + match.start("verb")
     index = next((i for i, word in enumerate(words) if word.start == start), -1)
     if index < 0:
         return words
     denied = [ClauseToken(word, word.lower(), start, start) for word in ("I", "did", "not")]
-    verb = ClauseToken(lemma[0], lemma[0], start, words[index].end)
+    verb = ClauseToken(lemma.base, lemma.base, start, words[index].end)
     return [*denied, verb, *words[index + 1 :]]
 
 

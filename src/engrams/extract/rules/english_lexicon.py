@@ -2,12 +2,22 @@
 
 from __future__ import annotations
 
-from typing import Literal, TypeAlias
+from typing import Literal, NamedTuple, TypeAlias
 
 from engrams.text.vocabulary import read_vocabulary
 from engrams.text.word_list import word_set
 
 VerbForm: TypeAlias = Literal["base", "s", "past", "part", "ing"]
+
+
+class VerbReading(NamedTuple):
+    """A word read as a form of a verb."""
+
+    base: str
+    """Base form of the verb: go."""
+    forms: frozenset[VerbForm]
+    """Forms that the word can be: "put" is base, past and participle."""
+
 
 # base past participle; a form equal to the one before it may be omitted.
 _IRREGULAR = read_vocabulary(__file__, "irregular")
@@ -80,7 +90,7 @@ def third_person(verb: str) -> str:
     return f"{verb}es" if verb.endswith(("s", "x", "z", "ch", "sh")) else f"{verb}s"
 
 
-def _build_tables() -> tuple[dict[str, tuple[str, frozenset[VerbForm]]], frozenset[str]]:
+def _build_tables() -> tuple[dict[str, VerbReading], frozenset[str]]:
     forms: dict[str, dict[str, set[VerbForm]]] = {}
 
     def learn(word: str, base: str, form: VerbForm) -> None:
@@ -116,32 +126,32 @@ def _build_tables() -> tuple[dict[str, tuple[str, frozenset[VerbForm]]], frozens
     return {word: _pick_base(word, bases) for word, bases in forms.items()}, verbs
 
 
-def _pick_base(word: str, bases: dict[str, set[VerbForm]]) -> tuple[str, frozenset[VerbForm]]:
+def _pick_base(word: str, bases: dict[str, set[VerbForm]]) -> VerbReading:
     """Pick the base of a form that two verbs share (found, lay)."""
     base = min(
         bases,
         key=lambda one: (one in ("found", "lay", "bear"), one != word and len(bases[one]) == 0),
     )
-    return base, frozenset(bases[base])
+    return VerbReading(base, frozenset(bases[base]))
 
 
 FORMS, _VERBS = _build_tables()
 
 
-def find_lemma(word: str) -> tuple[str, frozenset[VerbForm]] | None:
-    """Return the verb and the forms that ``word`` can be.
+def find_lemma(word: str) -> VerbReading | None:
+    """Return the verb that ``word`` belongs to, and which forms of it ``word`` can be.
 
     Regular endings of unlisted verbs are guessed; None: no verb.
     """
-    known = FORMS.get(word)
-    if known:
-        return known
+    listed = FORMS.get(word)
+    if listed:
+        return listed
     if len(word) > 4 and word.endswith("ing"):
-        return _guess_base(word[:-3]), frozenset(("ing",))
+        return VerbReading(_guess_base(word[:-3]), frozenset(("ing",)))
     if len(word) > 3 and word.endswith("ied"):
-        return f"{word[:-3]}y", frozenset(("past", "part"))
+        return VerbReading(f"{word[:-3]}y", frozenset(("past", "part")))
     if len(word) > 3 and word.endswith("ed"):
-        return _guess_base(word[:-2]), frozenset(("past", "part"))
+        return VerbReading(_guess_base(word[:-2]), frozenset(("past", "part")))
     return None
 
 

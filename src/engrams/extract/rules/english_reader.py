@@ -138,9 +138,11 @@ class _EnglishReader:
         if clause.person == "other":
             self._last = subject
         quote = quote_clause(clause, words, self._text, self._speech.names)
-        made = self._read_meaning(clause, subject, quote)
+        statements = self._read_meaning(clause, subject, quote)
         denials = [
-            _reject_value(one, clause, words, self._text) for one in made if one.denies_event
+            _reject_value(statement, clause, words, self._text)
+            for statement in statements
+            if statement.denies_event
         ]
         if denials:
             is_past = clause.tense in ("past", "perfect")
@@ -148,7 +150,7 @@ class _EnglishReader:
             is_sure = not is_past or is_plain_denial(clause, self._text, times)
             self._add_sure(index, denials if is_sure else [], clause.start, clause.end)
             return
-        is_bare = not made
+        is_bare = not statements
         starts_sentence = clause.start == self._sentences[index].start
         is_thing = bool(clause.subject_words) and clause.subject_words[0].lower == "the"
         is_given_up = clause.negated and _AFTER_ALL.search(self._sentences[index].text)
@@ -157,7 +159,7 @@ class _EnglishReader:
         if is_joke or (is_bare and (is_given_up or is_aside)):
             self._add_sure(index, [], clause.start, clause.end)
             return
-        candidates = made or [self._quote_clause(clause, subject, quote)]
+        candidates = statements or [self._quote_clause(clause, subject, quote)]
         is_own_attribute = (
             candidates[0].reason.startswith("rule attribute")
             and not is_thing
@@ -168,7 +170,9 @@ class _EnglishReader:
         self._clauses.append(
             ReadClause(
                 self._view(index, clause, candidates[0], quote),
-                tuple(_reject_value(one, clause, words, self._text) for one in candidates),
+                tuple(
+                    _reject_value(statement, clause, words, self._text) for statement in candidates
+                ),
                 clause.start,
                 clause.start + len(quote),
                 is_sure=is_own_attribute or is_health,
@@ -184,13 +188,16 @@ class _EnglishReader:
         if clause.person == "other":
             attribute = read_attribute(clause, self._text, self._speech, times)
         if attribute is not None:
-            found = [attribute]
+            statements = [attribute]
         elif clause.person == "other" and clause.subject_words[0].lower == "the":
-            found = []
+            statements = []
         else:
-            found = self._read_table(clause, subject, times)
+            statements = self._read_table(clause, subject, times)
         evidence = (self._speech.evidence(quote),)
-        return [replace(one, text=collapse_space(quote), evidence=evidence) for one in found]
+        return [
+            replace(statement, text=collapse_space(quote), evidence=evidence)
+            for statement in statements
+        ]
 
     def _read_table(
         self, clause: EnglishClause, subject: ClauseSubject, times: Sequence[TimeSpan]
@@ -199,14 +206,14 @@ class _EnglishReader:
         bare = replace(clause, rest=_drop_times(clause.rest, times), lasting=is_lasting)
         within = clause_dates.filter_within(times, clause.start, clause.end)
         is_coming = any(span.start > self._speech.said_at for span in within)
-        made = []
+        statements = []
         for meaning in read_meanings(bare, is_lowercase=self._speech.is_lowercase):
             turns = meaning.predicate == "age" and is_coming
             told = replace(meaning, predicate="turns", effect="states") if turns else meaning
-            made.append(self._make_statement(told, clause, subject, times))
+            statements.append(self._make_statement(told, clause, subject, times))
         relation, name = subject.relation
-        if made and relation:
-            made.append(
+        if statements and relation:
+            statements.append(
                 self._speech.make_statement(
                     self._text[clause.start : clause.end],
                     predicate=relation,
@@ -217,7 +224,7 @@ class _EnglishReader:
                     reason="rule relation",
                 )
             )
-        return made
+        return statements
 
     def _make_statement(
         self,
@@ -315,20 +322,24 @@ class _EnglishReader:
         when, begin, end = planned
         bare = f"{sentence.text[:begin]}{' ' * (end - begin)}{sentence.text[end:]}"
         quote = _quote_sentence(sentence, self._text)
-        found: list[CandidateStatement] = []
+        statements: list[CandidateStatement] = []
         for clause in parse_clauses(tokens(bare, sentence.start), self._speech.names):
             if clause.hedged or clause.tense not in _LASTING:
                 continue
             subject = self._resolve_subject(clause)
             if subject is not None:
                 state = replace(clause, tense="present")
-                found += self._read_meaning(state, subject, quote, is_dated=False)
+                statements += self._read_meaning(state, subject, quote, is_dated=False)
         is_state = all(
-            one.single and one.effect == "states" and one.modality == "asserted" for one in found
+            statement.single and statement.effect == "states" and statement.modality == "asserted"
+            for statement in statements
         )
         if not is_state:
             return []
-        return [replace(one, valid_from=when.start, effective_at=when.start) for one in found]
+        return [
+            replace(statement, valid_from=when.start, effective_at=when.start)
+            for statement in statements
+        ]
 
     def _read_given_up(self, sentence: TextSentence) -> list[CandidateStatement]:
         """Read denials of a plan, and of the state it would have brought.
@@ -341,7 +352,7 @@ class _EnglishReader:
             return []
         quote = _quote_sentence(sentence, self._text)
         words = tokens(sentence.text[: given_up.start()], sentence.start)
-        found: list[CandidateStatement] = []
+        statements: list[CandidateStatement] = []
         for clause in parse_clauses(words, self._speech.names):
             is_plan = clause.negated and not clause.hedged
             if not is_plan or clause.tense not in ("future", "progressive"):
@@ -351,27 +362,29 @@ class _EnglishReader:
                 continue
             if clause.tense == "future":
                 plans = self._read_meaning(clause, subject, quote, is_dated=False)
-                found += [one for one in plans if one.predicate == "plans_to"]
+                statements += [
+                    statement for statement in plans if statement.predicate == "plans_to"
+                ]
             states = [
-                one
+                statement
                 for tense in _AS_IF
-                for one in self._read_meaning(
+                for statement in self._read_meaning(
                     replace(clause, tense=tense, negated=False), subject, quote, is_dated=False
                 )
-                if one.predicate in _STATES_TO_COME
+                if statement.predicate in _STATES_TO_COME
             ]
-            found += [
+            statements += [
                 replace(
-                    one,
+                    statement,
                     category="plan",
                     polarity=False,
                     effect="states",
                     valid_from=None,
                     effective_at=self._speech.said_at,
                 )
-                for one in states[:1]
+                for statement in states[:1]
             ]
-        return found
+        return statements
 
     def _view(
         self, index: int, clause: EnglishClause, candidate: CandidateStatement, quote: str

@@ -450,7 +450,7 @@ def _is_imperative(body: str, *, negative: bool = False) -> bool:
         return True
     lemma = find_lemma(first)
     is_verb = lemma is not None
-    is_base_form = lemma is not None and first == lemma[0]
+    is_base_form = lemma is not None and first == lemma.base
     if _ASKED.search(body):
         return first.isalpha() and (is_base_form or not is_verb)
     is_banned = is_base_form or (is_verb and first.endswith("ing"))

@@ -262,7 +262,7 @@ def _name_verb(meaning: ClauseMeaning, row: MeaningRow, clause: EnglishClause) -
         return replace(meaning, value=f"{clause.verb} {words}")
     if meaning.predicate == "stopped":
         lemma = find_lemma(meaning.object[0].lower)
-        verb = lemma[0] if lemma else meaning.object[0].lower
+        verb = lemma.base if lemma else meaning.object[0].lower
         return replace(meaning, predicate=third_person(verb), object=meaning.object[1:])
     return meaning
 
@@ -422,7 +422,7 @@ def _take_gerund(rest: _Rest) -> Words | None:
 
 def _take_stopped(rest: _Rest) -> Words | None:
     lemma = find_lemma(rest.words[0].lower)
-    return rest.words if lemma is not None and "ing" in lemma[1] else None
+    return rest.words if lemma is not None and "ing" in lemma.forms else None
 
 
 _TAKE: dict[str, Callable[[_Rest], Words | None]] = {

@@ -135,4 +135,4 @@ def _is_noun(text: str, at: int) -> bool:
     if following[1] in STOP or following[1] in ADVERBS:
         return False
     verb = find_lemma(following[1])
-    return verb is None or "past" not in verb[1]
+    return verb is None or "past" not in verb.forms

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 
-from engrams.extract.rules.english_lexicon import ADVERBS, DETERMINERS, find_lemma
+from engrams.extract.rules.english_lexicon import ADVERBS, DETERMINERS, VerbReading, find_lemma
 from engrams.extract.rules.foreign_outlook import Outlook, find_foreign_outlook
 from engrams.frozen_data import dataclass
 from engrams.text.word_list import word_set
@@ -164,7 +164,7 @@ class _VerbNearTime:
         for index in range(len(words) - 1, -1, -1):
             if words[index] == "to":
                 lemma = find_lemma(words[index + 1]) if index + 1 < len(words) else None
-                is_infinitive = lemma is not None and "base" in lemma[1]
+                is_infinitive = lemma is not None and "base" in lemma.forms
                 continue
             is_after = is_after or words[index] in _AFTER
             outlook = self._read_word(words, index, is_infinitive)
@@ -174,7 +174,7 @@ class _VerbNearTime:
                 return "over"  # "I decided to stop after our talk on 8 May"
             if outlook == "present" and words[index] not in _AUXILIARIES | _MODALS:
                 lemma = find_lemma(words[index])
-                is_noun = lemma is not None and lemma[0] in _NOUNS
+                is_noun = lemma is not None and lemma.base in _NOUNS
                 is_plain = words[index - 1] not in _PRONOUNS if index else True
                 if is_noun and is_plain:
                     tentative = tentative if tentative != "open" else outlook
@@ -189,7 +189,7 @@ class _VerbNearTime:
             outlook = self._read_word(words, index, False)
             if outlook == "present" and words[index] in _PERFECT | {"'s"}:
                 following = [find_lemma(word) for word in words[index + 1 : index + 4]]
-                if any(lemma and "part" in lemma[1] for lemma in following):
+                if any(lemma and "part" in lemma.forms for lemma in following):
                     return "over"
             if outlook != "open":
                 return outlook
@@ -235,7 +235,7 @@ class _VerbNearTime:
         return self._read_verb(words, index, lemma, is_infinitive)
 
     def _read_verb(
-        self, words: list[str], index: int, lemma: tuple[str, frozenset[str]], is_infinitive: bool
+        self, words: list[str], index: int, lemma: VerbReading, is_infinitive: bool
     ) -> Outlook:
         base, forms = lemma
         auxiliary = _find_auxiliary(words, index)
@@ -271,7 +271,7 @@ class _VerbNearTime:
 
 def _is_past(word: str) -> bool:
     lemma = find_lemma(word)
-    return lemma is not None and "past" in lemma[1]
+    return lemma is not None and "past" in lemma.forms
 
 
 def _find_auxiliary(words: list[str], index: int) -> str:
@@ -290,7 +290,7 @@ def _read_would(words: list[str], index: int) -> Outlook:
     if not {"like", "love", "prefer", "rather"}.isdisjoint(following):
         return "coming"
     lemmas = [find_lemma(word) for word in following]
-    forms = next((lemma[1] for lemma in lemmas if lemma), frozenset())
+    forms = next((lemma.forms for lemma in lemmas if lemma), frozenset())
     return "planned" if not forms or "base" in forms else "over"
 
 

@@ -110,8 +110,8 @@ class _VerbReader:
 
 def find_base(word: str) -> str:
     """Return the verb whose base form this is; empty: it is none."""
-    known = find_lemma(word)
-    return known[0] if known and "base" in known[1] else ""
+    reading = find_lemma(word)
+    return reading.base if reading and "base" in reading.forms else ""
 
 
 def parse_verb_group(
@@ -154,13 +154,13 @@ def parse_verb_group(
 def _parse_bare(read: _VerbReader, tense: Tense) -> VerbGroup | None:
     if read.lower == "be" or (read.lower == "have" and read.following == "been"):
         read.skip(1)
-        known = find_lemma(read.lower)
-        if known and "ing" in known[1]:
-            return read.build_group(known[0], tense)
+        reading = find_lemma(read.lower)
+        if reading and "ing" in reading.forms:
+            return read.build_group(reading.base, tense)
         return read.build_group("be", tense, "be")
-    known = find_lemma(read.lower)
-    if known is not None:
-        return read.build_group(known[0], tense) if "base" in known[1] else None
+    reading = find_lemma(read.lower)
+    if reading is not None:
+        return read.build_group(reading.base, tense) if "base" in reading.forms else None
     is_verb = read.lower.isalpha() and read.lower not in PREPOSITIONS | DETERMINERS
     return read.build_group(read.lower, tense) if is_verb else None
 
@@ -172,10 +172,10 @@ def _parse_be(read: _VerbReader, tense: str) -> VerbGroup | None:
     if word == "gonna" or (word == "going" and read.following == "to" and _has_infinitive(read)):
         read.skip(1 if word == "gonna" else 2)
         return _parse_bare(read, "future" if is_present else "would")
-    known = find_lemma(word)
-    is_progressive = known and "ing" in known[1] and (word in FORMS or read.following)
-    if known and is_progressive and word not in _NO_PROGRESSIVE:
-        return read.build_group(known[0], "progressive" if is_present else "was")
+    reading = find_lemma(word)
+    is_progressive = reading and "ing" in reading.forms and (word in FORMS or read.following)
+    if reading and is_progressive and word not in _NO_PROGRESSIVE:
+        return read.build_group(reading.base, "progressive" if is_present else "was")
     if not word:
         return None
     surface = "is" if is_present else "was"
@@ -203,10 +203,10 @@ def _parse_have(read: _VerbReader) -> VerbGroup | None:
     if read.lower == "to" and find_base(read.following):
         read.skip(1)
         return _parse_bare(read, "must")
-    known = find_lemma(read.lower)
-    forms = known[1] if known and read.lower not in _NO_PARTICIPLE else frozenset()
-    if known and "part" in forms and (word != "had" or "base" not in forms):
-        return read.build_group(known[0], "perfect")
+    reading = find_lemma(read.lower)
+    forms = reading.forms if reading and read.lower not in _NO_PARTICIPLE else frozenset()
+    if reading and "part" in forms and (word != "had" or "base" not in forms):
+        return read.build_group(reading.base, "perfect")
     if word == "'ve":
         return None
     return read.build_group("have", "past" if word in ("had", "'d") else "present", surface)
@@ -214,18 +214,18 @@ def _parse_have(read: _VerbReader) -> VerbGroup | None:
 
 def _parse_been(read: _VerbReader) -> VerbGroup | None:
     read.skip(1)
-    known = find_lemma(read.lower)
-    if known and "ing" in known[1]:
-        return read.build_group(known[0], "been")
+    reading = find_lemma(read.lower)
+    if reading and "ing" in reading.forms:
+        return read.build_group(reading.base, "been")
     return read.build_group("be", "perfect", "been") if read.lower else None
 
 
 def _parse_main(read: _VerbReader, like: Tense | None) -> VerbGroup | None:
     word = read.lower
-    known = find_lemma(word)
-    if known is None:
+    reading = find_lemma(word)
+    if reading is None:
         return None
-    verb, forms = known
+    verb, forms = reading
     if like in ("progressive", "been", "was", "perfect", "past", "used"):
         return read.build_group(verb, like)
     if "past" in forms and ("base" not in forms or word in _UNCHANGED):

@@ -16,7 +16,10 @@ from engrams.text.times.resolve import TimeViewpoint, is_recurring, resolve_near
 
 _YEARLY = ("date", "month", "season", "holiday", "quarter")
 _ENDS = ("date", "month", "year", "season", "holiday", "quarter", "weekday", "dom", "fixed", "unit")
+_CLOCKED = ("date", "weekday", "dom", "holiday", "unit")
 _GAP = 24
+_NARROW_GAP = 12
+"""Most characters between two parts of one date."""
 
 
 @dataclass(slots=True)
@@ -237,103 +240,95 @@ def _resolve_node(node: DateNode, scene: ScannedTimeText) -> bool:
     return node.span is not None
 
 
-def _join_parts(pieces: list[Piece], scene: ScannedTimeText) -> list[Piece]:
+def _join_parts(pieces: Sequence[Piece], scene: ScannedTimeText) -> list[Piece]:
     """Join neighbouring parts of one date, like "Monday" "last week"."""
     joined: list[Piece] = []
     for piece in pieces:
-        last = joined[-1] if joined else None
-        if (
-            isinstance(piece, DatePart)
-            and isinstance(last, DatePart)
-            and 0 <= piece.at - last.end <= 12
-        ):
-            gap = scene.low[last.end : piece.at]
-            if (
-                scene.grammar.join.fullmatch(gap)
-                and (merged := _merge_parts(last, piece, gap, scene.now)) is not None
-            ):
-                joined[-1] = replace(merged, at=last.at, end=piece.end)
-                continue
-        if (
-            isinstance(piece, DatePart)
-            and len(joined) > 1
-            and isinstance(last, TimeModifier)
-            and isinstance(joined[-2], DatePart)
-        ):
-            if (merged := _join_over(joined[-2], last, piece, scene)) is not None:
-                joined[-2:] = [merged]
-                continue
-            opened = (
-                len(joined) > 2
-                and isinstance(joined[-3], TimeModifier)
-                and joined[-3].kind == "from"
-            )
-            if (last.suffix or (opened and last.kind == "until")) and scene.grammar.to.fullmatch(
-                scene.low, joined[-2].end, piece.at
-            ):
-                joined.pop()
-        joined.append(piece)
+        part = _join_to_last(joined, piece, scene) if isinstance(piece, DatePart) else None
+        joined.append(part or piece)
     return joined
 
 
-def _join_over(
-    a: DatePart, mod: TimeModifier, b: DatePart, scene: ScannedTimeText
-) -> DatePart | None:
-    """Join two parts over a range word ("verano de 2022")."""
-    if mod.kind != "from" or mod.suffix or not 0 < b.at - a.end <= _GAP:
+def _join_to_last(joined: list[Piece], part: DatePart, scene: ScannedTimeText) -> DatePart | None:
+    """Take the pieces off the end of a list that are one date with a part; None: it stands alone.
+
+    A modifier between two ends of a range ("from Monday until, to Friday") says nothing that the
+    link between them does not say, and goes.
+    """
+    last = joined[-1] if joined else None
+    if isinstance(last, DatePart):
+        merged = _merge_beside(last, part, scene)
+        if merged is not None:
+            joined.pop()
+        return merged
+    before = joined[-2] if len(joined) > 1 else None
+    if last is None or not isinstance(before, DatePart):
         return None
-    gap = scene.low[a.end : b.at]
-    merged = _merge_parts(a, b, gap, scene.now) if scene.grammar.join.fullmatch(gap) else None
-    return replace(merged, at=a.at, end=b.end) if merged else None
-
-
-def _merge_parts(a: DatePart, b: DatePart, gap: str, now: datetime) -> DatePart | None:
-    for near, far in ((a, b), (b, a)):
-        open_year = near.kind in _YEARLY and near.year is None and near.lean is None
-        if open_year and far.kind == "year":
-            return replace(near, year=far.year)
-        if (
-            open_year
-            and far.kind == "unit"
-            and far.unit == "year"
-            and far.offset is not None
-            and not far.edge
-        ):
-            return replace(near, year=now.year + far.offset)
-        if (
-            near.kind == "weekday"
-            and near.lean is None
-            and near.offset is None
-            and far.kind == "unit"
-            and far.unit == "week"
-        ):
-            return replace(near, unit="week", offset=far.offset)
-        if (
-            near.kind == "unit"
-            and near.unit == "weekend"
-            and near.offset is None
-            and far.kind == "unit"
-            and far.unit == "week"
-        ):
-            return replace(near, offset=far.offset)
-        if near.kind == "weekday" and far.kind == "date" and not near.hours and near is a:
-            return far
-        if (
-            near.kind == "dom"
-            and near.offset is None
-            and far.kind == "unit"
-            and far.unit == "month"
-            and "," not in gap
-        ):
-            return replace(near, offset=far.offset)
-        if (
-            far.kind == "clock"
-            and near.kind in ("date", "weekday", "dom", "holiday", "unit")
-            and not near.last_day
-            and not near.edge
-        ):
-            return _add_clock(near, far)
+    merged = _join_over(before, last, part, scene)
+    if merged is not None:
+        del joined[-2:]
+        return merged
+    opening = joined[-3] if len(joined) > 2 else None
+    is_opened = isinstance(opening, TimeModifier) and opening.kind == "from"
+    is_idle = last.suffix or (is_opened and last.kind == "until")
+    if is_idle and scene.grammar.to.fullmatch(scene.low, before.end, part.at):
+        joined.pop()
     return None
+
+
+def _merge_beside(first: DatePart, second: DatePart, scene: ScannedTimeText) -> DatePart | None:
+    """Merge two parts that stand side by side; None: they are two times."""
+    if not 0 <= second.at - first.end <= _NARROW_GAP:
+        return None
+    gap = scene.low[first.end : second.at]
+    merged = (
+        _merge_parts(first, second, gap, scene.now) if scene.grammar.join.fullmatch(gap) else None
+    )
+    return replace(merged, at=first.at, end=second.end) if merged else None
+
+
+def _join_over(
+    first: DatePart, modifier: TimeModifier, second: DatePart, scene: ScannedTimeText
+) -> DatePart | None:
+    """Merge two parts over a range word ("verano de 2022")."""
+    if modifier.kind != "from" or modifier.suffix or not 0 < second.at - first.end <= _GAP:
+        return None
+    gap = scene.low[first.end : second.at]
+    merged = (
+        _merge_parts(first, second, gap, scene.now) if scene.grammar.join.fullmatch(gap) else None
+    )
+    return replace(merged, at=first.at, end=second.end) if merged else None
+
+
+def _merge_parts(first: DatePart, second: DatePart, gap: str, now: datetime) -> DatePart | None:
+    """Merge two parts of one date, whichever comes first; None: no date has both."""
+    if first.kind == "weekday" and second.kind == "date" and not first.hours:
+        return second
+    return _complete(first, second, gap, now) or _complete(second, first, gap, now)
+
+
+def _complete(part: DatePart, other: DatePart, gap: str, now: datetime) -> DatePart | None:
+    """Complete a part by what another says of it: its year, week, month or time of day."""
+    is_free = part.lean is None and part.offset is None
+    if part.kind in _YEARLY and part.year is None and part.lean is None:
+        if other.kind == "year":
+            return replace(part, year=other.year)
+        if _is_unit(other, "year") and other.offset is not None and not other.edge:
+            return replace(part, year=now.year + other.offset)
+    if _is_unit(other, "week"):
+        if part.kind == "weekday" and is_free:
+            return replace(part, unit="week", offset=other.offset)
+        if _is_unit(part, "weekend") and part.offset is None:
+            return replace(part, offset=other.offset)
+    is_day_of_month = part.kind == "dom" and part.offset is None
+    if is_day_of_month and _is_unit(other, "month") and "," not in gap:
+        return replace(part, offset=other.offset)
+    takes_clock = part.kind in _CLOCKED and not part.last_day and not part.edge
+    return _add_clock(part, other) if takes_clock and other.kind == "clock" else None
+
+
+def _is_unit(part: DatePart, unit: str) -> bool:
+    return part.kind == "unit" and part.unit == unit
 
 
 def _add_clock(day: DatePart, time: DatePart) -> DatePart | None:

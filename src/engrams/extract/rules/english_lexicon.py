@@ -10,15 +10,6 @@ from engrams.text.word_list import word_set
 VerbForm: TypeAlias = Literal["base", "s", "past", "part", "ing"]
 
 
-class VerbReading(NamedTuple):
-    """A word read as a form of a verb."""
-
-    base: str
-    """Base form of the verb: go."""
-    forms: frozenset[VerbForm]
-    """Forms that the word can be: "put" is base, past and participle."""
-
-
 # base past participle; a form equal to the one before it may be omitted.
 _IRREGULAR = read_vocabulary(__file__, "irregular")
 
@@ -53,6 +44,15 @@ EMPTY = word_set("""
     it that this them these those you him her us me one ones everything something anything nothing stuff things thing everyone someone
     anyone everybody somebody anybody yourself myself there here so too lot bit what how why such
     """)
+
+
+class VerbReading(NamedTuple):
+    """A word read as a form of a verb."""
+
+    base: str
+    """Base form of the verb: go."""
+    forms: frozenset[VerbForm]
+    """Forms that the word can be: "put" is base, past and participle."""
 
 
 def _doubles_last(verb: str) -> bool:

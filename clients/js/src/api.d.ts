@@ -89,6 +89,8 @@ export interface MemoryAddRequest {
   tags?: string[]
   /** Phrases that surface `text`, a rule, procedure or negative. */
   triggers?: string[]
+  /** Steps of `text`, a procedure. */
+  steps?: string[]
   /** Category of `text`: entity, or one of your own. */
   category?: string
   /** The conversation it was said in. */

@@ -29,8 +29,9 @@ def door(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Door]:
         yield found
 
 
+@pytest.mark.covers("S3.36")
 def test_a_negative_is_added_with_its_triggers(door: Door) -> None:
-    """Over REST and by the command it surfaces on them at once;
+    """Over REST and by the command it surfaces on them at once, a procedure with its steps;
     a repetition adds what is new; messages have none.
     """
     body = {"text": NEVER, "kind": "negative", "triggers": ["dbg!"], "tags": ["rust"]}
@@ -42,6 +43,10 @@ def test_a_negative_is_added_with_its_triggers(door: Door) -> None:
     assert NEVER in door.post("/v1/context", {"query": "let x = print!(y);"})["text"]
     assert NEVER not in door.post("/v1/context", {"query": "let x = y;"})["text"]
     door.post("/v1/memories", {"messages": [{"content": "hello"}], "triggers": ["x"]}, 422)
+    body = {"text": "Release the crate", "kind": "procedure", "triggers": ["cargo publish"]}
+    door.post("/v1/memories", {**body, "steps": ["Raise the version", "Tag the commit"]}, 201)
+    told = door.post("/v1/context", {"query": "how do I cargo publish?"})["text"]
+    assert told.index("Release the crate") < told.index("Raise the version") < told.index("Tag the")
 
 
 def test_show_tells_the_ground_of_a_memory(door: Door) -> None:

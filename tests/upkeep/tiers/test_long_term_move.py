@@ -307,6 +307,29 @@ def test_a_fault_between_any_two_writes_costs_nothing(
     assert number > 1
 
 
+@pytest.mark.covers("S0.27")
+@pytest.mark.parametrize("position", [1, 2])
+def test_a_judgement_that_comes_in_between_stops_no_move(
+    engine: MemoryEngine, clock: SettableClock, monkeypatch: pytest.MonkeyPatch, position: int
+) -> None:
+    """Whichever write of a move it comes before, everything is moved, and each exchange made once."""
+    ids = talk(engine, clock, 1)
+    commit = engine.store.commit
+    batches: list[WriteBatch] = []
+
+    def judge_and_commit(batch: WriteBatch) -> Any:
+        batches.append(batch)
+        if len(batches) == position:
+            monkeypatch.setattr(engine.store, "commit", commit)
+            engine.edit(ids[0], scope=ANN, fields={"importance": 0.9})
+        return commit(batch)
+
+    monkeypatch.setattr(engine.store, "commit", judge_and_commit)
+    engine.tiers.consolidate(ANN)
+    assert {engine.get(id, scope=ANN).status for id in ids} == {Status.ARCHIVED}
+    assert len(rows(engine)) == 1
+
+
 DYING = """
 import os, sys
 from datetime import UTC, datetime

@@ -8,7 +8,7 @@ from datetime import timedelta
 from typing import Any, Protocol, TypeAlias
 
 from engrams.core import Kind, Scope, ScopeInput, Tier
-from engrams.errors import EngramsError
+from engrams.errors import ConflictError, EngramsError
 from engrams.ports import (
     CONDENSE,
     ENFORCE,
@@ -37,6 +37,7 @@ Place: TypeAlias = ScopeInput
 
 _STRAY_AGE = timedelta(hours=1)
 """Age from which working rows outside this process count as left behind by another one."""
+_MAX_ATTEMPTS = 5
 _MAX_JOBS = 10_000
 _PAGE = 500
 
@@ -145,8 +146,18 @@ class MemoryTiers:
         for member_scope in self._list_scopes(Scope.of(scope)):
             counts["left"] += self._working.release(member_scope)
             counts["left"] += self._evict_strays(member_scope, timedelta(0))
-            counts["moved"] += self._mover.move(self._mover.list_recent(member_scope))
+            counts["moved"] += self._move_recent(member_scope)
         return counts
+
+    def _move_recent(self, scope: Scope) -> int:
+        """Move all recent items of a scope; again where one changed meanwhile, as by a judge."""
+        for attempts_left in reversed(range(_MAX_ATTEMPTS)):
+            try:
+                return self._mover.move(self._mover.list_recent(scope))
+            except ConflictError:
+                if not attempts_left:
+                    raise
+        raise AssertionError("unreachable")
 
     def sweep(self, scope: Place | None = None) -> dict[str, int]:
         """Move cold items, evict stray rows, enforce caps; None: all owners."""

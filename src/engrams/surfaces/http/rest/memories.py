@@ -239,21 +239,22 @@ def _add_text(
     body: requests.MemoryAddRequest, caller: IdentifiedCaller, key: str, settings: Settings
 ) -> Receipt:
     meta = requests.check_meta(body.meta, settings.limits.meta_bytes)
-    caller.engine.check_storable(*body.tags, *body.triggers, body.category)
+    caller.engine.check_storable(*body.tags, *body.triggers, *body.steps, body.category)
     turn = Turn(body.text or "", at=body.at, session=body.session, external_id=key, meta=meta)
     receipt = caller.engine.add(turn, scope=caller.scope, kind=body.kind)
-    has_labels = body.tags or body.triggers or body.category
+    has_labels = body.tags or body.triggers or body.steps or body.category
     if has_labels and receipt.id and receipt.outcome != "refused":
         _label(body, caller, receipt.id)
     return receipt
 
 
 def _label(body: requests.MemoryAddRequest, caller: IdentifiedCaller, record_id: str) -> None:
-    """Set the category; add tags and triggers to those of a memory that was there before."""
+    """Set category and steps; add tags and triggers to those of a memory that was there before."""
     record = caller.engine.get(record_id, scope=caller.owner)
     fields = {
         "tags": tuple(dict.fromkeys((*record.tags, *body.tags))),
         "triggers": tuple(dict.fromkeys((*record.triggers, *body.triggers))),
+        "steps": tuple(body.steps) or record.steps,
         "category": body.category or record.category,
     }
     if any(getattr(record, name) != value for name, value in fields.items()):
@@ -263,9 +264,10 @@ def _label(body: requests.MemoryAddRequest, caller: IdentifiedCaller, record_id:
 def _add_messages(
     body: requests.MemoryAddRequest, caller: IdentifiedCaller, key: str, settings: Settings
 ) -> tuple[Receipt, ...]:
-    if body.tags or body.triggers or body.category or body.at or body.meta:
+    labels = (body.tags, body.triggers, body.steps, body.category, body.at, body.meta)
+    if any(labels):
         raise RefusedError(
-            "tags, triggers, category, at and meta belong to a text.",
+            "tags, triggers, steps, category, at and meta belong to a text.",
             hint="Give each message its own `at` and `meta`.",
         )
     turns = [

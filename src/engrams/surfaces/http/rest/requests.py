@@ -107,6 +107,9 @@ class MemoryAddRequest(RequestBody):
         description="Phrases that surface `text`, a rule, procedure or negative.",
         max_length=100,
     )
+    steps: list[str] = Field(
+        default_factory=list, description="Steps of `text`, a procedure.", max_length=100
+    )
     category: str = Field(
         "", description="Category of `text`: entity, or one of your own.", max_length=100
     )

@@ -221,6 +221,19 @@ def test_times_are_resolved_against_the_turn() -> None:
     assert home.effect == "states"
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "The dentist moved my appointment to Friday.",
+        "The school shifted the concert to June.",
+        "The airline has moved my flight to Tuesday.",
+    ],
+)
+def test_who_changes_something_is_not_what_changed(text: str) -> None:
+    """No dentist "is Friday": the verb's object changed."""
+    assert all(not candidate.predicate for candidate in read(text))
+
+
 def test_hearsay_is_marked() -> None:
     """What one speaker says of another is hearsay; of somebody who is not there it is not."""
     assert [candidate.hearsay for candidate in read("Bob moved to Rome")] == [True]

@@ -40,6 +40,8 @@ _CHANGE_VERBS = word_set(
     "change move extend push postpone reschedule update raise increase reduce shift delay switch"
     " bump drop cut lower set"
 )
+_BEFORE_VALUE = word_set("to from up down back forward again already now out")
+"""Words that may stand between a verb of change and its value; any other is what was changed."""
 _CALLED = word_set("called named")
 _MOST_ROLE = 4
 """Words of the longest role in front of which a name stands: "is my new team lead"."""
@@ -168,7 +170,7 @@ def _read_changed_value(
 ) -> CandidateStatement | None:
     """Read a changed attribute: ``the deadline was moved to June 10``.
 
-    A date without a year is the next one, whatever the verb's tense.
+    A verb with an object changes that object, not its subject. A date without a year is the next one, whatever the verb's tense.
     """
     rest = clause.rest
     if clause.subject_words[-1].lower in RELATIONS or clause.subject_words[-1].text[0].isupper():
@@ -180,8 +182,8 @@ def _read_changed_value(
     goes_up_or_down = clause.verb == "go" and is_done and first in ("up", "down")
     if is_passive or goes_up_or_down:
         rest = rest[1:]
-    elif clause.verb not in _CHANGE_VERBS or not is_done:
-        return None
+    elif clause.verb not in _CHANGE_VERBS or not is_done or first not in _BEFORE_VALUE:
+        return None  # "the dentist moved my appointment to Friday": not the dentist changed
     # The new value stands after the last "to".
     value_start = 1 + max(
         (index for index, word in enumerate(rest) if word.lower == "to"), default=-1

@@ -12,6 +12,7 @@ from functools import cache
 from typing import Literal
 
 from engrams.frozen_data import dataclass
+from engrams.text.late_patterns import holds_any
 from engrams.text.vocabulary import read_vocabulary
 
 Answer = Literal["yes", "no", "all"]
@@ -75,7 +76,7 @@ def match_request(text: str) -> MatchedRequest | None:
     """
     lowered = _strip_accents(text).lower()
     for language in _read_languages():
-        if not any(word in lowered for word in language.words):
+        if not holds_any(lowered, language.words):
             continue
         stripped = language.strip(text)
         plain = _strip_accents(stripped)

@@ -12,7 +12,7 @@ from typing import Literal
 from engrams.core import PRODUCT
 from engrams.extract.command_languages import match_answer, match_request
 from engrams.frozen_data import dataclass
-from engrams.text.late_patterns import late_pattern
+from engrams.text.late_patterns import holds_any, late_pattern
 from engrams.text.normalize import fold
 
 Verb = Literal[
@@ -232,7 +232,7 @@ def parse_command(text: str) -> ParsedMemoryCommand | None:
     if len(text) > _LONGEST:
         return None
     lowered = text.lower()
-    if any(word in lowered for word in _ENGLISH_WORDS):
+    if holds_any(lowered, _ENGLISH_WORDS):
         plain = _strip_politeness(text)
         if not plain or _NEVER.search(text) or _OTHER.match(plain):
             return None

@@ -253,4 +253,4 @@ def _skip(record: Record, reason: str, text: str = "") -> StageDecision:
 
 
 def _is_symbol(word: str) -> bool:
-    return not any(char.isalnum() for char in word)
+    return not (word.isalnum() or any(map(str.isalnum, word)))

@@ -93,16 +93,16 @@ class LinkCache:
         self._fetched: set[str] = set()
         self._edges: dict[str, list[Edge]] = {}
         """Edges by node; a node without any has no entry."""
+        self._facts: dict[str, list[str]] = {}
+        """Ids of the facts that are derived from a node, by its id."""
+        self._endings: dict[str, list[Edge]] = {}
+        """Edges from later statements that end a node, or may, by its id."""
         self.records: dict[str, Record] = {}
         """Records that came with them, by id."""
 
     def fetch(self, nodes: Sequence[str]) -> list[Edge]:
         """Edges at each of the nodes, in their order."""
-        if not self._fetched.issuperset(nodes):
-            missing = dict.fromkeys(node for node in nodes if node not in self._fetched)
-            self._add(missing, self._store.edges(self._owner, list(missing)))
-        if not self._edges:
-            return []
+        self._fetch_missing(nodes)
         return [edge for node in nodes if node in self._edges for edge in self._edges[node]]
 
     def fetch_with_records(self, record_ids: Sequence[str]) -> None:
@@ -113,11 +113,23 @@ class LinkCache:
         self._add(dict.fromkeys(record_ids), edges)
         self.records.update((record.id, record) for record in records)
 
+    def _fetch_missing(self, nodes: Sequence[str]) -> None:
+        """Fetch the edges at those nodes at which none were fetched."""
+        missing = dict.fromkeys([node for node in nodes if node not in self._fetched])
+        if missing:
+            self._add(missing, self._store.edges(self._owner, list(missing)))
+
     def _add(self, nodes: Mapping[str, object], edges: Sequence[Edge]) -> None:
         self._fetched.update(nodes)
         for edge in edges:
             for end in {edge.source, edge.target} & nodes.keys():
                 self._edges.setdefault(end, []).append(edge)
+            if edge.target not in nodes:
+                continue
+            if edge.type is EdgeType.DERIVED_FROM:
+                self._facts.setdefault(edge.target, []).append(edge.source)
+            elif edge.type in _ENDING:
+                self._endings.setdefault(edge.target, []).append(edge)
 
     def fetch_lending(self, nodes: Sequence[str]) -> list[Edge]:
         """Fetch links over which a score spreads to neighbours.
@@ -128,16 +140,9 @@ class LinkCache:
 
     def find_sources(self, targets: Sequence[str]) -> list[tuple[str, str]]:
         """Pairs of a fact and the target that it is derived from."""
-        edges = self.fetch(targets)
-        if not edges:
-            return []
-        wanted = set(targets)
+        self._fetch_missing(targets)
         return sorted(
-            {
-                (edge.source, edge.target)
-                for edge in edges
-                if edge.type is EdgeType.DERIVED_FROM and edge.target in wanted
-            }
+            {(fact, target) for target in targets for fact in self._facts.get(target, ())}
         )
 
     def find_later(self, targets: Sequence[str]) -> dict[str, list[Edge]]:
@@ -145,18 +150,9 @@ class LinkCache:
 
         A doubt of which no reader is told is left out beside an end or a doubt that is told.
         """
-        if not self.fetch(targets):
-            return {}
-        later = {}
-        for target in dict.fromkeys(targets):
-            endings = [
-                edge
-                for edge in self._edges.get(target, ())
-                if edge.target == target and edge.type in _ENDING
-            ]
-            if endings:
-                later[target] = list(filter(_is_told, endings)) or endings
-        return later
+        self._fetch_missing(targets)
+        endings = {target: self._endings[target] for target in targets if target in self._endings}
+        return {target: list(filter(_is_told, edges)) or edges for target, edges in endings.items()}
 
 
 def _is_told(ending: Edge) -> bool:

@@ -13,7 +13,7 @@ from functools import cache
 from string import ascii_lowercase, digits
 
 from engrams.frozen_data import dataclass
-from engrams.text.late_patterns import late_pattern
+from engrams.text.late_patterns import holds_any, late_pattern
 from engrams.text.normalize import fold
 from engrams.text.stems import LANGUAGES, find_languages, is_frequent, stem_all, stem_word
 from engrams.text.stopwords import HAN_FUNCTION, STOP
@@ -37,6 +37,8 @@ _GROUPED_DIGITS = late_pattern(r"\d,\d")
 _KEPT = (ascii_lowercase + digits + "'").encode()
 _BLANK_PUNCTUATION = bytes(code if code in _KEPT else ord(" ") for code in range(256))
 """Table for ``bytes.translate`` that leaves folded letters of ASCII, digits and apostrophes."""
+_EDGES = (" '", "' ", "''")
+"""Apostrophes that are no part of a word."""
 
 _ELIDED = late_pattern(r"^(?:[cdjlmnst]|qu|jusqu|lorsqu|puisqu)'(?=[^\d\W])")
 _CONTRACTED = late_pattern(r"'(?:s|m|re|ve|ll|d)$")
@@ -122,13 +124,13 @@ def _clean_pieces(folded: str, pieces: list[str]) -> list[str]:
 
 def split_ascii(folded: str) -> list[str]:
     """Return the pieces of a folded ASCII text of which each is a word, as they stand in it."""
-    if "''" in folded or ("," in folded and _GROUPED_DIGITS.search(folded)):
+    if "," in folded and _GROUPED_DIGITS.search(folded):
         return _ASCII.findall(folded)
-    # What the pattern finds, in a fifth of its time.
-    pieces = folded.encode().translate(_BLANK_PUNCTUATION).decode().split()
-    if "'" in folded:
-        pieces = [word for piece in pieces if (word := piece.strip("'"))]
-    return pieces
+    spaced = f" {folded.encode().translate(_BLANK_PUNCTUATION).decode()} "
+    if "'" in folded and holds_any(spaced, _EDGES):
+        return _ASCII.findall(folded)
+    # What the pattern finds, in a third of its time.
+    return spaced.split()
 
 
 def read_piece(piece: str) -> tuple[str, str]:

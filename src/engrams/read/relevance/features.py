@@ -548,12 +548,17 @@ def _fill_kinship(table: _HitTable, hits: Sequence[Hit], memories: Sequence[Memo
     told = frozenset[str]().union(*best_words)
     shared = [memory.text.words & told for memory in memories]
     weights = {word: 1 / count for word, count in Counter(chain.from_iterable(shared)).items()}
-    kin = [0.0] * len(hits)
-    for index, own_words in enumerate(shared):
-        for best_index, words in enumerate(best_words):
-            common = words & own_words
-            if common and index != best_index:
-                kin[index] = max(kin[index], sum(map(weights.__getitem__, common)))
+    kin = [
+        max(
+            [
+                sum(map(weights.__getitem__, words & own_words))
+                for best_index, words in enumerate(best_words)
+                if best_index != index
+            ],
+            default=0.0,
+        )
+        for index, own_words in enumerate(shared)
+    ]
     table.fill("kin", np.minimum(kin, 3.0))
     sessions = [hit.record.session for hit in hits]
     beside = table["beside_best"]

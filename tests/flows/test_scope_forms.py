@@ -73,3 +73,19 @@ def test_anything_else_is_refused_with_the_right_form(odd: Any) -> None:
                 call()
             assert '("user", "alice")' in raised.value.hint
         assert engine.scopes() == ()
+
+
+def test_the_conversation_global_is_its_owners_own() -> None:
+    """What is told there is stored above it, also below a project; an owner may have these labels."""
+    with temp_engine() as engine:
+        for scope in (
+            ("user", "alice", "conversation", "global"),
+            ("user", "alice", "project", "garden", "conversation", "global"),
+            ("conversation", "global"),
+        ):
+            engine.add("The tomatoes need water", scope=scope)
+        assert engine.scopes() == (
+            Scope(("conversation", "global")),
+            Scope(("user", "alice")),
+            Scope(("user", "alice", "project", "garden")),
+        )

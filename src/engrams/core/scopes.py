@@ -110,7 +110,8 @@ class Scope:
 
         A read of that conversation sees what is stored above it, and no other conversation.
         """
-        return Scope(self.labels[:-2]) if self.labels[-2:] == ("conversation", GLOBAL) else self
+        is_global = self.labels[-2:] == ("conversation", GLOBAL) and not self.is_owner
+        return Scope(self.labels[:-2]) if is_global else self
 
     def chain(self) -> tuple[Scope, ...]:
         """List the scopes that a read in this one sees: itself and those above, nearest first."""

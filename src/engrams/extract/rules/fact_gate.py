@@ -68,6 +68,7 @@ _HAPPENED = late_pattern(
 """Something that happened or a place, beside which a mood is more than that."""
 _THOUGHT = late_pattern(
     r"(?:i|we) (?:think|guess|suppose|feel like|believe) .*\b(?:would|will|could|should|sounds?|might|perfect)\b"
+    r"|(?:i|we)(?:'ve| have)? (?:just )?(?:dropped|picked|collected|fetched) (?:my )?\w+ (?:up |off )?(?:at|from|by)\b"
     r"|i(?:'m| am) wondering\b|i wonder\b|(?:i|we) (?:can|could) (?:start|begin|try)\b"
     r"|(?:i|we)(?:'ve| have)? (?:also )?(?:need to|got to|have to|should) (?:consider|think about|figure out|keep in mind)\b"
     r"|i(?:'m| am) looking for (?:[\w-]+ ){0,4}(?:recommendations?|suggestions?|ideas|tips|advice|help|ways|tricks)\b",
@@ -112,7 +113,7 @@ def _is_mood(candidate: CandidateStatement) -> bool:
 
 
 def _is_passing_thought(text: str) -> bool:
-    """True for what somebody would like now, or looks for help with: no state and no plan."""
+    """True for an errand, and for what somebody would like now or looks for help with."""
     return _THOUGHT.match(text) is not None and not any(map(str.isdigit, text))
 
 

@@ -63,6 +63,13 @@ _NAMED = re.compile(
 _SAFETY = re.compile(
     r"\b(?:allerg|alérg|c(?:o?e|œ)liac|zöliakie|celíac|diabet|epilep)", re.IGNORECASE
 )
+_WEEKLY = late_pattern(
+    r"\b(?:on (?:mon|tues|wednes|thurs|fri|satur|sun)days|every (?:mon|tues|wednes|thurs|fri|satur|sun)day)\b"
+    r"|\b(?:every|each) (?:week|morning|evening|afternoon)\b"
+    r"|\b(?:mon|diens|donners|frei|sams|sonn)tags\b|\bmittwochs\b|\blos (?:lunes|martes|miércoles|jueves|viernes|sábados|domingos)\b"
+    r"|\ble (?:lundi|mardi|mercredi|jeudi|vendredi|samedi|dimanche)\b",
+    re.IGNORECASE,
+)
 _ALLERGIC_TO = late_pattern(
     r"\S+ (?:is|ist|es|est) (?:also |very |badly |severely |really |auch |sehr |stark |muy |très |aussi )?"
     r"(?:allergic to|allergisch (?:gegen|auf)|alérgic[oa] a(?:l| los| las| la)?|allergique (?:aux?|à la|à l['’]|à))"
@@ -110,7 +117,9 @@ def split_loosely(sentence: TextSentence, language: str) -> Iterator[tuple[int, 
     for begin, end in zip(starts, [*starts[1:], len(text)], strict=True):
         piece = text[begin:end]
         is_short = language not in ("zh", "ja") and len(piece.split()) < _FEWEST_WORDS
-        is_named = _NAMED.match(piece) and (len(starts) > 1 or _SAFETY.search(piece))
+        is_named = _NAMED.match(piece) and (
+            len(starts) > 1 or _SAFETY.search(piece) or find_habit_of(piece, language)
+        )
         next_cue = bisect_left(cue_starts, begin)
         has_cue = next_cue < len(cue_starts) and cue_starts[next_cue] < end
         if (is_named or has_cue) and not is_short:
@@ -157,6 +166,14 @@ def points_outside(quote: str, language: str) -> bool:
     """True for "ich habe mit ihm gesprochen", of which only the talk tells who is meant."""
     pattern = _POINTS.get(language)
     return pattern is not None and pattern.search(quote) is not None
+
+
+def find_habit_of(quote: str, language: str) -> str:
+    """Return the name of somebody whose weekly habit a clause tells; empty: it tells none."""
+    named = _NAMED.match(quote)
+    if named is None or not (_WEEKLY.search(quote) or tells_habit(quote, language)):
+        return ""
+    return named["name"]
 
 
 def tells_habit(quote: str, language: str) -> bool:

@@ -26,6 +26,7 @@ from engrams.extract.rules.languages.other_words import find_others
 from engrams.extract.rules.languages.sentence_matcher import extract_foreign, is_imagined
 from engrams.extract.rules.loose_clauses import (
     find_allergic,
+    find_habit_of,
     is_of_the_moment,
     is_piece_of_list,
     points_outside,
@@ -350,7 +351,8 @@ def _read_loose(
                 language=language,
             )
             allergic = find_allergic(quote)
-            name, allergen = allergic or (speech.subject, "")
+            habit_of = find_habit_of(quote, language)
+            name, allergen = allergic or (habit_of or speech.subject, "")
             statement = speech.make_statement(
                 quote,
                 text=collapse_space(quote),
@@ -362,6 +364,7 @@ def _read_loose(
                 importance=0.5,
                 reason="clause",
             )
-            is_sure = bool(allergic or list_people(quote)) or tells_habit(quote, language)
+            is_about_named = allergic or habit_of or list_people(quote)
+            is_sure = bool(is_about_named) or tells_habit(quote, language)
             loose.append(ReadClause(view, (statement,), start, end, is_sure))
     return loose

@@ -416,6 +416,24 @@ def test_erasing_a_turn_erases_the_summary_it_went_into(
     assert summaries.fit(messages[1:], scope=ANN, session="s").summary == "They spoke."
 
 
+def test_a_summary_is_trusted_as_the_least_of_its_sources(
+    engine: MemoryEngine, summaries: ConversationSummariser, model: ScriptedModel
+) -> None:
+    """What a tool said is trusted less than a summary: a summary of it is trusted as little, and so is
+    the next one that goes on with it.
+    """
+    (told,) = engine.observe(
+        [engrams.Turn("w1 is what the page says", role="tool", session="s", external_id="m1")],
+        scope=ANN,
+    )
+    told_trust = engine.get(told.id, scope=ANN).trust
+    model.say("The page says w1.")
+    name = make_summary_id(Scope(ANN), "s", "window")
+    for last in (12, 30):
+        summaries.fit([said(number) for number in range(1, last)], scope=ANN, session="s")
+        assert engine.get(name, scope=ANN).trust == told_trust < 0.6
+
+
 @settings(max_examples=60, deadline=None)
 @given(
     st.lists(

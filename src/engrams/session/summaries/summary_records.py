@@ -38,7 +38,7 @@ MAX_COVERED = 2000
 
 _MAX_GENERATIONS = 2000
 _TRUST = 0.6
-"""Trust in a text that a model made of others, 0 to 1."""
+"""Trust in a text that a model made of others, 0 to 1, where all of them are trusted as much."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +85,7 @@ class SummaryRecords:
             "text": update.text,
             "meta": {RUNNING: key.kind, **update.meta},
             "evidence": _join_evidence(current, update.sources),
+            "trust": _find_least_trust(current, update.sources),
         }
         checks = check_sources(key.scope.owner, update.sources, self._store)
         finish = (update.lease,) if update.lease else ()
@@ -122,9 +123,14 @@ class SummaryRecords:
             provenance=Provenance(
                 "assistant", self._model, prompts.load("summary").hash, f"{key.kind} summary"
             ),
-            trust=_TRUST,
             **fields,
         )
+
+
+def _find_least_trust(current: Record | None, sources: Sequence[Record]) -> float:
+    """Find the least trust in what a summary is made of, and in the summary that it goes on with."""
+    before = () if current is None else (current,)
+    return min([_TRUST, *(record.trust for record in (*sources, *before))])
 
 
 def find_summary(

@@ -16,7 +16,6 @@ from tests.store import postgres
 import engrams
 
 OWNER = "ann"
-_TABLES = ("records", "history", "quotes", "vectors", "owners", "tallies", "jobs")
 
 
 def _copy(source: Path, target: Path) -> None:
@@ -91,35 +90,14 @@ def test_writes_after_a_restore_use_no_numbers_of_words_that_are_gone(tmp_path: 
 @pytest.mark.skipif(not postgres.INSTALLED, reason=postgres.MISSING)
 def test_a_failover_to_a_copy_that_lags_is_noticed(tmp_path: Path) -> None:
     """All tables go back, connections end, and the process finds what it acknowledges next."""
-    import psycopg
-
     url = postgres.empty_database()
-    with psycopg.connect(url, autocommit=True) as connection:
-        connection.execute(
-            "".join(f"DROP TABLE IF EXISTS old_{table};" for table in _TABLES).encode()
-        )
-
-    def act(*statements: str) -> None:
-        with psycopg.connect(url, autocommit=True) as connection:
-            for statement in statements:
-                connection.execute(statement.encode())
+    restores: list[Callable[[], None]] = []
 
     def save() -> None:
-        act(*(f"CREATE TABLE old_{table} AS TABLE engrams.{table}" for table in _TABLES))
+        restores.append(postgres.save_tables(url))
 
     def restore() -> None:
-        act(
-            "BEGIN",
-            "SET LOCAL session_replication_role = replica",
-            *(f"DELETE FROM engrams.{table}" for table in _TABLES),
-            *(
-                f"INSERT INTO engrams.{table} OVERRIDING SYSTEM VALUE SELECT * FROM old_{table}"
-                for table in _TABLES
-            ),
-            "COMMIT",
-            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
-            " WHERE datname = current_database() AND pid <> pg_backend_pid()",
-        )
+        restores.pop()()
 
     with engrams.open(home=tmp_path, store__url=url, background=False) as memory:
         _play(memory, save, restore)

@@ -53,6 +53,19 @@ class Tampered:
             memory.edit(ids[0], scope=ALICE, text="My salary is 5200 euros.")
         return ids
 
+    def save_all(self, folder: Path) -> Callable[[], None]:
+        """Copy everything; return what puts it back."""
+        if "store__url" in self.settings:
+            return postgres.save_tables(self.settings["store__url"])
+        home = self.settings["home"]
+        shutil.copytree(home, folder / "old")
+
+        def put_back() -> None:
+            shutil.rmtree(home)
+            (folder / "old").rename(home)
+
+        return put_back
+
     def row(self, record_id: str) -> dict[str, Any]:
         """A row by column, without its number."""
         ((number,),) = self.sql("SELECT number FROM records WHERE id = ?", record_id)
@@ -205,19 +218,19 @@ def test_an_edit_behind_its_back_is_noticed(
         assert memory.check()["altered"] == []
 
 
-def test_an_older_copy_of_everything_is_noticed_by_a_head_elsewhere(tmp_path: Path) -> None:
+def test_an_older_copy_of_everything_is_noticed_by_a_head_elsewhere(
+    memory_of: Tampered, tmp_path: Path
+) -> None:
     """With ``store.head_file`` a read refuses a database that went back; without it nobody can."""
-    home = tmp_path / "home"
-    settings = {"home": home, "store__head_file": str(tmp_path / "elsewhere" / "head.json")}
-    with engrams.open(**settings) as memory:
+    memory_of.settings["store__head_file"] = str(tmp_path / "elsewhere" / "head.json")
+    with memory_of.open() as memory:
         memory.add("My salary is 4100 euros.", scope=ALICE)
-    shutil.copytree(home, tmp_path / "old")
-    with engrams.open(**settings) as memory:
+    put_back_all = memory_of.save_all(tmp_path)
+    with memory_of.open() as memory:
         memory.add("My salary is 5200 euros by now.", scope=ALICE)
-    shutil.rmtree(home)
-    (tmp_path / "old").rename(home)
+    put_back_all()
     with (
-        engrams.open(**settings, store__altered="refuse") as memory,
+        memory_of.open(store__altered="refuse") as memory,
         pytest.raises(AlteredError, match="earlier state"),
     ):
         memory.search("salary", scope=ALICE)

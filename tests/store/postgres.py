@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import threading
+from collections.abc import Callable
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
@@ -124,3 +125,30 @@ def relayed(url: str) -> ServerRelay:
     from psycopg.conninfo import conninfo_to_dict
 
     return ServerRelay(f"{conninfo_to_dict(url)['host']}/.s.PGSQL.5432")
+
+
+def save_tables(url: str) -> Callable[[], None]:
+    """Copy all tables; return what puts them back and ends all connections, as a failover to a copy
+    that lags does.
+    """
+    import psycopg
+
+    def act(*statements: str) -> None:
+        with psycopg.connect(url, autocommit=True) as connection:
+            for statement in statements:
+                connection.execute(statement.encode())
+
+    act(*(f"DROP TABLE IF EXISTS old_{table}" for table in TABLES))
+    act(*(f"CREATE TABLE old_{table} AS TABLE engrams.{table}" for table in TABLES))
+    return lambda: act(
+        "BEGIN",
+        "SET LOCAL session_replication_role = replica",
+        *(f"DELETE FROM engrams.{table}" for table in TABLES),
+        *(
+            f"INSERT INTO engrams.{table} OVERRIDING SYSTEM VALUE SELECT * FROM old_{table}"
+            for table in TABLES
+        ),
+        "COMMIT",
+        "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
+        " WHERE datname = current_database() AND pid <> pg_backend_pid()",
+    )

@@ -677,6 +677,14 @@ class AsyncMemoryInspector(AsyncPart["MemoryInspector"]):
         """
         return await self._run(lambda part: part.list_editable(ids, scope))
 
+    async def prove(self, id: str, *, scope: Place) -> Meta:
+        """Issue a certificate of what a memory is made of: ids, hashes and doors, no text."""
+        return await self._run(lambda part: part.prove(id, scope=scope))
+
+    async def prove_moment(self, as_of: datetime, *, scope: Place) -> Meta:
+        """Issue a certificate of which memories of an owner were active at a time."""
+        return await self._run(lambda part: part.prove_moment(as_of, scope=scope))
+
     async def list(self, *, scope: Place, **query_fields: Unpack[ListFields]) -> RecordPage:
         """List memories by their fields, newest first.
 

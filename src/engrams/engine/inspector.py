@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import fields, replace
+from datetime import datetime
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeAlias, Unpack
 
@@ -12,6 +13,7 @@ from engrams.core import (
     EdgeType,
     EntityNet,
     HistoryEntry,
+    Meta,
     Record,
     Scope,
     ScopeInput,
@@ -20,6 +22,7 @@ from engrams.core import (
 )
 from engrams.engine.dependencies import EngineDeps
 from engrams.engine.job_status import build_status, describe_job
+from engrams.engine.lineage import prove_lineage, prove_moment
 from engrams.engine.memory_stats import build_stats
 from engrams.errors import InputError, NotFoundError, RefusedError
 from engrams.ports import (
@@ -127,6 +130,14 @@ class MemoryInspector:
             )
         listed_ids = [ids] if isinstance(ids, str) else ids
         return tuple(self.get_editable(id, scope) for id in listed_ids)
+
+    def prove(self, id: str, *, scope: Place) -> Meta:
+        """Issue a certificate of what a memory is made of: ids, hashes and doors, no text."""
+        return prove_lineage(self._store, self._load(id, scope), self._clock)
+
+    def prove_moment(self, as_of: datetime, *, scope: Place) -> Meta:
+        """Issue a certificate of which memories of an owner were active at a time."""
+        return prove_moment(self._store, Scope.of(scope).owner, as_of, self._clock)
 
     def list(self, *, scope: Place, **query_fields: Unpack[ListFields]) -> RecordPage:
         """List memories by their fields, newest first.

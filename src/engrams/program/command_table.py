@@ -64,7 +64,11 @@ COMMANDS: dict[str, Command] = {
     ),
     "certificate": Command(
         "engrams.surfaces.cli.certificate",
-        "Check the certificate of a purge.",
+        "Check a certificate.",
+    ),
+    "proof": Command(
+        "engrams.surfaces.cli.proof",
+        "Prove what a memory is made of, or what was believed at a time.",
     ),
     "quarantine": Command(
         "engrams.surfaces.cli.quarantine",

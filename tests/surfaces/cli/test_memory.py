@@ -602,3 +602,23 @@ def test_a_purge_gives_a_certificate_that_others_can_check(engrams: Run, tmp_pat
     assert engrams("certificate", str(file), "--key", "0" * 64).code == 4
     file.write_text(content.replace("user/ann", "user/eve"), "utf-8")
     assert engrams("certificate", str(file)).code == 4
+
+
+def test_a_proof_shows_what_a_memory_is_made_of(engrams: Run, tmp_path: Path) -> None:
+    """The lineage names the message behind a fact, with hashes and no text; a proof of a day names what
+    was active then. Others check both.
+    """
+    engrams("add", "--role", "user", "I live in Nordlicht.")
+    (fact,) = engrams("list", "--json", "--kind", "fact").json["records"]
+    file = tmp_path / "proof.json"
+    assert engrams("proof", fact["id"], "-o", str(file)).code == 0
+    statement = json.loads(file.read_text("utf-8"))["signed"]
+    assert "Nordlicht" not in file.read_text("utf-8")
+    first, message = statement["lineage"]
+    assert first["id"] == fact["id"] and first["sources"] == [message["id"]]
+    assert message["kind"] == "turn" and statement["trust"] == min(first["trust"], message["trust"])
+    assert engrams("certificate", str(file)).code == 0
+    future = engrams("proof", "--as-of", "2999-01-01", "--json").json["signed"]
+    assert future["hashes"][fact["id"]] == first["hash"]
+    assert engrams("proof", "--as-of", "2001-01-01", "--json").json["signed"]["memories"] == []
+    assert engrams("proof").code == 1

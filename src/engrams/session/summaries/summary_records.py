@@ -130,7 +130,10 @@ class SummaryRecords:
 def _find_least_trust(current: Record | None, sources: Sequence[Record]) -> float:
     """Find the least trust in what a summary is made of, and in the summary that it goes on with."""
     before = () if current is None else (current,)
-    return min([_TRUST, *(record.trust for record in (*sources, *before))])
+    least_trust = _TRUST
+    for record in (*sources, *before):
+        least_trust = min(least_trust, record.trust)
+    return least_trust
 
 
 def find_summary(

@@ -1,4 +1,4 @@
-"""Command certificate: check the certificate of a purge, without the home that gave it."""
+"""Command certificate: check a certificate, without the home that gave it."""
 
 from __future__ import annotations
 
@@ -20,7 +20,10 @@ app = new_app()
 @flatten_options
 def certificate(
     options: GlobalOptions,
-    file: Annotated[Path, typer.Argument(help="File that `engrams purge --certificate` wrote.")],
+    file: Annotated[
+        Path,
+        typer.Argument(help="File that `engrams purge --certificate` or `engrams proof -o` wrote."),
+    ],
     key: Annotated[
         str,
         typer.Option(
@@ -30,7 +33,7 @@ def certificate(
         ),
     ] = "",
 ) -> None:
-    """Check a certificate of a purge: digest, signature, and what it says.
+    """Check a certificate of a purge or a proof: digest, signature, and what it says.
 
     It needs no home. Ends with code 4 if something is wrong with it.
     """
@@ -46,6 +49,10 @@ def certificate(
         return
     signature = f"signed by {content['public_key']}" if content["signature"] else "not signed"
     say(f"{paint('valid', 'green')}  {signature}")
+    if signed["certificate"] != "purge":
+        then = signed.get("as_of", signed["at"])
+        say(f"{len(signed['memories'])} memories of {signed['owner']} as they were at {then}")
+        return
     say(
         f"{len(signed['memories'])} memories of {signed['owner']} were erased at {signed['at']};"
         f" {'proven' if signed['proven'] else 'not proven'}"

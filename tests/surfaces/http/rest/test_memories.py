@@ -8,6 +8,8 @@ import httpx2
 import pytest
 from tests.surfaces.http.rest.conftest import Person, add, problem
 
+from engrams.core.purge_certificate import find_fault
+
 
 def test_an_added_memory_is_found_and_read_by_id(api: httpx2.Client) -> None:
     """What is added is found at once, read by its id or the beginning of it, and tagged with its
@@ -166,6 +168,9 @@ def test_a_memory_is_forgotten_restored_and_purged(api: httpx2.Client) -> None:
     assert api.post(f"/memories/{one}/restore").json()["status"] == "active"
     problem(api.post(f"/memories/{one}/restore"), 422)
     proof = api.post("/purge", json={"ids": [one]}).json()
+    certificate = proof["certificate"]
+    assert certificate["signed"]["memories"] == [one]
+    assert find_fault(certificate) == ""
     assert proof["proven"]
     assert sum(proof["removed"].values()) >= 1
     assert set(proof["remaining"].values()) == {0}

@@ -282,6 +282,9 @@ class PurgeResponse(AffectedMessagesResponse):
     remaining: dict[str, int]
     proven: bool = Field(description="Every place was searched again, and nothing was left.")
     places: list[PurgePlaceResponse]
+    certificate: dict[str, Any] = Field(
+        description="Certificate of the purge, for `engrams certificate`: ids, numbers, no words."
+    )
 
     @classmethod
     def of(cls, purge: PurgeReport, reach: SourceChangeReport) -> PurgeResponse:
@@ -302,6 +305,7 @@ class PurgeResponse(AffectedMessagesResponse):
                 for source in reach.sources
             ],
             also_said_in=list(reach.also_said_in),
+            certificate=dict(purge.certificate),
         )
 
 

@@ -17,6 +17,7 @@ from engrams.core.clock import now
 from engrams.errors import EngramsError, SettingsError
 from engrams.models.chat.factory import choose_chat
 from engrams.models.server_discovery import (
+    NO_CHAT,
     find_connection_problem,
     find_model_server_at,
     find_model_servers,
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
     from engrams.models.chat.retrying import RetryingServerChat
 
 __all__ = [
+    "NO_CHAT",
     "ModelCheckResult",
     "ModelConnectionParameters",
     "ModelTrial",

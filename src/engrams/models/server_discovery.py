@@ -12,10 +12,10 @@ from urllib.parse import urlsplit
 from engrams.errors import EngramsError, ModelError, SettingsError
 from engrams.ports import DiscoveredModelServer
 
-_NO_CHAT = re.compile(
-    r"embed|bge-|minilm|rerank|whisper|transcribe|tts|image|dall-e|moderation|realtime|sora",
-    re.IGNORECASE,
-)
+NO_CHAT = r"embed|bge-|minilm|rerank|whisper|transcribe|tts|image|dall-e|moderation|realtime|sora"
+"""Pattern of names of models that do not chat; upper and lower case are alike."""
+
+_NO_CHAT = re.compile(NO_CHAT, re.IGNORECASE)
 _EMBEDS = re.compile(r"embed|bge-|gte-|e5-|minilm|mpnet", re.IGNORECASE)
 _NO_EMBEDDER = re.compile(r"rerank|whisper|image", re.IGNORECASE)
 _STRONGEST = (

@@ -157,6 +157,6 @@ def serve(
         ) from None
     # --set is the most explicit, so it comes last.
     overrides = [*addressing, *proxied.overrides(), *options.overrides]
-    settings = replace(options, overrides=overrides).load().settings
-    with write_log_lines(settings.log):
-        serve_http(settings, surfaces, as_json=options.json)
+    given = replace(options, overrides=overrides)
+    with write_log_lines(given.load().settings.log):
+        serve_http(lambda: given.load().settings, surfaces, as_json=options.json)

@@ -108,7 +108,7 @@ def offline() -> Iterator[Served]:
 def online() -> Iterator[Served]:
     """A server before a scripted model."""
     with (
-        ScriptedModel(models=("m-large", "m-small")) as model,
+        ScriptedModel(models=("m-large", "m-small", "nomic-embed-text")) as model,
         temp_engine(
             user="nobody", serve__upstream=model.url + "/v1", serve__upstream_learns=False
         ) as engine,

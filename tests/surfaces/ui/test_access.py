@@ -190,7 +190,7 @@ def test_chat_works_by_keyboard_and_is_read_out(window: Window) -> None:
     window.page.keyboard.type("And a dog.")
     expect(box).to_have_value("I keep bees.\nAnd a dog.")
     window.page.keyboard.press("Enter")
-    expect(window.page.locator(".turn.assistant .said")).to_contain_text("offline")
+    expect(window.page.locator(".turn.assistant .said")).to_contain_text("is stored")
     expect(log).to_have_attribute("aria-busy", "false")
     expect(box).to_be_focused()
 

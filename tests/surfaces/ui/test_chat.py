@@ -8,7 +8,7 @@ import pytest
 from tests.acceptance.process import eventually
 from tests.surfaces.ui.conftest import Window
 
-from engrams.core import Json, Kind
+from engrams.core import Json, Kind, Status
 
 expect = pytest.importorskip(
     "playwright.sync_api", reason="the tests of the page need the package playwright"
@@ -33,12 +33,22 @@ def test_the_answer_streams_with_what_was_recalled_beside_it(spoken: Window) -> 
     """
     spoken.tell("My sister Ines plays the cello.", "I keep bees.", "My car is a red Volvo.")
     assert spoken.served.model is not None
-    spoken.served.model.say("**Ines** plays it.\n\n- the cello\n- on Sundays")
+    spoken.served.model.say(
+        "**Ines** plays it.\n\n- the cello\n- on Sundays\n\n| piece | day |\n|---|---|\n| Bach |"
+        " Sunday |\n\n```\nplay()\n```"
+    )
     spoken.go("chat")
+    assert spoken.page.get_by_label("Model", exact=True).locator("option").all_inner_texts() == [
+        "m-large",
+        "m-small",
+    ]
     spoken.say("Who plays the cello?")
     answer = spoken.page.locator(".turn.assistant").last
     expect(answer.locator(".said strong")).to_have_text("Ines")
     expect(answer.locator(".said li")).to_have_count(2)
+    expect(answer.get_by_role("columnheader", name="piece")).to_be_visible()
+    expect(answer.get_by_role("cell", name="Bach")).to_be_visible()
+    expect(answer.get_by_role("button", name="Copy")).to_be_visible()
     recall = answer.get_by_label("Recalled memories")
     expect(recall).to_contain_text("Used in this answer")
     expect(recall.locator("ol.recall-list li").first).to_contain_text(
@@ -66,10 +76,20 @@ def test_without_a_model_answers_are_quotes(window: Window) -> None:
 
 
 def test_what_is_said_is_learned_and_shown(window: Window) -> None:
-    """Beside the answer stands what was made of what the person said."""
+    """Beside the answer stands what was made of this message, not of the one before it; one press
+    forgets it again.
+    """
     window.go("chat")
+    window.say("My wife is Clara.")
     window.say("I moved to Lisbon and I work as a nurse.")
-    expect(window.page.locator(".learned")).to_contain_text("Lisbon")
+    learned = window.page.locator(".learned").last
+    expect(learned).to_contain_text("You live in Lisbon")
+    expect(learned).not_to_contain_text("Clara")
+    learned.get_by_role("button", name="Undo You live in Lisbon").click()
+    window.page.locator("dialog.box").get_by_role("button", name="Forget").click()
+    expect(learned).not_to_contain_text("You live in Lisbon")
+    facts = window.served.engine.list(scope=window.scope, kinds=(Kind.FACT,)).records
+    assert not any("Lisbon" in fact.object for fact in facts)
 
 
 def test_an_incognito_chat_leaves_nothing(spoken: Window) -> None:
@@ -203,7 +223,7 @@ def test_hostile_answers_are_text(spoken: Window) -> None:
 
 def test_the_starter_chips_work_in_order_without_a_model(window: Window) -> None:
     """The first minutes: two statements are noted in their own words, and the question about the
-    person lists them.
+    person lists them. A window that is loaded anew still shows what was said.
     """
     window.go("chat")
     chips = window.page.locator(".hint-button")
@@ -216,6 +236,13 @@ def test_the_starter_chips_work_in_order_without_a_model(window: Window) -> None
     expect(answers.nth(2)).to_contain_text("This is what I remember")
     expect(answers.nth(2)).to_contain_text("Lisbon")
     expect(answers.nth(2)).to_contain_text("bullet points")
+    expect(window.page.locator(".turn.assistant").nth(2).locator(".recall")).to_have_count(0)
+    window.page.reload()
+    expect(window.page.locator(".turn.user").first).to_contain_text("Lisbon")
+    window.page.get_by_role("button", name="New chat").click()
+    window.page.reload()
+    expect(window.page.get_by_role("link", name="Settings").last).to_be_visible()
+    expect(window.page.locator(".turn")).to_have_count(0)
 
 
 def test_forgetting_asked_for_in_the_chat_is_done(spoken: Window) -> None:
@@ -231,7 +258,9 @@ def test_forgetting_asked_for_in_the_chat_is_done(spoken: Window) -> None:
 
 
 def test_history_shows_the_questions_too(spoken: Window) -> None:
-    """A conversation of questions only opens with all of them: they are archived, but were said."""
+    """A conversation of questions only opens with all of them: they are archived, but were said. It
+    is erased as one.
+    """
     assert spoken.served.model is not None
     spoken.served.model.say("About eight minutes.")
     spoken.go("chat")
@@ -243,6 +272,13 @@ def test_history_shows_the_questions_too(spoken: Window) -> None:
     spoken.page.locator("dialog .memory-open").first.click()
     expect(spoken.page.locator(".turn.user")).to_have_count(2)
     expect(spoken.page.locator(".turn.user").first).to_contain_text("boil an egg")
+    spoken.page.get_by_role("button", name="History").click()
+    spoken.page.get_by_role("button", name="Erase this conversation").click()
+    spoken.page.get_by_role("button", name="Erase for good").click()
+    expect(spoken.page.get_by_text("places found none left")).to_be_visible()
+    expect(spoken.page.locator(".turn")).to_have_count(0)
+    everything = spoken.served.engine.list(scope=spoken.scope, statuses=tuple(Status)).records
+    assert not any("egg" in record.text for record in everything)
 
 
 def test_the_chat_follows_the_conversation(window: Window) -> None:

@@ -56,7 +56,7 @@ def test_the_history_is_rewritten_after_a_second_press(versioned: Window) -> Non
     page.get_by_text(HERON).click()
     page.get_by_role("button", name="Erase for good").click()
     page.locator("dialog.box").get_by_role("button", name="Erase for good").click()
-    api.expect(page.get_by_text("it is left in: git history.")).to_be_visible()
+    api.expect(page.get_by_text("Copies are left in: Git history.")).to_be_visible()
     assert versioned.served.engine.get(id, scope=versioned.scope).status is Status.PURGED
     assert HERON in history(versioned)
     page.get_by_role("button", name="Rewrite the history").click()

@@ -54,7 +54,7 @@ def test_a_conflict_is_decided_by_a_press(window: Window) -> None:
     clashes = window.page.get_by_role("region", name="Contradictions")
     expect(clashes.locator(".memory")).to_have_count(1)
     clashes.locator(".row", has_text="blue lamp").get_by_role("button", name="Keep this").click()
-    expect(clashes).to_contain_text("No contradictions.")
+    expect(clashes).to_contain_text("No contradictions found.")
     assert engine.get(red, scope=window.scope).status is Status.SUPERSEDED
 
 

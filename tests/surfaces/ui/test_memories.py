@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
@@ -177,13 +178,18 @@ def test_an_edit_tells_that_what_was_said_is_replaced(window: Window) -> None:
 
 
 def test_questions_are_not_among_the_memories(window: Window) -> None:
-    """Neither lists nor searches of the page show what was only asked."""
+    """Neither lists nor searches of the page show what was only asked, until it is asked for by its
+    status. Searched words are marked.
+    """
     window.tell("I live in Lisbon.", "Where do I live?")
     window.go("memories")
     expect(window.page.locator(".memory").filter(has_text="Lisbon").first).to_be_visible()
     window.page.get_by_label("Search memories").fill("Where do I live?")
     expect(window.page.locator(".memory .score").first).to_be_visible()
     expect(window.page.locator(".memory").filter(has_text="Where do I live?")).to_have_count(0)
+    expect(window.page.locator(".memory mark").first).to_have_text("live")
+    window.page.get_by_label("Which").select_option("archived")
+    expect(window.page.locator(".memory").filter(has_text="Where do I live?")).to_have_count(1)
 
 
 def test_a_memory_is_added_with_its_receipt(window: Window) -> None:
@@ -230,20 +236,26 @@ def test_another_person_sees_none_of_it(window: Window) -> None:
 
 
 def test_everything_about_a_thing_is_erased_by_choice(window: Window) -> None:
-    """All that names it is listed and ticked; what is unticked stays, and the proof is shown."""
+    """All that names it is listed and ticked; other finds are folded and unticked. Unticked ones
+    stay, and the proof is shown.
+    """
     engine = window.served.engine
     scope = window.scope
     gone, kept = (
         engine.add(text, scope=scope).id
         for text in ("The heron nests by the pond.", "A heron stole the goldfish.")
     )
+    engine.add("The pond has a goldfish and a frog.", scope=scope)
     window.go("memories")
     window.page.get_by_role("button", name="Erase about").click()
     window.page.get_by_label("About", exact=True).fill("heron")
     window.page.get_by_role("button", name="Find").click()
     box = window.page.locator("dialog.box")
     expect(box.get_by_label("The heron nests by the pond.")).to_be_checked()
+    expect(box).to_contain_text("2 memories chosen")
     box.get_by_label("A heron stole the goldfish.").uncheck()
+    expect(box).to_contain_text("1 memory chosen")
+    expect(box.get_by_label("The pond has a goldfish and a frog.")).to_be_hidden()
     box.get_by_role("button", name="Erase for good").click()
     proof = window.page.get_by_role("dialog", name="Erased for good")
     expect(proof).to_contain_text("places found none left")
@@ -350,9 +362,12 @@ def test_nobody_finds_a_way_on(unnamed: Window) -> None:
 
 
 def test_messages_are_shown_before_facts_are_learned(window: Window) -> None:
-    """Where nothing was learned yet, Memories shows the messages, and says that facts follow."""
-    window.tell("The weather was fine, so we sat outside.")
+    """Where nothing was learned yet, Memories shows the messages with their days, and says that facts
+    follow.
+    """
+    window.tell("The weather was fine, so we sat outside.", at=datetime(2023, 5, 4, tzinfo=UTC))
     assert not window.served.engine.list(scope=window.scope, kinds=(Kind.FACT,)).records
     window.go("memories")
     expect(window.page.get_by_text("The weather was fine")).to_be_visible()
     expect(window.page.get_by_text("Only messages so far")).to_be_visible()
+    expect(window.page.locator(".memory-about")).to_contain_text("4 May 2023")

@@ -31,7 +31,14 @@ EMPTY = {
 
 
 def test_the_first_visit_teaches(window: Window) -> None:
-    """Every view of an empty memory says what belongs in it and how to get it there."""
+    """Every view of an empty memory says what belongs in it and how to get it there. Views for those
+    who look behind are folded until they are wanted.
+    """
+    window.go("memories")
+    jobs = window.page.get_by_role("navigation").get_by_role("link", name="Jobs")
+    expect(jobs).to_be_hidden()
+    window.page.get_by_role("button", name="Advanced").click()
+    expect(jobs).to_be_visible()
     for view, text in EMPTY.items():
         window.go(view)
         expect(window.page.get_by_text(text).filter(visible=True).first).to_be_visible()
@@ -298,7 +305,8 @@ def test_settings_show_what_is_in_effect_and_no_secret(window: Window) -> None:
 
 def test_a_demanded_key_is_asked_for_and_kept_for_the_window(locked: Window) -> None:
     """A server that demands a key is shown nothing without one;
-    the page asks once, and keeps it in session storage only.
+    the page says if it is not accepted, and keeps it in session storage only, or on the device if
+    that is ticked.
     """
     wrong = "engrams_000000000000_" + "x" * 43
     right = locked.secret
@@ -306,6 +314,7 @@ def test_a_demanded_key_is_asked_for_and_kept_for_the_window(locked: Window) -> 
     locked.page.goto(f"{locked.served.url}/#/memories")
     locked.page.get_by_label("Key", exact=True).fill(wrong)
     locked.page.get_by_role("button", name="Use this key").click()
+    expect(locked.page.get_by_text("does not accept this key")).to_be_visible()
     expect(locked.page.get_by_label("Key", exact=True)).to_have_value("")
     expect(locked.page.locator(".memory")).to_have_count(0)
     locked.page.get_by_label("Key", exact=True).fill(right)
@@ -317,6 +326,14 @@ def test_a_demanded_key_is_asked_for_and_kept_for_the_window(locked: Window) -> 
     assert right not in locked.page.evaluate(
         "JSON.stringify(localStorage) + document.cookie + location.href"
     )
+    locked.go("settings")
+    locked.page.get_by_role("button", name="Remove key").click()
+    locked.page.get_by_role("button", name="Add key").click()
+    locked.page.get_by_label("Key", exact=True).fill(right)
+    locked.page.get_by_label("Remember on this device").check()
+    locked.page.get_by_role("button", name="Use this key").click()
+    expect(locked.page.get_by_text("Stored on this device.")).to_be_visible()
+    assert locked.page.evaluate("localStorage.getItem('engrams.key')") == right
 
 
 def test_an_import_is_undone(window: Window) -> None:

@@ -65,6 +65,7 @@ def create_app(
     permissions = PermissionTable(
         [*SERVER_PERMISSIONS, *(row for mount in mounts for row in mount.permissions)]
     )
+    app.state.restart = role.restart
     _open_logs(app, engine, settings)
     metrics = RequestMetrics(engine)
     _add_middleware(app, engine, settings, permissions, metrics)

@@ -15,9 +15,10 @@ import sys
 import threading
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack, suppress
+from functools import partial
 
 from engrams import composition
-from engrams.errors import SettingsError
+from engrams.errors import EngramsError, SettingsError
 from engrams.ipc.worker_links import WorkerLinks
 from engrams.settings import Settings
 from engrams.surfaces.http.app import create_app
@@ -32,11 +33,33 @@ from engrams.surfaces.http.start_checks import check_settings, require_shareable
 from engrams.surfaces.http.uvicorn_factory import create_server
 
 
-def serve(settings: Settings, surfaces: ServerSurfaces, *, as_json: bool = False) -> None:
+def serve(
+    load_settings: Callable[[], Settings], surfaces: ServerSurfaces, *, as_json: bool = False
+) -> None:
     """Serve until interrupted; print the address first.
 
-    ``as_json``: as an object. SettingsError: the address cannot or must not be listened on.
+    ``load_settings`` is called again when a change of the settings is to be taken over: the server
+    then opens its home anew, and clients that connect meanwhile wait. ``as_json``: print an object.
+    SettingsError: the address cannot or must not be listened on.
     """
+    home = _prepare_home(load_settings(), surfaces)
+    with listen(home.settings.serve) as listener:
+        is_wanted = True
+        while is_wanted:
+            with ExitStack() as stack:
+                greet = partial(_greet, stack, home.settings, listener, as_json)
+                if home.settings.serve.workers > 1:
+                    WorkerSupervisor(home, listener, unlock(home.settings)).run(greet)
+                    return
+                # uvicorn closes the socket that it is given.
+                is_wanted = serve_home(home, listener.dup(), greet)
+            if is_wanted:
+                gc.unfreeze()
+                home = _prepare_again(load_settings, home)
+
+
+def _prepare_home(settings: Settings, surfaces: ServerSurfaces) -> ServedHome:
+    """Check the settings, and let memory and proxy use each other's model."""
     settings = composition.adopt_chat_server(settings)
     check_settings(settings)
     if settings.serve.workers > 1:
@@ -46,17 +69,28 @@ def serve(settings: Settings, surfaces: ServerSurfaces, *, as_json: bool = False
             f"Preset {settings.preset} needs the model server behind it.",
             hint="Name it: `engrams serve --openai-base-url http://localhost:11434/v1`.",
         )
-    home = ServedHome(composition.adopt_upstream(settings), settings, surfaces)
-    with listen(settings.serve) as listener, ExitStack() as stack:
+    return ServedHome(composition.adopt_upstream(settings), settings, surfaces)
 
-        def greet(workers: Sequence[int] = ()) -> None:
-            stack.enter_context(noted_address(home.settings, format_address(listener)))
-            _print_greeting(home.settings, listener, workers, as_json=as_json)
 
-        if settings.serve.workers > 1:
-            WorkerSupervisor(home, listener, unlock(home.settings)).run(greet)
-        else:
-            serve_home(home, listener, greet)
+def _prepare_again(load_settings: Callable[[], Settings], home: ServedHome) -> ServedHome:
+    """Prepare the home with the settings as they are now; with the former ones if they are wrong."""
+    try:
+        return _prepare_home(load_settings(), home.surfaces)
+    except EngramsError as error:
+        sys.stderr.write(f"The server keeps its former settings. {error.message} {error.hint}\n")
+        return home
+
+
+def _greet(
+    stack: ExitStack,
+    settings: Settings,
+    listener: socket.socket,
+    as_json: bool,
+    workers: Sequence[int] = (),
+) -> None:
+    """Note the address in the home until ``stack`` ends, and print it."""
+    stack.enter_context(noted_address(settings, format_address(listener)))
+    _print_greeting(settings, listener, workers, as_json=as_json)
 
 
 def serve_home(
@@ -64,23 +98,30 @@ def serve_home(
     listener: socket.socket,
     report_ready: Callable[[], None],
     worker: WorkerPlan | None = None,
-) -> None:
-    """Serve a home in this process until a signal comes.
+) -> bool:
+    """Serve a home in this process until a signal comes, or until new settings are to be taken over.
 
     ``listener``: where clients connect; in a worker, where its parent hands over connections.
     ``report_ready`` is called when the home is open. ``worker``: which of several processes this is.
+    Returns True if the server is to begin again.
     """
     settings = home.settings
+    is_restarting = threading.Event()
     start_export()
     with composition.open(settings, helped=True) as engine, ExitStack() as stack:
         links = None
         if worker is not None:
             links = WorkerLinks(worker.folder, worker.number, settings.serve.workers, engine.peers)
-        role = ServerRole(leads=worker is None or worker.number == 0, links=links)
+        restart = is_restarting.set if worker is None else None
+        role = ServerRole(worker is None or worker.number == 0, links, restart)
         mounts = home.surfaces.create_mounts(engine, settings)
         app = create_app(engine, settings, mounts, role)
         server = create_server(
-            app, settings.serve, listener if worker else None, settings.sessions.shutdown_seconds
+            app,
+            settings.serve,
+            listener if worker else None,
+            settings.sessions.shutdown_seconds,
+            is_restarting,
         )
         _spare_collector()
         report_ready()
@@ -91,6 +132,7 @@ def serve_home(
             stack.enter_context(BacklogReporter(engine).running())
         stack.enter_context(suppress(KeyboardInterrupt))
         server.run(sockets=[] if worker else [listener])
+    return is_restarting.is_set()
 
 
 def _print_greeting(

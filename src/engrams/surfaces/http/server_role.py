@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from starlette.types import ASGIApp, Receive, Scope, Send
@@ -18,6 +19,11 @@ class ServerRole:
 
     links: WorkerLinks | None = None
     """Links to the other processes; None: there are none."""
+
+    restart: Callable[[], None] | None = None
+    """Ends this round of serving and begins another with settings that are read anew. None: only a
+    person can restart the server.
+    """
 
 
 class PeerMiddleware:

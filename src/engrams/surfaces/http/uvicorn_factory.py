@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import math
 import socket
+import threading
 from contextlib import suppress
 
 import uvicorn
@@ -26,12 +27,13 @@ def create_server(
     settings: ServeSettings | None = None,
     handover: socket.socket | None = None,
     grace: float = 10.0,
+    stop: threading.Event | None = None,
 ) -> uvicorn.Server:
     """Create a uvicorn server without its own headers and access log.
 
     ``handover``: socket over which a parent process sends the connections that it accepted; the
     server then listens on no port. ``grace``: seconds that requests have to end when the server
-    stops.
+    stops. ``stop``: stops the server when it is set, as a signal does.
     """
     serve = settings or ServeSettings()
     protocol = type("TimedProtocol", (_TimedProtocol,), {"receive_seconds": serve.receive_seconds})
@@ -46,7 +48,7 @@ def create_server(
         timeout_keep_alive=math.ceil(serve.idle_seconds),
         timeout_graceful_shutdown=max(1, math.ceil(grace)),
     )
-    return uvicorn.Server(config) if handover is None else _HandedServer(config, handover)
+    return _StoppableServer(config, stop) if handover is None else _HandedServer(config, handover)
 
 
 class _TimedProtocol(AutoHTTPProtocol):  # type: ignore[misc, valid-type]
@@ -92,6 +94,18 @@ class _TimedProtocol(AutoHTTPProtocol):  # type: ignore[misc, valid-type]
         is_half_a_body = self.cycle is not None and self.cycle.more_body
         if is_head_missing or is_half_a_body:
             self.transport.close()
+
+
+class _StoppableServer(uvicorn.Server):
+    """Stop at a signal, or when an event is set."""
+
+    def __init__(self, config: uvicorn.Config, stop: threading.Event | None) -> None:
+        super().__init__(config)
+        self._stop = stop
+
+    async def on_tick(self, counter: int) -> bool:
+        is_stopped = self._stop is not None and self._stop.is_set()
+        return await super().on_tick(counter) or is_stopped
 
 
 class _HandedServer(uvicorn.Server):

@@ -28,8 +28,8 @@ from engrams.text.questions import is_asking
 from engrams.text.times import detect_language
 
 _TAG = "[engrams, offline]"
-_COMMAND = "`engrams serve --set serve.upstream=http://localhost:11434/v1`"
-HOW = f"For a model's answers name an upstream: {_COMMAND}."
+_COMMAND = "`engrams init`"
+HOW = f"To let a model answer, connect one: Settings in the page, or {_COMMAND}."
 _QUOTE_CHARS = 300
 _NAMED_ROLES = ("user", "assistant")
 

@@ -19,6 +19,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from engrams.core import LAYER_OF, PRODUCT, EdgeType, Json, Kind, Status, Tier
+from engrams.model_setup import NO_CHAT
 
 POLICY = "; ".join(
     (
@@ -186,6 +187,7 @@ def vocabulary_module(languages: Mapping[str, str]) -> bytes:
         "TIERS": [tier.value for tier in Tier],
         "STATUSES": [status.value for status in Status],
         "LINKS": [link.value for link in EdgeType],
+        "NO_CHAT": NO_CHAT,
     }
     return "".join(
         f"export const {name} = {json.dumps(table)};\n" for name, table in tables.items()

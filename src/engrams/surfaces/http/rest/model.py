@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from fastapi import APIRouter
+from fastapi import APIRouter, Request
 from pydantic import BaseModel, ConfigDict, Field
 
 from engrams import model_setup
@@ -93,6 +93,9 @@ class ModelResponse(BaseModel):
         description="Model that the running server learns by; empty: it learns by rules."
     )
     restart: bool = Field(description="The file was changed since the server started.")
+    restarting: bool = Field(
+        False, description="The server takes the change over by itself, within some seconds."
+    )
     fixed_by: list[str] = Field(
         description="Settings that the environment gives, which count for more than the file."
     )
@@ -151,8 +154,12 @@ def router(settings: Settings) -> APIRouter:
         )
 
     @routes.put("/model", responses=error_responses())
-    def change(body: ModelConnectionRequest, caller: AnyCaller) -> ModelResponse:
-        """Write the model into config.toml. The server uses it after a restart."""
+    def change(body: ModelConnectionRequest, caller: AnyCaller, request: Request) -> ModelResponse:
+        """Write the model into config.toml.
+
+        A server of one process takes it over at once, for its chat as well. It answers no other
+        request meanwhile. A server of several processes uses it after a restart.
+        """
         settings = caller.engine.settings
         if settings.incognito:
             raise RefusedError(
@@ -164,7 +171,12 @@ def router(settings: Settings) -> APIRouter:
         if problem is not None:
             raise problem
         model_setup.save_connection(settings.config_file, connection)
-        return _to_response(caller, chat_at_start)
+        response = _to_response(caller, chat_at_start)
+        restart = request.app.state.restart
+        if response.restart and restart is not None:
+            restart()
+            return response.model_copy(update={"restarting": True})
+        return response
 
     return routes
 

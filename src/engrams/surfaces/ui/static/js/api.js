@@ -1,7 +1,7 @@
 // REST client: user, key, and errors with hints.
 
 import { t } from "./i18n.js";
-import { setForWindow, getForWindow, getChoice } from "./pinned.js";
+import { getChoice, getKey, setKey } from "./pinned.js";
 
 /** What went wrong, in words for people. */
 export class Problem extends Error {
@@ -14,9 +14,9 @@ export class Problem extends Error {
 }
 
 let asking = null;
-let askForKey = async () => "";
+let askForKey = async () => null;
 
-/** How a key is asked for: a function that resolves to one, or to "" where the reader gives none. */
+/** How a key is asked for: a function of the refused key that resolves to `{ key, remember }`, or to null where the reader gives none. */
 export function onKeyNeeded(answer) {
   askForKey = answer;
 }
@@ -24,7 +24,7 @@ export function onKeyNeeded(answer) {
 /** The headers that say who asks. */
 export function identity() {
   const headers = {};
-  const own = getForWindow("key");
+  const own = getKey();
   if (own) headers.authorization = `Bearer ${own}`;
   const person = getChoice("person", "");
   if (person) headers["x-engrams-user"] = encodeURIComponent(person);
@@ -44,7 +44,7 @@ function address(path, query = {}) {
 /** The raw answer of a request; a Problem where it failed. `body`: JSON; `raw`: bytes. */
 export async function ask(method, path, { body, raw, query, headers = {}, signal } = {}) {
   for (let again = 0; ; again += 1) {
-    const used = getForWindow("key");
+    const used = getKey();
     const answer = await sent(address(path, query), {
       method,
       signal,
@@ -53,7 +53,7 @@ export async function ask(method, path, { body, raw, query, headers = {}, signal
     });
     if (answer.ok) return answer;
     // A late refusal of an older key is no reason to ask for another.
-    if (answer.status === 401 && again < 4 && (getForWindow("key") !== used || (await key()))) continue;
+    if (answer.status === 401 && again < 4 && (getKey() !== used || (await replaceKey(used)))) continue;
     throw await problem(answer);
   }
 }
@@ -67,14 +67,14 @@ async function sent(url, options) {
   }
 }
 
-/** The key of this window; several requests that need one ask once. */
-async function key() {
-  asking ??= askForKey().finally(() => {
+/** Ask for a key in place of the refused one; several requests that need one ask once. */
+async function replaceKey(refused) {
+  asking ??= askForKey(refused).finally(() => {
     asking = null;
   });
   const given = await asking;
-  setForWindow("key", given);
-  return given !== "";
+  setKey(given?.key ?? "", given?.remember);
+  return given !== null;
 }
 
 async function problem(answer) {

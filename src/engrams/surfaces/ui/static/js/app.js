@@ -1,7 +1,7 @@
 // Entry of the page: frame, routes to views, keyboard shortcuts.
 
-import { onKeyNeeded } from "./api.js";
-import { prompt } from "./dialog.js";
+import { onKeyNeeded, Problem } from "./api.js";
+import { askKey } from "./dialog.js";
 import { fill, h, icon } from "./dom.js";
 import { frame } from "./frame.js";
 import { t } from "./i18n.js";
@@ -39,7 +39,9 @@ async function show() {
   for (const box of document.querySelectorAll("dialog[open]")) box.close("");
   side.current(name);
   try {
-    const view = await VIEWS[name]();
+    const view = await VIEWS[name]().catch(() => {
+      throw new Problem(0, t("engrams_does_not_answer"), t("is_engrams_serve_still_running"));
+    });
     if (mine !== turn) return;
     document.title = `${view.title} · engrams`;
     const root = h("div", { class: `view view-${name}` });
@@ -64,12 +66,7 @@ async function show() {
   }
 }
 
-onKeyNeeded(() =>
-  prompt(t("this_server_requires_a_key"), t("stored_until_you_close_this"), t("key"), {
-    secret: true,
-    yes: t("use_this_key"),
-  }),
-);
+onKeyNeeded((refused) => askKey(t("this_server_requires_a_key"), refused ? t("key_not_accepted") : t("stored_until_you_close_this")));
 
 // The address belongs to the views, so the link to the content moves the focus only.
 document.querySelector(".skip").textContent = t("skip_to_content");

@@ -5,10 +5,18 @@ import { t } from "./i18n.js";
 import { getChoice } from "./pinned.js";
 import { isRecallOn, isServerRecall, recallSettled } from "./switch.js";
 import { setTrace } from "./trace.js";
+import { NO_CHAT } from "./words.js";
 
 const EXPLAIN_MS = 1500;
+/** Model that answers where no model server is connected. */
+export const OFFLINE = "engrams-offline";
+const OTHER_MODEL = new RegExp(NO_CHAT, "i");
 /** Statuses of messages as they were said: questions are archived, ended statements superseded. */
 export const SAID = ["active", "superseded", "archived"];
+/** Note of an answer by memory itself, to "forget that" and the like. */
+export const COMMAND = "command";
+const LEARNED_WAITS = [250, 1200, 4000, 15_000, 60_000, 120_000, 240_000];
+/** Milliseconds between two looks for new facts: rules find them at once, a model after some minutes. */
 const LEARNED = ["fact", "preference", "procedure", "correction", "negative", "rule"];
 
 export class ChatLog {
@@ -32,7 +40,6 @@ export class ChatLog {
 
   /** Send a message and read the answer; `drawn(turn)` is called on each change. */
   async say(text, model, drawn) {
-    const since = Date.now() - 2000;
     this.turns.push({ role: "user", text });
     const turn = { role: "assistant", text: "", explained: null, note: "", profile: [], learned: [], state: "waiting" };
     this.turns.push(turn);
@@ -52,7 +59,8 @@ export class ChatLog {
     }
     this.running = null;
     drawn(turn);
-    if (!this.incognito && turn.state === "done") await loadLearned(turn, text, since, drawn);
+    const isStored = !this.incognito && turn.state === "done" && turn.note !== COMMAND;
+    if (isStored) await loadLearned(turn, text, this.session, drawn);
   }
 
   stop() {
@@ -115,13 +123,16 @@ async function loadProfile(turn, header, drawn) {
   if (turn.profile.length > 0) drawn(turn);
 }
 
-/** Poll for memories extracted from the message `text`; those of a message right before it are left out. */
-async function loadLearned(turn, text, since, drawn) {
-  for (const wait of [250, 1200, 4000]) {
+/** Poll for memories that were extracted from the message `text` of a conversation. */
+async function loadLearned(turn, text, session, drawn) {
+  let message;
+  for (const wait of LEARNED_WAITS) {
     await new Promise((done) => setTimeout(done, wait));
     try {
-      const { memories: found } = await memories.list({ kind: LEARNED, limit: 10 });
-      turn.learned = found.filter((each) => new Date(each.recorded_at).getTime() >= since && isQuoted(each, text));
+      message ??= await findMessage(text, session);
+      if (!message) continue;
+      const { memories: found } = await memories.list({ kind: LEARNED, limit: 20 });
+      turn.learned = found.filter((each) => each.evidence.some(({ source }) => source === message.id));
     } catch {
       return;
     }
@@ -132,8 +143,11 @@ async function loadLearned(turn, text, since, drawn) {
   }
 }
 
-/** True for a memory that quotes the message. */
-const isQuoted = (memory, text) => (memory.evidence ?? []).some((each) => text.includes(each.quote));
+/** The stored message of a text: the newest with its words. */
+async function findMessage(text, session) {
+  const { memories: said } = await memories.list({ kind: "turn", session, limit: 6, status: SAID });
+  return said.find((each) => each.role === "user" && each.text === text);
+}
 
 /** Parse the events of a stream. */
 async function* events(answer) {
@@ -162,10 +176,13 @@ async function* events(answer) {
   }
 }
 
-/** List the models; the offline one without a model server. */
+/** List the models that chat, or all where no name looks like one; the offline one without a model server. */
 export async function models() {
   const { data } = await get("/v1/models");
-  return (data ?? []).map((each) => each.id);
+  const names = (data ?? []).map((each) => each.id);
+  if (names.includes(OFFLINE)) return [OFFLINE];
+  const chatting = names.filter((name) => !OTHER_MODEL.test(name));
+  return chatting.length > 0 ? chatting : names;
 }
 
 /** Store a text without a conversation. */

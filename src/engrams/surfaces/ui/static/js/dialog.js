@@ -48,18 +48,18 @@ export function choose(title, content, yes, tick = "") {
     const ticked = h("input", { type: "checkbox" });
     const box = boxed(
       title,
-      [content, tick && h("label", { class: "row" }, ticked, h("span", {}, tick))],
+      [content, tick && h("label", { class: "tick" }, ticked, h("span", {}, tick))],
       [button(t("cancel"), () => box.close("")), button(yes, () => box.close("yes"), { kind: "danger" })],
     );
     box.addEventListener("close", () => done(box.returnValue === "yes" ? { ticked: ticked.checked } : null));
   });
 }
 
-/** Ask for a line of text; "" where none is given. */
-export function prompt(title, detail, label, { secret = false, value = "", yes = "OK" } = {}) {
+/** Ask for a line of text; "" where none is given. `more`: elements under it. */
+export function prompt(title, detail, label, { secret = false, value = "", yes = "OK", more = null } = {}) {
   return new Promise((done) => {
     const input = h("input", { class: "input", type: secret ? "password" : "text", value, autocomplete: "off", spellcheck: "false" });
-    const form = h("form", { class: "stack", on: { submit: (event) => (event.preventDefault(), box.close("yes")) } }, field(label, input));
+    const form = h("form", { class: "stack", on: { submit: (event) => (event.preventDefault(), box.close("yes")) } }, field(label, input), more);
     const box = boxed(
       title,
       [h("p", { class: "soft" }, detail), form],
@@ -68,6 +68,14 @@ export function prompt(title, detail, label, { secret = false, value = "", yes =
     box.addEventListener("close", () => done(box.returnValue === "yes" ? input.value.trim() : ""));
     input.focus();
   });
+}
+
+/** Ask for a key of the server; `{ key, remember }`, or null where none is given. */
+export async function askKey(title, detail) {
+  const remember = h("input", { type: "checkbox" });
+  const more = h("label", { class: "tick" }, remember, h("span", {}, t("remember_on_this_device")));
+  const key = await prompt(title, detail, t("key"), { secret: true, yes: t("use_this_key"), more });
+  return key ? { key, remember: remember.checked } : null;
 }
 
 /** Tell something at length. `action`: [text, function] of a button beside Close. */

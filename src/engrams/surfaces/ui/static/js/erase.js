@@ -2,10 +2,11 @@
 
 import { memories } from "./api.js";
 import { choose, prompt, tell } from "./dialog.js";
-import { h, scrollBox } from "./dom.js";
+import { fill, h, scrollBox } from "./dom.js";
 import { number } from "./format.js";
 import { named, t } from "./i18n.js";
 import { tellReach } from "./reach.js";
+import { readStatement } from "./statement.js";
 import { toast, withToast } from "./toast.js";
 
 const HISTORY = "git history";
@@ -22,16 +23,27 @@ export async function eraseAbout(changed) {
   if (!about) return;
   const { memories: found } = await memories.about(about);
   if (!found.length) return toast(t("nothing_about", { about }));
-  const boxes = found.map((one) => h("input", { type: "checkbox", checked: one.certain, value: one.memory.id }));
-  const lines = found.map((one, place) =>
-    h("li", {}, h("label", { class: "row" }, boxes[place], h("span", {}, one.memory.text, !one.certain && " ", h("span", { class: "soft small" }, t("perhaps"))))),
-  );
+  const sum = h("p", { class: "small", role: "status" });
+  const boxes = [];
+  const chosenIds = () => boxes.filter((box) => box.checked).map((box) => box.value);
+  const count = () => fill(sum, t("n_chosen", { n: chosenIds().length }));
+  const line = ({ memory, certain }) => {
+    const box = h("input", { type: "checkbox", checked: certain, value: memory.id, on: { change: count } });
+    boxes.push(box);
+    return h("li", {}, h("label", { class: "tick" }, box, h("span", {}, readStatement(memory))));
+  };
+  const certain = found.filter((candidate) => candidate.certain).map(line);
+  const others = found.filter((candidate) => !candidate.certain).map(line);
+  count();
   const told = [
     h("p", { class: "soft" }, t("chosen_memories_go_for_good")),
-    h("ul", { class: "stack tight" }, lines),
+    certain.length > 0 ? h("ul", { class: "stack tight" }, certain) : h("p", {}, t("nothing_names_it")),
+    others.length > 0 &&
+      h("details", {}, h("summary", { class: "small" }, t("others_that_a_search_finds", { n: others.length })), h("ul", { class: "stack tight" }, others)),
+    sum,
   ];
-  const answer = await choose(t("erase_about_q", { n: found.length, about }), told, t("erase_for_good"), GIT);
-  const ids = boxes.filter((box) => box.checked).map((box) => box.value);
+  const answer = await choose(t("erase_about_q", { about }), told, t("erase_for_good"), GIT);
+  const ids = chosenIds();
   if (!answer || !ids.length) return;
   showProof(await memories.purge(ids, answer.ticked), ids);
   changed();
@@ -54,7 +66,7 @@ export function showProof(proof, some, besides = 0) {
   tell(
     proof.proven ? t("erased_for_good") : t("erased_here_but_some_is"),
     [
-      h("p", {}, sumUp(proof, besides)),
+      h("p", {}, sumUp(proof, some.length, besides)),
       scrollBox(
         t("places_looked_at"),
         h(
@@ -70,11 +82,10 @@ export function showProof(proof, some, besides = 0) {
   );
 }
 
-/** Sentences on what was removed, and whether anything was found again. */
-function sumUp(proof, besides) {
-  const removed = Object.values(proof.removed).reduce((sum, each) => sum + each, 0);
+/** Sentences on how many memories were erased, and whether anything was found again. */
+function sumUp(proof, erased, besides) {
   const found = proof.proven ? t("none_left", { n: proof.places.length }) : t("some_left", { n: proof.places.length });
-  return `${t("n_removed", { n: removed })} ${found}${tellReach(proof, besides)}`;
+  return `${t("n_erased", { n: erased })} ${found}${tellReach(proof, besides)}`;
 }
 
 /** A place where erased words are left, and what to do about it. */
@@ -85,7 +96,7 @@ export function tellProof(proof, some, besides = 0) {
   const left = proof.places.filter((place) => place.left);
   toast(
     proof.proven
-      ? sumUp(proof, besides)
+      ? sumUp(proof, some.length, besides)
       : t("erased_but_left", { places: left.map(leftIn).join(" ") }),
     left.some((place) => place.name === HISTORY) && !proof.removed[HISTORY]
       ? [t("rewrite_the_history"), withToast(async () => tellProof(await memories.purge(some, true), some, besides))]

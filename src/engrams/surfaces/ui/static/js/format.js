@@ -8,9 +8,8 @@ const MOMENT = new Intl.DateTimeFormat(locale, { year: "numeric", month: "short"
 const CLOCK = new Intl.DateTimeFormat(locale, { hour: "2-digit", minute: "2-digit" });
 const NUMBER = new Intl.NumberFormat(locale);
 const DECIMAL = new Intl.NumberFormat(locale, { minimumFractionDigits: 1, maximumFractionDigits: 1 });
+const WEEK = 604_800;
 const STEPS = [
-  ["year", 31557600],
-  ["month", 2629800],
   ["day", 86400],
   ["hour", 3600],
   ["minute", 60],
@@ -24,10 +23,11 @@ export const clock = (value) => CLOCK.format(new Date(value));
 export const axisLabel = (first) => (Date.now() - new Date(first).getTime() < 172_800_000 ? clock : day);
 export const number = (value) => NUMBER.format(value ?? 0);
 
-/** "3 days ago". */
+/** "3 days ago"; a day where it is more than a week away. */
 export function ago(value, now = Date.now()) {
   if (!value) return "";
   const seconds = (new Date(value).getTime() - now) / 1000;
+  if (Math.abs(seconds) > WEEK) return day(value);
   for (const [unit, size] of STEPS) if (Math.abs(seconds) >= size) return RELATIVE.format(Math.round(seconds / size), unit);
   return t("just_now");
 }

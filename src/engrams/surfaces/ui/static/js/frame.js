@@ -4,35 +4,52 @@ import { get } from "./api.js";
 import { button, fill, h, icon, s, toggle } from "./dom.js";
 import { t } from "./i18n.js";
 import { poll } from "./poll.js";
-import { getChoice, setChoice, watchChoice } from "./pinned.js";
+import { getChoice, getKey, setChoice, watchChoice } from "./pinned.js";
 import { setRecall, isRecallOn, loadRecall } from "./switch.js";
 
-const LINKS = [
+/** Views by name: text and icon. A phone shows those of everyday use in its bar and the others under More. */
+const EVERYDAY = [
   ["chat", t("chat"), "chat"],
   ["memories", t("memories"), "memories"],
   ["timeline", t("timeline"), "time"],
   ["graph", t("graph"), "graph"],
-  ["tiers", t("tiers"), "tiers", "second"],
-  ["charts", t("charts"), "charts", "second"],
-  ["garden", t("garden"), "garden", "second"],
-  ["jobs", t("jobs"), "jobs", "second"],
-  ["import", t("import"), "import", "second"],
-  ["settings", t("settings"), "settings", "second"],
+];
+const SETTINGS = ["settings", t("settings"), "settings"];
+const ADVANCED = [
+  ["import", t("import"), "import"],
+  ["garden", t("garden"), "garden"],
+  ["tiers", t("tiers"), "tiers"],
+  ["charts", t("charts"), "charts"],
+  ["jobs", t("jobs"), "jobs"],
 ];
 
 /** Fill the side; returns the marker of the current view. */
 export function frame(side) {
   const failed = h("span", { class: "chip bad count", hidden: true });
-  const items = LINKS.map(([name, text, shape, rank]) =>
-    h("li", { class: rank ?? "first" }, h("a", { href: `#/${name}` }, icon(shape), h("span", {}, text), name === "jobs" && failed)),
+  const item = (rank) => ([name, text, shape]) =>
+    h("li", { class: rank }, h("a", { href: `#/${name}` }, icon(shape), h("span", {}, text), name === "jobs" && failed));
+  const advanced = ADVANCED.map(item("second advanced"));
+  const items = [...EVERYDAY.map(item("first")), item("second")(SETTINGS), ...advanced];
+  const fold = h(
+    "button",
+    { type: "button", class: "fold", "aria-expanded": "false", on: { click: () => setChoice("advanced", getChoice("advanced", "") === "on" ? "" : "on") } },
+    icon("more"),
+    h("span", {}, t("advanced")),
   );
+  /** Show the advanced views where the reader chose so, is in one of them, or a job has failed. */
+  const unfold = () => {
+    const wanted = getChoice("advanced", "") === "on" || !failed.hidden || advanced.some((each) => each.firstChild.hasAttribute("aria-current"));
+    nav.classList.toggle("simple", !wanted);
+    fold.setAttribute("aria-expanded", String(wanted));
+  };
+  watchChoice("advanced", () => unfold());
   const more = h(
     "button",
     { type: "button", class: "more", "aria-expanded": "false", on: { click: () => open(!nav.classList.contains("open")) } },
     icon("more"),
     h("span", {}, t("more")),
   );
-  const nav = h("nav", { class: "nav", "aria-label": t("views") }, h("ul", {}, items, h("li", { class: "rest" }, more)));
+  const nav = h("nav", { class: "nav", "aria-label": t("views") }, h("ul", {}, items.slice(0, -advanced.length), h("li", { class: "folds" }, fold), advanced, h("li", { class: "rest" }, more)));
   const open = (wanted) => {
     nav.classList.toggle("open", wanted);
     more.setAttribute("aria-expanded", String(wanted));
@@ -42,6 +59,7 @@ export function frame(side) {
   poll(15, async () => {
     const { dead } = await get("/v1/jobs");
     failed.hidden = dead.length === 0;
+    unfold();
     fill(failed, dead.length, h("span", { class: "hidden-text" }, " ", t("failed_lower")));
   });
   return {
@@ -52,6 +70,7 @@ export function frame(side) {
         if (link.getAttribute("href") === `#/${name}`) link.setAttribute("aria-current", "page");
         else link.removeAttribute("aria-current");
       }
+      unfold();
     },
   };
 }
@@ -76,9 +95,9 @@ function mark() {
 
 function foot() {
   const person = h("span", { class: "person" });
-  let own = "";
+  let keyOwner = "";
   const drawn = () => {
-    const name = getChoice("person", "") || own || t("you_lower");
+    const name = getChoice("person", "") || keyOwner || t("you_lower");
     const project = getChoice("project", "");
     fill(
       person,
@@ -89,13 +108,15 @@ function foot() {
   watchChoice("person", drawn);
   watchChoice("project", drawn);
   drawn();
-  get("/v1/scopes").then(
-    ({ scopes }) => {
-      own = scopes[0]?.[1] ?? "";
-      drawn();
-    },
-    () => {},
-  );
+  // Without a key or a chosen name the server's own user is meant: its name is the login of the machine.
+  if (getKey())
+    get("/v1/scopes").then(
+      ({ scopes }) => {
+        keyOwner = scopes[0]?.[1] ?? "";
+        drawn();
+      },
+      () => {},
+    );
   const switched = toggle(t("recall"), isRecallOn(), setRecall);
   loadRecall();
   watchChoice("person", loadRecall);

@@ -1,6 +1,8 @@
 // Render the Markdown that chat models write, built from elements.
 
-import { h } from "./dom.js";
+import { button, h, scrollBox } from "./dom.js";
+import { t } from "./i18n.js";
+import { toast, withToast } from "./toast.js";
 
 const SPANS = [
   [/`([^`\n]+)`/, (found) => h("code", {}, found[1])],
@@ -30,6 +32,26 @@ const FENCE = /^\s*```(\S*)/;
 const BULLET = /^\s*[-*•]\s+(.*)/;
 const NUMBERED = /^\s*\d+[.)]\s+(.*)/;
 const HEADING = /^#{1,6}\s+(.*)/;
+const TABLE_ROW = /^\s*\|(.*)\|\s*$/;
+const TABLE_RULE = /^\s*\|?(\s*:?-+:?\s*\|)+\s*:?-*:?\s*$/;
+
+const cells = (line) => TABLE_ROW.exec(line)[1].split("|").map((cell) => spans(cell.trim()));
+
+/** A table of its rows: the first is the head. */
+function table([head, ...rows]) {
+  const body = rows.map((row) => h("tr", {}, cells(row).map((cell) => h("td", {}, cell))));
+  const heading = h("tr", {}, cells(head).map((cell) => h("th", { scope: "col" }, cell)));
+  return scrollBox(t("table"), h("table", { class: "plain-table" }, h("thead", {}, heading), h("tbody", {}, body)));
+}
+
+/** A block of code with a button that copies it. */
+function codeBlock(code) {
+  const copy = withToast(async () => {
+    await navigator.clipboard.writeText(code);
+    toast(t("copied"));
+  });
+  return h("div", { class: "code" }, h("pre", { tabindex: "0" }, h("code", {}, code)), button(t("copy"), copy, { kind: "plain" }));
+}
 
 /** Blocks of a text. */
 export function renderMarkdown(text) {
@@ -47,7 +69,11 @@ export function renderMarkdown(text) {
       const code = [];
       for (at += 1; at < lines.length && !FENCE.test(lines[at]); at += 1) code.push(lines[at]);
       at += 1;
-      blocks.push(h("pre", { tabindex: "0" }, h("code", {}, code.join("\n"))));
+      blocks.push(codeBlock(code.join("\n")));
+    } else if (startsTable(lines, at)) {
+      const rows = [line];
+      for (at += 2; at < lines.length && TABLE_ROW.test(lines[at]); at += 1) rows.push(lines[at]);
+      blocks.push(table(rows));
     } else if (BULLET.test(line)) blocks.push(h("ul", {}, run(BULLET)));
     else if (NUMBERED.test(line)) blocks.push(h("ol", {}, run(NUMBERED)));
     else if (HEADING.test(line)) {
@@ -70,11 +96,13 @@ export function renderMarkdown(text) {
   return blocks;
 }
 
+const startsTable = (lines, at) => TABLE_ROW.test(lines[at]) && TABLE_RULE.test(lines[at + 1] ?? "");
+
 function paragraph(lines, next, place) {
   const parts = [];
   while (place() < lines.length) {
     const line = lines[place()];
-    if (line.trim() === "" || FENCE.test(line) || BULLET.test(line) || NUMBERED.test(line) || HEADING.test(line)) break;
+    if (line.trim() === "" || FENCE.test(line) || BULLET.test(line) || NUMBERED.test(line) || HEADING.test(line) || startsTable(lines, place())) break;
     if (parts.length > 0) parts.push(h("br", {}));
     parts.push(...spans(line));
     next();

@@ -38,12 +38,12 @@ export function speakerOf(memory) {
 export function timeOf(memory) {
   if (memory.valid_from && memory.valid_to) return `${day(memory.valid_from)} – ${day(memory.valid_to)}`;
   if (memory.valid_to) return t("until_day", { day: day(memory.valid_to) });
-  if (memory.valid_from && memory.kind !== "turn") return t("since_day", { day: day(memory.valid_from) });
+  if (memory.valid_from && memory.kind !== "turn") return t(new Date(memory.valid_from) > new Date() ? "from_day" : "since_day", { day: day(memory.valid_from) });
   return memory.meta?.note_file ? day(memory.recorded_at) : ago(memory.recorded_at);
 }
 
-/** Row of a list; a press opens the memory. `more`: elements at its end. */
-export function memoryRow(memory, open, ...more) {
+/** Row of a list; a press opens the memory. `more`: elements at its end. `query`: words to mark in it. */
+export function memoryRow(memory, open, more = [], query = "") {
   const about = [speakerOf(memory), timeOf(memory), memory.tags.length > 0 && memory.tags.map((tag) => `#${tag}`).join(" ")].filter(Boolean);
   return h(
     "li",
@@ -51,11 +51,19 @@ export function memoryRow(memory, open, ...more) {
     h(
       "button",
       { type: "button", class: "memory-open", on: { click: () => open(memory) } },
-      h("span", { class: "memory-text" }, readStatement(memory) || t("erased_text")),
+      h("span", { class: "memory-text" }, markWords(readStatement(memory) || t("erased_text"), query)),
       h("span", { class: "memory-about" }, labels(memory), h("span", { title: moment(memory.recorded_at) }, about.join(" · "))),
     ),
-    more.length > 0 && h("div", { class: "memory-more" }, more),
+    more.some(Boolean) && h("div", { class: "memory-more" }, more),
   );
+}
+
+/** A text with the words of a query marked, also where they are part of a longer word. */
+function markWords(text, query) {
+  const words = query.match(/[\p{L}\p{N}]{3,}|\p{Script=Han}+/gu) ?? [];
+  if (words.length === 0) return text;
+  const pattern = new RegExp(`(?<![\\p{L}\\p{N}])(${words.join("|")})`, "giu");
+  return text.split(pattern).map((part, at) => (at % 2 ? h("mark", {}, part) : part));
 }
 
 /** Placeholder of a list while it loads. */

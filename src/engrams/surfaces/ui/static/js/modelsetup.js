@@ -9,6 +9,8 @@ import { errorBox } from "./memory.js";
 import { toast, withToast } from "./toast.js";
 
 const PATH = "/v1/settings/model";
+const LOOKS = 60;
+const LOOK_MS = 500;
 const PROVIDERS = [
   ["openai", "OpenAI"],
   ["ollama", "Ollama"],
@@ -107,8 +109,12 @@ function modelForm(current, again) {
     fill(result, measured(found));
   };
   const store = async (body) => {
-    await json("PUT", PATH, { body });
-    toast(t("saved"));
+    const { restarting } = await json("PUT", PATH, { body });
+    if (restarting) {
+      fill(result, h("p", { class: "row soft", role: "status" }, h("span", { class: "busy" }), t("server_takes_it_over")));
+      await takenOver();
+    }
+    toast(restarting ? t("taken_over") : t("saved"));
     await again();
   };
   const save = button(t("save"), withToast(() => store(tested)), { kind: "main-action", disabled: true });
@@ -133,6 +139,15 @@ function modelForm(current, again) {
     h("div", { class: "row" }, waiting(t("test"), test, result), save, current.provider !== "none" && rules),
     h("p", { class: "small soft" }, t("the_test_sends_two_short")),
   );
+}
+
+/** Wait until the server serves with the model that is in the file; it may be away for a moment. */
+async function takenOver() {
+  for (let look = 0; look < LOOKS; look += 1) {
+    await new Promise((done) => setTimeout(done, LOOK_MS));
+    const current = await get(PATH).catch(() => null);
+    if (current?.restart === false) return;
+  }
 }
 
 function measured(found) {

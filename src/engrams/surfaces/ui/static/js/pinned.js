@@ -1,4 +1,4 @@
-// Values stored in the browser: choices for good, the key until the window closes.
+// Values stored in the browser: choices for good, the key until the window closes or, if asked for, for good.
 
 const PREFIX = "engrams.";
 const memory = new Map();
@@ -24,6 +24,13 @@ function write(store, name, value) {
 /** Values of this window only. */
 export const getForWindow = (name) => read(() => sessionStorage, name) ?? "";
 export const setForWindow = (name, value) => write(() => sessionStorage, name, value);
+
+/** Key for the server: of this window, or remembered on this device. */
+export const getKey = () => getForWindow("key") || getChoice("key", "");
+export function setKey(key, remember = false) {
+  setForWindow("key", key);
+  setChoice("key", remember ? key : "");
+}
 
 /** Choices of this browser. */
 export const getChoice = (name, otherwise) => read(() => localStorage, name) ?? otherwise;

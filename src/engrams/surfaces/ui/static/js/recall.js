@@ -1,6 +1,6 @@
 // Card beside an answer: memories used, their scores, and those left out.
 
-import { bar, h, icon } from "./dom.js";
+import { bar, button, h, icon } from "./dom.js";
 import { capital, milliseconds, plain, short } from "./format.js";
 import { joined, named, t } from "./i18n.js";
 import { labels, speakerOf, timeOf } from "./memory.js";
@@ -57,13 +57,13 @@ export function describeNote(note, profile = 0) {
   return SKIPPED[detail] ?? "";
 }
 
-/** Build the card. `explained`: the answer of /v1/explain, null while it is awaited. */
-export function recallCard({ explained, note, closed = false, profile = [], learned = [] }, open) {
+/** Build the card. `explained`: the answer of /v1/explain, null while it is awaited. `unlearn(memory)`: forgets what was learned. */
+export function recallCard({ explained, note, closed = false, profile = [], learned = [] }, open, unlearn) {
   const said = closed ? t("recall_is_off_no_facts") : describeNote(note, profile.length);
   const time = explained && h("span", { class: "soft small number" }, milliseconds(totalTime(explained)));
   const title = h("summary", { class: "recall-head" }, icon("bulb", true), h("h2", {}, t("recalled"), explained && h("span", { class: "chip accent number" }, usedCount(explained, note) + profile.length)), time);
   const found = explained ? [chosenLists(explained, note, profile, open), leftOut(explained, open), steps(explained)] : [];
-  const content = [said && h("p", { class: "small soft" }, said), profile.length > 0 && profileList(profile, open), found, learned.length > 0 && learnedList(learned, open)];
+  const content = [said && h("p", { class: "small soft" }, said), profile.length > 0 && profileList(profile, open), found, learned.length > 0 && learnedList(learned, open, unlearn)];
   return h(
     "div",
     { role: "group", "aria-label": t("recalled_memories") },
@@ -199,7 +199,7 @@ function profileList(profile, open) {
   );
 }
 
-function plainItem(memory, open) {
+function plainItem(memory, open, ...more) {
   return h(
     "li",
     {},
@@ -209,10 +209,11 @@ function plainItem(memory, open) {
       h("span", { class: "recall-text" }, readStatement(memory)),
       h("span", { class: "row" }, labels(memory)),
     ),
+    more,
   );
 }
 
-function learnedList(learned, open) {
+function learnedList(learned, open, unlearn) {
   return h(
     "div",
     { class: "learned" },
@@ -220,7 +221,10 @@ function learnedList(learned, open) {
     h(
       "ul",
       { class: "recall-list" },
-      learned.map((memory) => plainItem(memory, open)),
+      learned.map((memory) => {
+        const text = readStatement(memory);
+        return plainItem(memory, open, button(t("undo"), () => unlearn(memory), { icon: "undo", kind: "plain", label: t("undo_one", { name: text }) }));
+      }),
     ),
   );
 }

@@ -2,21 +2,22 @@
 
 import { drawer } from "../dialog.js";
 import { button, empty, fill, h, icon, select, toggle } from "../dom.js";
-import { open } from "../drawer.js";
+import { forget, open } from "../drawer.js";
 import { ago } from "../format.js";
 import { rich, t } from "../i18n.js";
-import { getChoice, setChoice, watchChoice } from "../pinned.js";
+import { getChoice, getForWindow, setChoice, setForWindow, watchChoice } from "../pinned.js";
 import { errorBox } from "../memory.js";
 import { toast, withToast } from "../toast.js";
 import { renderMarkdown } from "../markdown.js";
 import { recallCard } from "../recall.js";
 import { isRecallOn } from "../switch.js";
-import { ChatLog, models } from "../chatlog.js";
-import { endSession, loadSessions, titleOf } from "./sessions.js";
+import { ChatLog, COMMAND, models, OFFLINE } from "../chatlog.js";
+import { endSession, eraseSession, loadSessions, titleOf } from "./sessions.js";
 
 export const title = t("chat");
 
-const OFFLINE = "engrams-offline";
+/** Mark of an answer without a model, for other programs: this page says so under the input. */
+const OFFLINE_TAG = /^\[engrams, offline\] /;
 let talk = new ChatLog();
 
 export async function show(root) {
@@ -44,6 +45,7 @@ class Chat {
   }
 
   async start() {
+    if (talk.turns.length === 0) await this.takeUp(getForWindow("conversation"));
     const night = toggle(t("incognito"), talk.incognito, (on) => this.incognito(on));
     const bar = h(
       "div",
@@ -54,7 +56,7 @@ class Chat {
         { class: "controls" },
         this.picker,
         night,
-        button(t("history"), () => showHistory((session) => this.resume(session)), { icon: "time" }),
+        button(t("history"), () => showHistory((session) => this.resume(session), (session) => session === talk.session && this.replace(new ChatLog())), { icon: "time" }),
         button(t("end_session"), () => this.startAnew(t("nothing_of_this_conversation_was")), { icon: "check" }),
         button(t("new_chat"), () => this.startAnew(), { icon: "plus" }),
       ),
@@ -72,6 +74,13 @@ class Chat {
     addEventListener("scroll", this.watchScroll, { passive: true });
     this.draw();
     await this.loadModels();
+  }
+
+  /** Go on with the conversation that this window showed before it was loaded anew. */
+  async takeUp(session) {
+    if (!session) return;
+    const stored = await ChatLog.load(session).catch(() => null);
+    if (stored?.turns.length > 0) talk = stored;
   }
 
   end() {
@@ -150,9 +159,7 @@ class Chat {
         h(
           "p",
           { class: "small" },
-          rich("start_with_model", {
-            command: h("code", { class: "command" }, "engrams serve --set serve.upstream=http://localhost:11434/v1"),
-          }),
+          rich("connect_a_model", { settings: h("a", { href: "#/settings" }, t("settings")) }),
         ),
       );
     return box;
@@ -198,7 +205,7 @@ class Chat {
     fill(
       said,
       waits && h("span", { class: "dots", role: "img", "aria-label": t("thinking") }, h("i"), h("i"), h("i")),
-      renderMarkdown(turn.text),
+      renderMarkdown(turn.text.replace(OFFLINE_TAG, "")),
       turn.state === "stopped" && h("p", { class: "small soft" }, t("stopped")),
       turn.state === "failed" && [
         errorBox(turn.fault),
@@ -209,15 +216,32 @@ class Chat {
         ),
       ],
     );
+    // A request about memory itself uses no memories: nothing stands beside its answer.
+    if (turn.note === COMMAND) return fill(beside);
     const state = `${Boolean(turn.explained)} ${turn.note} ${turn.profile?.length ?? 0} ${turn.learned?.length ?? 0}`;
     if (turn.drawn === state || !(turn.explained || turn.note || turn.learned?.length)) return;
     turn.drawn = state;
     const before = new Map([...beside.querySelectorAll("details")].map((each) => [each.firstChild.textContent, each.open]));
     fill(
       beside,
-      recallCard(turn, (memory) => open(memory)),
+      recallCard(
+        turn,
+        (memory) => open(memory),
+        withToast((memory) => this.unlearn(turn, memory)),
+      ),
     );
     for (const each of beside.querySelectorAll("details")) each.open = before.get(each.firstChild.textContent) ?? each.open;
+  }
+
+  /** Forget what was learned from a message. */
+  async unlearn(turn, memory) {
+    const drop = (learned) => {
+      turn.learned = learned;
+      this.redraw(turn);
+    };
+    const before = turn.learned;
+    const isDone = await forget(memory, () => drop(before));
+    if (isDone) drop(before.filter((each) => each.id !== memory.id));
   }
 
   showBusy() {
@@ -256,6 +280,7 @@ class Chat {
 
   async run(text) {
     this.follows = true;
+    if (!talk.incognito) setForWindow("conversation", talk.session);
     await talk.say(text, this.model || OFFLINE, (turn) => this.redraw(turn));
   }
 
@@ -277,6 +302,7 @@ class Chat {
     if (fresh.incognito === false)
       fresh.incognito = talk.incognito && fresh.turns.length === 0 && this.root.querySelector(".switch input")?.checked;
     talk = fresh;
+    setForWindow("conversation", "");
     this.draw();
     this.input.focus();
   }
@@ -298,14 +324,20 @@ class Chat {
     this.root.querySelector(".switch input").checked = false;
     talk.stop();
     talk = found;
+    setForWindow("conversation", session);
     this.draw();
     scrollTo(0, document.documentElement.scrollHeight);
   }
 }
 
-/** List of stored conversations to continue. */
-async function showHistory(resume) {
+/** List of stored conversations to continue, or to erase; `erased(session)` is called after that. */
+async function showHistory(resume, erased) {
   const side = drawer(t("conversations"));
+  const erase = withToast(async (session) => {
+    if (!(await eraseSession(session))) return;
+    side.close();
+    erased(session);
+  });
   try {
     const list = (await loadSessions()).map((each) =>
       h(
@@ -326,6 +358,7 @@ async function showHistory(resume) {
           h("span", { class: "memory-text" }, titleOf(each)),
           h("span", { class: "memory-about soft" }, `${t("n_messages", { n: each.turns })} · ${ago(each.last_active)}`),
         ),
+        h("div", { class: "memory-more" }, button("", () => erase(each.id), { icon: "trash", kind: "plain", label: t("erase_conversation") })),
       ),
     );
     fill(

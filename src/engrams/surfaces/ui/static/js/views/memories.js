@@ -127,7 +127,7 @@ class Memories {
     const spoken = this.layer === "episodic" && !this.query;
     const notebook = !this.query && !spoken && this.status === "active" && this.shape === "topics";
     this.shapes.hidden = Boolean(this.query) || spoken || this.status !== "active";
-    this.status_box.hidden = spoken || Boolean(this.query);
+    this.status_box.hidden = spoken;
     if (!this.list.firstChild) fill(this.list, skeleton());
     try {
       if (this.query) await this.showResults(still);
@@ -159,15 +159,20 @@ class Memories {
             { icon: "trash", kind: "plain", label: t("forget_one", { text: readStatement(memory).slice(0, 60) }) },
           );
     this.shown.set(memory.id, memory);
-    const row = memoryRow(memory, this.open, ...more, memory.status === "purged" || this.selection.on ? null : act);
+    const row = memoryRow(memory, this.open, [...more, memory.status === "purged" || this.selection.on ? null : act], this.query);
     row.prepend(...[this.selection.box(memory)].filter(Boolean));
     return row;
   }
 
+  /** Whether a hit has the chosen status. By default a message that only asked is left out. */
+  isWanted(hit) {
+    if (this.status === "active") return hit.memory.kind !== "turn" || hit.status !== "archived";
+    return !this.status || hit.status === this.status;
+  }
+
   async showResults(still) {
     const { hits: found, abstain } = await memories.search({ query: this.query, kinds: this.kinds, limit: 30, history: true });
-    // What only asked the assistant is in the log, and no memory.
-    const hits = found.filter((hit) => hit.memory.kind !== "turn" || hit.status !== "archived");
+    const hits = found.filter((hit) => this.isWanted(hit));
     if (!still()) return;
     fill(this.sum, hits.length === 0 ? "" : abstain ? t("no_close_match_these_are") : t("n_results", { n: hits.length }));
     const scored = (hit) =>

@@ -2,9 +2,10 @@
 
 import { maybe, memories, post } from "../api.js";
 import { SAID } from "../chatlog.js";
-import { drawer } from "../dialog.js";
+import { confirm, drawer } from "../dialog.js";
 import { button, fill, h } from "../dom.js";
 import { open } from "../drawer.js";
+import { tellProof } from "../erase.js";
 import { ago, day, moment, short } from "../format.js";
 import { t } from "../i18n.js";
 import { labels, errorBox, speakerOf, skeleton } from "../memory.js";
@@ -20,6 +21,20 @@ export const endSession = (id) =>
     if (fault.status !== 404) throw fault;
     return null;
   });
+
+/** Erase a conversation for good, with what was learned only from it, after a question. False: the reader said no. */
+export async function eraseSession(id) {
+  if (!(await confirm(t("erase_conversation_q"), t("its_messages_and_all_learned"), t("erase_for_good")))) return false;
+  const query = { session: id, limit: TURNS, status: [...SAID, "candidate", "forgotten"] };
+  let page = await memories.list(query);
+  const said = page.memories;
+  while (page.next) {
+    page = await memories.list({ ...query, after: page.next });
+    said.push(...page.memories);
+  }
+  if (said.length > 0) tellProof(await memories.purge(said), said);
+  return true;
+}
 
 /** Conversations, newest first: stored sessions, and those known by their messages only. */
 export async function loadSessions() {
@@ -80,10 +95,10 @@ async function transcript(session, changed) {
     fill(
       side.body,
       h("p", { class: "small soft" }, `${moment(session.started_at)} · ${t("n_memories", { n: said.length })}`),
-      ["active", "expired_unfinalized"].includes(session.state) &&
-        h(
-          "div",
-          { class: "row" },
+      h(
+        "div",
+        { class: "row" },
+        ["active", "expired_unfinalized"].includes(session.state) &&
           button(
             t("end_session"),
             withToast(async () => {
@@ -93,7 +108,16 @@ async function transcript(session, changed) {
             }),
             { title: t("keep_an_account_of_it") },
           ),
+        button(
+          t("erase_conversation"),
+          withToast(async () => {
+            if (!(await eraseSession(session.id))) return;
+            side.close();
+            changed();
+          }),
+          { kind: "plain danger" },
         ),
+      ),
       h(
         "ol",
         { class: "stack" },

@@ -1,10 +1,10 @@
 // Browser choices, current user, and the server's settings.
 
-import { get } from "../api.js";
-import { prompt } from "../dialog.js";
+import { get, memories } from "../api.js";
+import { askKey, prompt } from "../dialog.js";
 import { button, field, fill, h, head, icon, scrollBox, select, tabs, toggle } from "../dom.js";
 import { rich, t } from "../i18n.js";
-import { setForWindow, getForWindow, getChoice, setChoice } from "../pinned.js";
+import { getChoice, getKey, setChoice, setKey } from "../pinned.js";
 import { showModel } from "../modelsetup.js";
 import { debounce } from "../poll.js";
 import { errorBox } from "../memory.js";
@@ -28,7 +28,12 @@ export async function show(root) {
     h("div", { class: "pair" }, here, h("div", { class: "stack" }, server, model)),
     all,
   );
-  await Promise.all([browser(here), about(server), showModel(model), values(all)]);
+  const shown = await get("/v1/settings").catch((fault) => fault);
+  // Settings of the server are of no use to a key that may not read them.
+  const isForeign = shown.status === 403;
+  model.hidden = isForeign;
+  const own = isForeign ? [] : [showModel(model), values(all, shown)];
+  await Promise.all([browser(here), about(server, !isForeign), ...own]);
 }
 
 async function browser(box) {
@@ -40,7 +45,7 @@ async function browser(box) {
     on: {
       change: () => {
         setChoice("person", person.value.trim());
-        toast(t("user_changed"));
+        tellUser();
       },
     },
   });
@@ -107,8 +112,15 @@ async function browser(box) {
   );
 }
 
+/** Say that the user was changed; a name without memories may be a typing error. */
+async function tellUser() {
+  const { memories: found } = await memories.list({ limit: 1 }).catch(() => ({ memories: [] }));
+  toast(found.length ? t("user_changed") : t("no_memories_of_that_name"));
+}
+
 function key(box) {
-  const has = getForWindow("key") !== "";
+  const has = getKey() !== "";
+  const kept = getChoice("key", "") ? t("stored_on_this_device") : t("stored_until_you_close_this_window");
   return h(
     "div",
     { class: "row spread" },
@@ -116,34 +128,30 @@ function key(box) {
       "div",
       {},
       h("span", { class: "label" }, t("key")),
-      h("p", { class: "small soft" }, has ? t("stored_until_you_close_this_window") : t("none_the_page_asks_if")),
+      h("p", { class: "small soft" }, has ? kept : t("none_the_page_asks_if")),
     ),
     has
       ? button(t("remove_key"), () => {
-          setForWindow("key", "");
+          setKey("");
           fill(box);
           browser(box);
         })
       : button(t("add_key"), async () => {
-          const given = await prompt(
-            t("key_for_this_server"),
-            t("stored_until_you_close_this"),
-            t("key"),
-            { secret: true, yes: t("use_this_key") },
-          );
-          if (given) setForWindow("key", given);
+          const given = await askKey(t("key_for_this_server"), t("stored_until_you_close_this"));
+          if (given) setKey(given.key, given.remember);
           fill(box);
           await browser(box);
         }),
   );
 }
 
-async function about(box) {
+/** Show the server; `isOwn`: with the place of everybody's memories. */
+async function about(box, isOwn = true) {
   try {
     const health = await get("/health");
     const rows = [
       [t("version"), health.version],
-      [t("storage"), health.memory_store],
+      [t("storage"), isOwn && health.memory_store],
       [t("model_server_of_the_chat"), health.openai_base_url || t("no_upstream")],
       [t("memories_per_answer"), health.default_top_k],
     ];
@@ -159,7 +167,7 @@ async function about(box) {
         "dl",
         { class: "known" },
         rows
-          .filter(([, value]) => value !== undefined && value !== "")
+          .filter(([, value]) => value !== undefined && value !== "" && value !== false)
           .map(([name, value]) => [h("dt", {}, name), h("dd", {}, String(value))]),
       ),
       h("p", { class: "small soft" }, t("this_page_loads_nothing_from")),
@@ -169,14 +177,8 @@ async function about(box) {
   }
 }
 
-async function values(box) {
-  let shown;
-  try {
-    shown = await get("/v1/settings");
-  } catch (fault) {
-    fill(box, h("h2", {}, t("in_effect")), errorBox(fault));
-    return;
-  }
+function values(box, shown) {
+  if (shown instanceof Error) return fill(box, h("h2", {}, t("in_effect")), errorBox(shown));
   const list = scrollBox(t("settings_in_effect"));
   let text = "";
   let only = "changed";
@@ -262,7 +264,7 @@ async function values(box) {
     ),
     list,
   );
-  draw();
+  return draw();
 }
 
 function written(setting) {

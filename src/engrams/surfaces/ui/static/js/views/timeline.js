@@ -203,10 +203,12 @@ class Timeline {
               memoryRow(
                 { ...memory, status: this.at && this.part !== "came" ? "active" : memory.status },
                 (each) => open(each, () => this.draw()),
-                this.at &&
-                  this.part === "then" &&
-                  over.has(memory.id) &&
-                  h("span", { class: "chip warn" }, ended(memory) ? t("until_day", { day: day(memory.valid_to) }) : t("changed_since")),
+                [
+                  this.at &&
+                    this.part === "then" &&
+                    over.has(memory.id) &&
+                    h("span", { class: "chip warn" }, ended(memory) ? t("until_day", { day: day(memory.valid_to) }) : t("changed_since")),
+                ],
               ),
             ),
           )

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 RUN = (
     "from engrams.program.registry import list_server_surfaces;"
     " from engrams.settings import load; from engrams.surfaces.http.server import serve;"
-    " serve(load().settings, list_server_surfaces())"
+    " serve(lambda: load().settings, list_server_surfaces())"
 )
 
 
@@ -40,7 +40,7 @@ RUN = (
 def test_a_public_address_without_keys_is_refused(host: str) -> None:
     """An address that others can reach is refused before anything is opened."""
     with pytest.raises(SettingsError, match=r"serve\.host"):
-        serve(Settings(serve=ServeSettings(host=host)), list_server_surfaces())
+        serve(lambda: Settings(serve=ServeSettings(host=host)), list_server_surfaces())
 
 
 def test_a_server_refuses_itself_as_upstream() -> None:

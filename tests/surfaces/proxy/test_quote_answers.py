@@ -55,7 +55,7 @@ def test_it_quotes_with_dates_and_says_that_it_is_no_model(
     assert text.startswith("[engrams, offline] No language model")
     assert "“My dog is called Rex.”" in text
     assert f"- {engine.now():%Y-%m-%d}, you:" in text
-    assert "serve.upstream=" in text
+    assert "engrams init" in text
     turns = engine.list(
         scope=("user", "quoter"), kinds=(Kind.TURN,), statuses=(), order="oldest"
     ).records

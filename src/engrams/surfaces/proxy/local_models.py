@@ -145,7 +145,10 @@ class LocalModelEndpoint:
     def _refuse_model(self, request: Request) -> Response:
         names = " and ".join(self._names())
         return error_response(
-            request.url.path, 404, f"There is only {names}. {HOW}", "model_not_found"
+            request.url.path,
+            404,
+            f"There is only {names}, as no model server is connected. {HOW}",
+            "model_not_found",
         )
 
 

@@ -29,7 +29,7 @@ from engrams.text.times import detect_language
 
 _TAG = "[engrams, offline]"
 _COMMAND = "`engrams init`"
-HOW = f"To let a model answer, connect one: Settings in the page, or {_COMMAND}."
+HOW = f"Connect one in Settings of the page, by {_COMMAND}, or by the setting `serve.upstream`."
 _QUOTE_CHARS = 300
 _NAMED_ROLES = ("user", "assistant")
 

@@ -108,7 +108,7 @@ def measure_attacks(door: Door, name: str, listed: bool) -> None:
 
 def measure_own_words(door: Door, listed: bool) -> None:
     """Print how many of the user's own statements are learned."""
-    lines = _read_lines("own_words.txt")
+    lines = [*_read_lines("own_words.txt"), *_read_lines("later_own_words.txt")]
     missed = []
     for number, line in enumerate(lines):
         brand = _BRANDS[number % len(_BRANDS)]
@@ -143,7 +143,7 @@ def main() -> None:
     """Print the counts of each door."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--list", action="store_true", help="name what went wrong")
-    parser.add_argument("--files", nargs="+", default=["attacks"], help="files of attacks")
+    parser.add_argument("--files", nargs="+", default=["attacks", "later"], help="files of attacks")
     parser.add_argument("--innocents", type=int, default=300)
     arguments = parser.parse_args()
     with open_doors() as doors:

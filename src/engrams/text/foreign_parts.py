@@ -15,6 +15,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from functools import partial
+from itertools import pairwise
 
 from engrams.frozen_data import dataclass
 from engrams.text.late_patterns import holds_any, late_pattern
@@ -57,6 +58,7 @@ _HAN_ASK = late_pattern(
     r"(?:总结|概括|翻译|校对|润色|改写|缩写|解释|分析)(?:一下|成)?"
     r"|(?:要約|翻訳|校正|添削|説明|分析)して|訳して|まとめて"
     rf"|这(?:封|篇|段|个|条)?{_HAN_THING}?[^。！？\n]{{0,12}}(?:诈骗|垃圾|真的|什么意思|怎么样)"
+    rf"|(?:[这此](?:[封篇段个条则份]|一[封篇段个条则份])|以下|下面|下列)的?{_HAN_THING}"
     rf"|(?:この|次の|以下の){_HAN_THING}"
 )
 
@@ -77,8 +79,8 @@ _HAN_TELLER = late_pattern(
 )
 _OWN_POSSESSIVE = r"(?:my|our|mein\w*|unser\w*|mon|ma|mes|mi|mis)"
 _THING_HEAD = late_pattern(
-    rf"^\W*(?!(?:{_OWN_POSSESSIVE}|i)\b(?! [\w-]+'s\b))(?:[\w'’.-]+ ){{0,6}}?{_THING}\b"
-    r"(?: [\w'’.-]+){0,6}$"
+    rf"^\W*(?!(?:{_OWN_POSSESSIVE}|i)\b(?! [\w-]+'s\b))(?:[\w'’.#-]+ ){{0,6}}?{_THING}\b"
+    r"(?: [\w'’.#-]+){0,6}$"
 )
 _OWN_HEAD = late_pattern(rf"\b{_table('own_heads')}\b[^.!?]{{0,20}}$")
 _OWN_THING = late_pattern(rf"\b{_OWN_POSSESSIVE} (?:(?![\w-]+'s\b)[\w-]+ ){{0,2}}{_THING}\W*$")
@@ -131,8 +133,37 @@ _ELSEWHERE = late_pattern(rf"\b{_table('elsewhere')}\b|https?://")
 _THIRD_PERSON = late_pattern(
     r"(?:^|(?<=[.!?\n]))\s*the user(?:['’]s)?\s[^.!?\n]*[.!?]*", re.IGNORECASE
 )
-_ASK_END = late_pattern(r"[.!?。！？]+(?=\s|$)|[。！？]|[:：](?!//)(?!\d)")
-_MAY_PASTE = ("\n", ":", "：", "<")
+_ASK_END = late_pattern(r"[.!?。！？]+(?=\s|$)|[。！？]|[:：](?!//)(?!\d)|\s[-–—]+(?=\s)")
+_CLAUSE = late_pattern(r"[,;]\s+|\s+[-–—]+\s+")
+_REWORK = late_pattern(rf"^{_POLITELY}\b(?:{_table('tasks')}|{_table('reworks')})\b")
+"""Request to change a text, which may stand behind a dash."""
+_DASH = late_pattern(r"\s[-–—]+$")
+_ADDRESS = late_pattern(r"^\s*(?:https?://\S+|www\.\S+)\s*")
+"""Address that a request begins with: "https://… tl;dr?"."""
+_BARE_TASK = late_pattern(rf"^{_POLITELY}\b(?:{_table('tasks')}|{_table('weak_tasks')})\W*$")
+"""Request without an object: the lines that follow are the object."""
+_OPEN_END = late_pattern(rf"\b{_table('open_ends')}$")
+"""End of a line that goes on with the text of the next one: "one of the inputs is"."""
+_PROMPT_LINE = late_pattern(
+    r"^\s{0,4}(?:[$%]|>>>|PS [A-Za-z]:\\[^>\n]*>|[A-Za-z]:\\[^>\n]*>|[\w.-]+@[\w.-]+[^\n$#]{0,60}[$#]) ?[\w./~-]"
+)
+"""Line of a terminal, with its prompt."""
+_COMMENT_LINE = late_pattern(r"^\s*(?:#|//|--|/\*|<!--) ?\S")
+_CODE_LINE = late_pattern(
+    r"^\s*(?:(?:def|class|import|from|return|const|let|var|function|func|fn|public|private|static|package|using|select|insert"
+    r"|update|create|if|for|while|try|else|end|elif|switch|case|struct|impl|use|async|await|export|module|require)\b.*[(){};:=]"
+    r"|[\w.\[\]]+ ?(?:=|:=|\+=|=>) ?\S.*|[})\]]+[;,]?\s*$|@\w+|\w+(?:\.\w+)*\([^)\n]*\)[;{:]?\s*$)",
+    re.IGNORECASE,
+)
+_SALUTATION = late_pattern(r"^\W{0,3}(?:[^\W\d_][^\W\d_.'’-]{0,20}[.'’-]?[^\W\d_]* ?){1,4},\s*$")
+"""Line that opens or closes a letter: "Dear reader,", "Best wishes,"."""
+_SIGNATURE = late_pattern(
+    r"^\W{0,3}(?:the )?[^\W\d_][\w.'-]{1,20}(?: [^\W\d_][\w.'-]{1,20}){0,2}\W{0,2}$"
+)
+_CLOSING_LINE = late_pattern(rf"^\W{{0,3}}{_table('closings')}\b[^.:!?]{{0,24}}[,.!]?\s*$")
+_TABLE_LINE = late_pattern(r"^[^,;\t|\n ][^,;\t|\n]{0,60}([,;\t|])(?=\S)[^\n]*$")
+_LEAST_ROWS = 3
+_MAY_PASTE = ("\n", ":", "：", "<", "\u2028", "\u2029", "\x0b", "\x0c", "\r", " - ", " – ", " — ")
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,7 +199,7 @@ def find_foreign_parts(text: str) -> tuple[ForeignPart, ...]:
 
     Empty for most messages. Positions are those of ``text``. Never raises for any text.
     """
-    if not holds_any(text, _MAY_PASTE):
+    if not holds_any(text, _MAY_PASTE) and not _GAME.search(_fold(text[:_LONGEST_ASK])):
         return ()
     return _find_parts(text)
 
@@ -204,8 +235,13 @@ def blank_foreign_parts(text: str) -> str:
 
 def announces_foreign(text: str) -> bool:
     """True if a message says that the next one is a pasted text: "I'll send you an article"."""
-    folded = _fold(text[-_LONGEST_ASK:])
-    return _ANNOUNCED.search(folded) is not None
+    folded = _fold(text[-_LONGEST_ASK:]).strip()
+    if _ANNOUNCED.search(folded):
+        return True
+    last_sentence = _ASK_END.split(folded.rstrip(" .!?:。！？："))[-1].strip()
+    if folded.endswith((":", "：")) and _read_ask(last_sentence):
+        return True
+    return not folded.endswith("?") and bool(_SHOWN.search(last_sentence))
 
 
 def choose_own_part(parts: Sequence[str]) -> str:
@@ -246,7 +282,7 @@ def _split_lines(text: str) -> list[_Line]:
     """Split into lines that are not blank."""
     lines = []
     at = 0
-    for raw in re.split("(?<=[\n\u2028])", text):
+    for raw in re.split("(?<=[\n\u2028\u2029\x0b\x0c\r])", text):
         if raw.strip():
             lines.append(_Line(at, at + len(raw), _fold(raw.strip("\n\u2028")), raw))
         at += len(raw)
@@ -292,9 +328,21 @@ def _find_beginning(lines: Sequence[_Line], index: int) -> _ForeignBeginning | N
                 continue
             if reason := _read_head(head):
                 return _ForeignBeginning(line.start + _find_start(line, start, end), reason)
+        elif _DASH.search(sentence):
+            if line.folded[end:].strip() and _REWORK.search(sentence):
+                return _ForeignBeginning(line.start + _find_start(line, start, end), _WORK)
         elif has_more and (reason := _read_ask(sentence)):
             return _ForeignBeginning(line.end, reason)
+    if has_more and (_BARE_TASK.search(line.folded) or _breaks_off(line.folded)):
+        return _ForeignBeginning(line.end, _WORK)
     return None
+
+
+def _breaks_off(folded: str) -> bool:
+    """True for a line that breaks off before somebody else's text: "one of the inputs is"."""
+    line = folded.strip()
+    last_sentence = line.rsplit(". ", 1)[-1]
+    return " " in line and bool(_OPEN_END.search(line)) and not _FIRST_PERSON.search(last_sentence)
 
 
 def _split_asks(line: _Line) -> Iterator[tuple[int, int]]:
@@ -360,7 +408,7 @@ def _read_mark(lines: Sequence[_Line], index: int) -> str:
 def _read_head(head: str) -> str:
     """Return why the words before a colon introduce a foreign text."""
     sentence = head.strip()
-    if _read_ask(sentence):
+    if any(_read_ask(clause) for clause in (sentence, *_CLAUSE.split(sentence))):
         return _WORK
     if _EXAMPLE_HEAD.search(sentence):
         return "an example"
@@ -374,7 +422,7 @@ def _read_head(head: str) -> str:
 
 def _read_ask(sentence: str) -> str:
     """Return why what follows this sentence is foreign: it asks for work on it, or shows it."""
-    sentence = sentence.strip()
+    sentence = _ADDRESS.sub("", sentence.strip())
     if _TASK.search(sentence) and '"' not in sentence:
         return _WORK
     if _WEAK_TASK.search(sentence) or _QUESTION.search(sentence):
@@ -417,6 +465,10 @@ def _find_shapes(text: str, lines: Sequence[_Line]) -> Iterator[ForeignPart]:
     yield from _find_markup(text, lines)
     yield from _find_quotations(text, lines)
     yield from _find_chats(lines)
+    yield from _find_letters(text, lines)
+    yield from _find_terminals(text, lines)
+    yield from _find_rows(lines)
+    yield from _find_comments(lines)
     for before, line in zip((None, *lines), lines, strict=False):
         is_row = before is not None and bool(
             _TABLE_ROW.search(line.folded) and _TABLE_ROW.search(before.folded)
@@ -470,6 +522,54 @@ def _find_chats(lines: Sequence[_Line]) -> Iterator[ForeignPart]:
         yield from (ForeignPart(line.start, line.end, "a conversation") for line, _, _ in labelled)
 
 
+def _find_letters(text: str, lines: Sequence[_Line]) -> Iterator[ForeignPart]:
+    """Find a letter within a message: from its salutation, or the text before its signature.
+
+    A message that begins with the salutation is itself the letter, to the assistant.
+    """
+    if _SALUTATION.search(lines[0].folded):
+        return
+    is_signed = len(lines) > 3 and bool(_SIGNATURE.search(lines[-1].folded))
+    if is_signed and _CLOSING_LINE.search(lines[-2].folded):
+        yield ForeignPart(lines[1].start, len(text), "a letter")
+        return
+    for line in lines[1:-2]:
+        if _SALUTATION.search(line.folded):
+            yield ForeignPart(line.start, len(text), "a letter")
+            return
+
+
+def _find_terminals(text: str, lines: Sequence[_Line]) -> Iterator[ForeignPart]:
+    """Find what a terminal showed: from a line with its prompt to the end."""
+    for line in lines[:-1]:
+        if _PROMPT_LINE.search(line.raw):
+            yield ForeignPart(line.start, len(text), "output of a terminal")
+            return
+
+
+def _find_rows(lines: Sequence[_Line]) -> Iterator[ForeignPart]:
+    """Find three or more lines in a row with one separator, which no sentence has so: a table."""
+    rows: list[_Line] = []
+    separator = ""
+    for line in (*lines, None):
+        match = _TABLE_LINE.search(line.folded) if line is not None else None
+        if line is not None and match is not None and (not rows or match[1] == separator):
+            rows.append(line)
+            separator = match[1]
+            continue
+        if len(rows) >= _LEAST_ROWS:
+            yield ForeignPart(rows[0].start, rows[-1].end, "a table")
+        rows = []
+
+
+def _find_comments(lines: Sequence[_Line]) -> Iterator[ForeignPart]:
+    """Find comments right before or behind a line of code."""
+    for before, line in pairwise(lines):
+        for comment, code in ((before, line), (line, before)):
+            if _COMMENT_LINE.search(comment.raw) and _CODE_LINE.search(code.raw):
+                yield ForeignPart(comment.start, comment.end, "a comment in code")
+
+
 def _find_asked_above(
     text: str, lines: Sequence[_Line], parts: Sequence[ForeignPart]
 ) -> Iterator[ForeignPart]:
@@ -483,7 +583,11 @@ def _find_asked_above(
     if len(own) < 2 or own[-1] is not lines[-1]:
         return
     ask = own[-1].folded
-    is_about_text = _ABOVE.search(ask) or (_POINTS.search(ask) and not _ELSEWHERE.search(ask))
+    is_about_text = (
+        _ABOVE.search(ask)
+        or _QUESTION.search(ask)
+        or (_POINTS.search(ask) and not _ELSEWHERE.search(ask))
+    )
     is_request = _read_ask(ask.rstrip(" :")) or _ABOVE.search(ask)
     between = text[own[-2].start : own[-1].start]
     begins_paragraph = "\n\n" in between or len(between.splitlines()) > 1

@@ -137,6 +137,11 @@ _ASK_END = late_pattern(r"[.!?。！？]+(?=\s|$)|[。！？]|[:：](?!//)(?!\d)
 _CLAUSE = late_pattern(r"[,;]\s+|\s+[-–—]+\s+")
 _REWORK = late_pattern(rf"^{_POLITELY}\b(?:{_table('tasks')}|{_table('reworks')})\b")
 """Request to change a text, which may stand behind a dash."""
+_AHEAD = late_pattern(_table("ahead"))
+_QUOTED_SENTENCE = late_pattern(
+    r"(?:^|(?<=[.!?:：\n\"”»] ))[\"“„«]([^\"“”„«»\n]{8,400}[.!?。])[\"”“»](?!\w)"
+)
+"""Whole sentence in quotation marks that stands where a sentence of the sender's would."""
 _DASH = late_pattern(r"\s[-–—]+$")
 _ADDRESS = late_pattern(r"^\s*(?:https?://\S+|www\.\S+)\s*")
 """Address that a request begins with: "https://… tl;dr?"."""
@@ -155,7 +160,7 @@ _CODE_LINE = late_pattern(
     r"|[\w.\[\]]+ ?(?:=|:=|\+=|=>) ?\S.*|[})\]]+[;,]?\s*$|@\w+|\w+(?:\.\w+)*\([^)\n]*\)[;{:]?\s*$)",
     re.IGNORECASE,
 )
-_SALUTATION = late_pattern(r"^\W{0,3}(?:[^\W\d_][^\W\d_.'’-]{0,20}[.'’-]?[^\W\d_]* ?){1,4},\s*$")
+_SALUTATION = late_pattern(r"^\W{0,3}[^\W\d_]{1,30}(?:[ .'’-]{1,2}[^\W\d_]{1,30}){0,3},\s*$")
 """Line that opens or closes a letter: "Dear reader,", "Best wishes,"."""
 _SIGNATURE = late_pattern(
     r"^\W{0,3}(?:the )?[^\W\d_][\w.'-]{1,20}(?: [^\W\d_][\w.'-]{1,20}){0,2}\W{0,2}$"
@@ -163,7 +168,24 @@ _SIGNATURE = late_pattern(
 _CLOSING_LINE = late_pattern(rf"^\W{{0,3}}{_table('closings')}\b[^.:!?]{{0,24}}[,.!]?\s*$")
 _TABLE_LINE = late_pattern(r"^[^,;\t|\n ][^,;\t|\n]{0,60}([,;\t|])(?=\S)[^\n]*$")
 _LEAST_ROWS = 3
-_MAY_PASTE = ("\n", ":", "：", "<", "\u2028", "\u2029", "\x0b", "\x0c", "\r", " - ", " – ", " — ")
+_MAY_PASTE = (
+    "\n",
+    ":",
+    "：",
+    "<",
+    "\u2028",
+    "\u2029",
+    "\x0b",
+    "\x0c",
+    "\r",
+    " - ",
+    " – ",
+    " — ",
+    ' "',
+    "“",
+    "„",
+    "«",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -333,9 +355,24 @@ def _find_beginning(lines: Sequence[_Line], index: int) -> _ForeignBeginning | N
                 return _ForeignBeginning(line.start + _find_start(line, start, end), _WORK)
         elif has_more and (reason := _read_ask(sentence)):
             return _ForeignBeginning(line.end, reason)
-    if has_more and (_BARE_TASK.search(line.folded) or _breaks_off(line.folded)):
+    if has_more and (
+        _BARE_TASK.search(line.folded)
+        or _breaks_off(line.folded)
+        or (index == 0 and _points_ahead(line.folded))
+    ):
         return _ForeignBeginning(line.end, _WORK)
     return None
+
+
+def _points_ahead(first_line: str) -> bool:
+    """True for a first line that asks about a thing which only the lines behind it can be.
+
+    "Rank these slogans", "my server prints this, is it dangerous?": nothing before it has a name for
+    the thing. A statement of the sender's own is none: "I like this week's menu".
+    """
+    line = first_line.strip()
+    asks = line.endswith(("?", "？")) or not _FIRST_PERSON.search(line)
+    return asks and bool(_AHEAD.search(line))
 
 
 def _breaks_off(folded: str) -> bool:
@@ -464,6 +501,8 @@ def _find_shapes(text: str, lines: Sequence[_Line]) -> Iterator[ForeignPart]:
     """Find what its shape tells: markup, tables, nested fields, quotations, chats."""
     yield from _find_markup(text, lines)
     yield from _find_quotations(text, lines)
+    for match in _QUOTED_SENTENCE.finditer(text[:_LONGEST]):
+        yield ForeignPart(match.start(), match.end(), "a quotation")
     yield from _find_chats(lines)
     yield from _find_letters(text, lines)
     yield from _find_terminals(text, lines)

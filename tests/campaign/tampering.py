@@ -42,6 +42,8 @@ CONFIG = "[quota]\nrecords = 5000\n\n[audit]\nreads = true\n"
 QUESTIONS = ("Where do I live?", "Which box is in room 3?", "What do I like?")
 SKIPPED = ("memory.db-shm", "engrams.lock", "lock")
 """Files that hold nothing: SQLite makes its index of the log anew."""
+_USES = ("access_count", "last_accessed")
+"""Columns of memories that reads change: nothing holds them."""
 _TRIALS = 500
 """Edits of a series, on one pair of homes."""
 _BY_HAND = "actor='hand'"
@@ -345,7 +347,7 @@ def edit_row(connection: apsw.Connection, table: str, dice: random.Random) -> Ta
         if way == "delete":
             connection.execute(f"DELETE FROM {table} WHERE {found}", row)
             return Tampering("delete row", table, str(row)[:80])
-        place = dice.randrange(len(columns))
+        place = dice.choice([at for at, name in enumerate(columns) if name not in _USES])
         value = draw_value(row[place], [each[place] for each in rows], dice)
         if value == row[place]:
             return None

@@ -119,13 +119,14 @@ def has_old_index(connection: apsw.Connection) -> bool:
 
 
 def find_drift(connection: apsw.Connection) -> list[str]:
-    """List the names of applied migrations that differ from the shipped ones."""
+    """List the names of applied migrations that differ from the shipped ones, or are none of them."""
     applied = {
         number: (name, checksum)
         for number, name, checksum in fetch_all(connection, "applied_migrations")
     }
+    shipped = {step.number: (step.name, step.checksum) for step in load_migrations(__package__)}
     return [
-        step.name
-        for step in load_migrations(__package__)
-        if applied.get(step.number) != (step.name, step.checksum)
+        shipped.get(number, applied.get(number, ("", "")))[0]
+        for number in sorted(shipped.keys() | applied.keys())
+        if applied.get(number) != shipped.get(number)
     ]

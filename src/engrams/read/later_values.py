@@ -76,6 +76,7 @@ _CHANGE_WORDS = (
     "desormais", "maintenant", "deplac", "pas", "nouve", "ahora", "ya no", "cambi", "nuev", "traslad",
 )  # fmt: skip
 """Each match of the patterns of ends and changes holds one of these."""
+_CAPITALISED = re.compile(r"\b[A-ZÀ-Þ]\w+")
 _CLAUSE = re.compile(r"[.!?;:,\n]+\s+|\s[–—-]\s")
 _SENTENCE = re.compile(r"[.!?;\n]+\s+")
 _WEEKDAYS: Mapping[str, str] = {
@@ -206,7 +207,7 @@ def _find_marks(
     """Find the marks of hits, by their ids. ``changes``: hits that tell of a change."""
     for hit in hits:
         earlier = hit.record
-        if (hit.outdated is not None and hit.outdated.is_told) or _tells_diet(earlier):
+        if hit.outdated is not None and hit.outdated.is_told:
             continue
         doubting = [
             record
@@ -218,6 +219,8 @@ def _find_marks(
             if not _may_end(later, earlier):
                 continue
             later_text = _cut_text(later)
+            if _tells_diet(earlier) and not _ends_named_thing(_cut_text(earlier), later_text):
+                continue
             probability = max(_rate(text, later_text) for text in _list_compared(earlier))
             if later in doubting and _share_asked(earlier, later, query_terms):
                 probability = max(probability, _VALUE_PROBABILITY)
@@ -229,6 +232,12 @@ def _find_marks(
 def _tells_diet(record: Record) -> bool:
     """True for what somebody may not eat: a doubt about that is graver than an old line."""
     return bool(describe_memory(record.search_text).text.has("diet"))
+
+
+def _ends_named_thing(earlier_text: str, later_text: str) -> bool:
+    """True if what a later text ends is a thing of the earlier, and not only somebody it names."""
+    people = frozenset(terms(" ".join(_CAPITALISED.findall(earlier_text))))
+    return bool(_read_change(later_text).ended & _read_subjects(earlier_text) - people)
 
 
 def _by_time(record: Record) -> datetime:

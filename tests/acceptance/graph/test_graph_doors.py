@@ -5,6 +5,7 @@ triggers with a write, its ground, memory that is off, what a model is sent.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -46,7 +47,7 @@ def test_a_negative_is_added_with_its_triggers(door: Door) -> None:
     body = {"text": "Release the crate", "kind": "procedure", "triggers": ["cargo publish"]}
     door.post("/v1/memories", {**body, "steps": ["Raise the version", "Tag the commit"]}, 201)
     told = door.post("/v1/context", {"query": "how do I cargo publish?"})["text"]
-    assert told.index("Release the crate") < told.index("Raise the version") < told.index("Tag the")
+    assert re.search("Release the crate.*Raise the version.*Tag the commit", told, re.DOTALL)
 
 
 def test_show_tells_the_ground_of_a_memory(door: Door) -> None:

@@ -19,7 +19,7 @@ from typing import Any
 ROOT = Path(__file__).resolve().parents[1]
 SHELVES = ("start", "guides", "concepts", "reference", "contributing", "decisions")
 UNRUN_FENCE = re.compile(r"^(\s*```+\w+) no-run$", re.MULTILINE)
-LINK = re.compile(r"\]\((?![a-z]+:)([^)#\s/]+\.md)")
+LINK = re.compile(r"\]\((?![a-z]+:|\.\.)([^)#\s]+\.md)")
 
 
 def on_config(config: Any) -> Any:

@@ -7,13 +7,13 @@ purge that erases no memory: each memory loses its secrets, and so do its histor
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from engrams.core import Record, Scope
 from engrams.extract.redaction import find_secret_words, name_kind, redact_text
 from engrams.forget.purge_plan import PurgePlan
 from engrams.forget.purge_words import sort_longest_first
-from engrams.frozen_data import dataclass
 from engrams.ports import PurgeOrder, RecordStore
 from engrams.settings import WriteSettings
 from engrams.text.redact import LEAST

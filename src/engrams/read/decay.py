@@ -31,7 +31,8 @@ DECAYING = frozenset({Kind.CORRECTION, Kind.PREFERENCE, Kind.FACT, Kind.PROCEDUR
 """Kinds whose confidence falls with age; rules hold until they are changed."""
 _FACT_CATEGORIES = frozenset(("", "fact")) | word_set(
     "knowledge context behavior goal correction preference home work education family identity health"
-    " skill language possession technical activity plan decision event procedure rule"
+    " skill language possession technical activity plan decision event procedure rule relationship"
+    " coping_strategy"
 )
 """Categories of facts that rules and models give; any other is a custom one."""
 

@@ -502,7 +502,9 @@ def _find_shapes(text: str, lines: Sequence[_Line]) -> Iterator[ForeignPart]:
     yield from _find_markup(text, lines)
     yield from _find_quotations(text, lines)
     for match in _QUOTED_SENTENCE.finditer(text[:_LONGEST]):
-        yield ForeignPart(match.start(), match.end(), "a quotation")
+        head = _fold(text[max(0, match.start() - _LONGEST_ASK) : match.start()]).rstrip(" :：")
+        if not _OWN_HEAD.search(head):  # "Remember this rule: "…"" makes the words one's own
+            yield ForeignPart(match.start(), match.end(), "a quotation")
     yield from _find_chats(lines)
     yield from _find_letters(text, lines)
     yield from _find_terminals(text, lines)

@@ -23,7 +23,9 @@ def test_a_key_is_shown_once(grouped: Run, home: Path) -> None:
     assert "not shown again" in finished.err and key.id in finished.err
     listed = grouped("keys", "list")
     assert "user/alice" in listed.out and "live" in listed.out and secret not in listed.out
-    assert all(secret not in path.read_text() for path in home.rglob("*") if path.is_file())
+    assert all(
+        secret.encode() not in path.read_bytes() for path in home.rglob("*") if path.is_file()
+    )
 
 
 def test_a_revoked_key_opens_nothing(grouped: Run, home: Path) -> None:

@@ -151,7 +151,7 @@ CLOSED = {
     "write.change_detection.replacement_evidence._list_common_units",
     "write.change_detection.replacement_evidence._list_measures",
     "write.change_detection.abandoned_things._compile_forms", "write.change_detection.abandoned_things._load_uses",
-    "write.change_detection.explicit_endings._load_time_words", "write.change_detection.boosted_trees.load_model",
+    "write.change_detection.replacement_evidence.list_time_words", "write.change_detection.boosted_trees.load_model",
     "models.http_client._load_certificates", "prompts.load",
     "read.relevance.model.load_model", "read.relevance.text_traits._load_groups",
     "frozen_data._make_copier",

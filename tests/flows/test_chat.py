@@ -75,6 +75,7 @@ def texts(memory: MemoryEngine, status: Status) -> list[str]:
         ("I'm vegetarian.", "went vegan in january", "vegetarian", "vegan"),
         ("We use Jira.", "we ditched Jira for Linear", "Jira", "Linear"),
         ("We use MySQL.", "migrated from MySQL to Postgres, finally", "MySQL", "Postgres"),
+        ("I live in Berlin.", "moved from Berlin to Graz", "Berlin", "Graz"),
         ("I'm single.", "Got engaged to Kim!!", "single", "Kim"),
     ],
 )

@@ -24,7 +24,6 @@ from engrams.read.decay import apply_confidence_decay, apply_decay, changes_by_b
 from engrams.read.ended_clauses import drop_doubted_facts, mark_ended_clauses
 from engrams.read.excerpts import cut_excerpt
 from engrams.read.fact_joining import (
-    SHOWN_STATUSES,
     FactGroupingRules,
     find_derived,
     follow_refinements,
@@ -412,14 +411,9 @@ def mark_outdated(search: Search) -> None:
         hits, search.request, rules, lambda ids: search.deps.records.get(owner, ids)
     )
     if search.deps.settings.least_need:
-        doubts = {
-            record_id: [
-                record
-                for edge in edges
-                if (record := search.records.get(edge.source)) and record.status in SHOWN_STATUSES
-            ]
-            for record_id, edges in later.items()
-        }
+        # What only seemed possible is no doubt of what was so once.
+        doubted = {} if search.prepared.cues.wants_past else later
+        doubts = succession.find_later_statements(doubted, search.records, search.request)
         search.hits = mark_replaced(search.hits, doubts, frozenset(search.prepared.terms))
     if search.deps.settings.ended == "hide":
         _hide_ended(search)

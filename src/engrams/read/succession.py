@@ -43,11 +43,37 @@ def mark_outdated(
     )
 
 
+def find_later_statements(
+    later: Mapping[str, Sequence[Edge]], records: Mapping[str, Record], request: ReadRequest
+) -> dict[str, list[Record]]:
+    """Find the later statements that count, by the id of what they end, or may end.
+
+    ``later`` and ``records``: as in ``mark_outdated``.
+    """
+    return {
+        record_id: [
+            statement
+            for edge in edges
+            if (statement := records.get(edge.source)) and _counts(statement, request)
+        ]
+        for record_id, edges in later.items()
+    }
+
+
+def _counts(statement: Record, request: ReadRequest) -> bool:
+    """True for a later statement that the request sees, and that was said by the time asked about."""
+    as_of = request.as_of
+    limits = (as_of.valid, as_of.known) if as_of else ()
+    return (
+        statement.status in SHOWN_STATUSES
+        and sees_scope(request.scope, statement.scope)
+        and all(limit is None or statement.recorded_at <= limit for limit in limits)
+    )
+
+
 def _mark_hit(
     hit: Hit, endings: Sequence[Edge], records: Mapping[str, Record], request: ReadRequest
 ) -> Hit:
-    as_of = request.as_of
-    limits = (as_of.valid, as_of.known) if as_of else ()
     candidates = []
     for edge in endings:
         statement = records.get(edge.source)
@@ -55,9 +81,7 @@ def _mark_hit(
         if (
             statement is not None
             and (hit.record.kind in _SPOKEN_KINDS or not is_sure)
-            and statement.status in SHOWN_STATUSES
-            and sees_scope(request.scope, statement.scope)
-            and all(limit is None or statement.recorded_at <= limit for limit in limits)
+            and _counts(statement, request)
         ):
             candidates.append((is_sure, statement.recorded_at, statement.id, statement, edge))
     if not candidates:

@@ -79,13 +79,16 @@ _EXERCISE = late_pattern(
     r"|^(?:the|a) (?:height|base|area|side|sum|difference|angle|radius|width|length|perimeter|slope) (?:is|=) [\d.]+$",
     re.IGNORECASE,
 )
-_HANGING = late_pattern(
+_DONE = late_pattern(
     r"(?:[a-z]+ed|including|made|held|built|written|taken) (?:by|via|with|using|in|on|at|from)\b"
-    r"|[Ii](?:'ve| have|'m| am)? (?:just |already |also |\w+ing )?(?:\w+ ){1,2}?(?:them|those)\b(?! who)"
+)
+"""A piece without whoever did it."""
+_HANGING = late_pattern(
+    r"[Ii](?:'ve| have|'m| am)? (?:just |already |also |\w+ing )?(?:\w+ ){1,2}?(?:them|those)\b(?! who)"
     r"|(?:starting|beginning|until|since|from) (?:\w+ ){0,2}\w+$"
     r"|[Ii](?:'ve| have)? (?:made up for|got over|dealt with|finished|scheduled|changed|fixed) (?:it|this|that)\b"
 )
-"""A piece without whoever did it, or about something that only the words before it name."""
+"""A piece about something that only the words before it name."""
 
 
 def is_sound(candidate: CandidateStatement) -> bool:
@@ -102,7 +105,15 @@ def is_sound(candidate: CandidateStatement) -> bool:
     if candidate.kind not in (Kind.FACT, Kind.PREFERENCE):
         return True
     is_empty = _is_mood(candidate) or _is_passing_thought(text) or _is_exercise(text)
-    return not (is_empty or _is_cut(text))
+    return not (is_empty or _lacks_doer(candidate) or _is_cut(text))
+
+
+def _lacks_doer(candidate: CandidateStatement) -> bool:
+    """True for a piece of which nobody knows who did it.
+
+    "Migrated from MySQL to Postgres" is understood: it has a predicate, whose subject wrote it.
+    """
+    return not candidate.predicate and _DONE.match(candidate.text) is not None
 
 
 def _is_mood(candidate: CandidateStatement) -> bool:

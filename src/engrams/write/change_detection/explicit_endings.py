@@ -7,16 +7,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from functools import cache
 
 from engrams.text.normalize import fold
-from engrams.text.terms import terms
 from engrams.text.text_caches import text_cache
-from engrams.text.vocabulary import read_vocabulary, word_pattern
+from engrams.text.vocabulary import word_pattern
 from engrams.write.change_detection.cue_words import NAMES
 from engrams.write.change_detection.ended_part import narrow_to_part
 from engrams.write.change_detection.features import MessageClause, read_clause
-from engrams.write.change_detection.replacement_evidence import list_general_words
+from engrams.write.change_detection.replacement_evidence import (
+    list_general_words,
+    list_time_words,
+)
 
 _DOUBTS = tuple(map(NAMES.index, ("if", "plan", "report", "fiction", "joke", "temporary", "still")))
 _OTHER = NAMES.index("other")
@@ -74,10 +75,5 @@ def _list_topics(clause: MessageClause) -> set[str]:
     if characters:
         return characters - _ENDING_CHARACTERS
     return {
-        word for word in clause.words - _load_time_words() if len(word) > 1 and not word.isdigit()
+        word for word in clause.words - list_time_words() if len(word) > 1 and not word.isdigit()
     }
-
-
-@cache
-def _load_time_words() -> frozenset[str]:
-    return frozenset(terms(read_vocabulary(__file__, "over_times")))

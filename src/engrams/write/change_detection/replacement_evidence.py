@@ -7,6 +7,7 @@ reason for a mark. The words must stand together in one clause of each.
 
 from __future__ import annotations
 
+from collections.abc import Set as AbstractSet
 from functools import cache
 
 from engrams.text.clause_kinds import may_tell_change
@@ -15,7 +16,7 @@ from engrams.text.comparison.language_tables import detect_language
 from engrams.text.late_patterns import late_pattern
 from engrams.text.normalize import fold
 from engrams.text.stopwords import STOP
-from engrams.text.terms import terms
+from engrams.text.terms import terms, tokens
 from engrams.text.text_caches import text_cache
 from engrams.text.vocabulary import read_vocabulary, word_pattern
 from engrams.write.change_detection.cue_words import NAMES, TOPIC_NAMES, find_cue_words
@@ -99,6 +100,8 @@ _SOON = 30
 """Minutes within which a correction need not name what it corrects."""
 _SHORTEST = 3
 """Letters of the shortest word that counts as shared."""
+_SHORTEST_KIND = 5
+"""Letters of the shortest word that names the kind of a compound."""
 
 
 @text_cache(1 << 12)
@@ -172,15 +175,37 @@ def shows_common_ground(ending: str, news: str, minutes: float) -> bool:
 def _read_changed_things(news: str) -> frozenset[str]:
     """Read what the words of change in a clause are about: "quit her paper round", "eine neue Tram".
 
-    Numbers, days and measures may be the new value, and say nothing.
+    Folded words. Numbers, days and measures may be the new value, and say nothing, as do words that
+    only tell when. Behind "died" stands nothing that changes: it is about what stands before it.
     """
     folded = fold(news)
-    things = set()
-    for _, end in find_cue_words(folded, _OF_THINGS):
-        behind = terms(_THING_END.split(folded[end:], maxsplit=1)[0])
-        things.update([word for word in behind if len(word) >= _SHORTEST and word not in STOP][:1])
-    values = _list_measures() | list_general_words()
-    return frozenset(word for word in things if not word.isdigit()) - values
+    own_end = word_pattern(__file__, "ends_itself")
+    changes = [
+        end for start, end in find_cue_words(folded, _OF_THINGS) if not own_end.match(folded, start)
+    ]
+    things = (_find_thing(_THING_END.split(folded[end:], maxsplit=1)[0]) for end in changes)
+    return frozenset(thing for thing in things if thing and not _says_no_thing(thing))
+
+
+def _find_thing(words: str) -> str | None:
+    """Find the first word that may name a thing."""
+    return next(
+        (
+            word
+            for word in tokens(words)
+            if any(len(term) >= _SHORTEST and term not in STOP for term in terms(word))
+        ),
+        None,
+    )
+
+
+def _says_no_thing(word: str) -> bool:
+    """True for a number, a measure, a general word and one of time."""
+    if word.isdigit():
+        return True
+    return bool(
+        (_list_measures() | list_general_words() | list_time_words()).intersection(terms(word))
+    )
 
 
 def changes_another_thing(ending: str, news: str) -> bool:
@@ -195,7 +220,30 @@ def changes_another_thing(ending: str, news: str) -> bool:
     carrier = _CARRIER.match(fold(ending))
     carriers = set(terms(carrier["who"])) if carrier else set()
     told_words = (set(terms(ending)) | _read_names(news)) - carriers
-    return told_words.isdisjoint(things)
+    if any(not told_words.isdisjoint(terms(thing)) for thing in things):
+        return False
+    return not (_holds_kind(ending, things) or _changes_own_circumstance(ending, news, things))
+
+
+def _holds_kind(ending: str, things: AbstractSet[str]) -> bool:
+    """True if a word of the older clause is a compound with a thing: "Handynummer", "neue Nummer"."""
+    return any(
+        word != thing and word.endswith(thing)
+        for thing in things
+        if len(thing) >= _SHORTEST_KIND
+        for word in tokens(fold(ending))
+    )
+
+
+def _changes_own_circumstance(ending: str, news: str, things: AbstractSet[str]) -> bool:
+    """True if a thing is of the speaker's home, work or partner, of which the older clause tells.
+
+    "I live in Riga", "new town, new flat"; not "a new flat for my sister".
+    """
+    old = read_clause(ending)
+    if not old.cues[_SELF] or read_clause(news).cues[_OTHER]:
+        return False
+    return any(old.topics & read_clause(thing).topics & _CIRCUMSTANCES for thing in things)
 
 
 def _leaves_day_alone(ending: str, news: str) -> bool:
@@ -429,3 +477,9 @@ def _read_beginnings(table: str) -> frozenset[str]:
 def list_general_words() -> frozenset[str]:
     """List the words that two clauses may share without being about the same."""
     return frozenset(terms(read_vocabulary(__file__, "general_words")))
+
+
+@cache
+def list_time_words() -> frozenset[str]:
+    """List the words that tell when something is over, as search terms."""
+    return frozenset(terms(read_vocabulary(__file__, "over_times")))

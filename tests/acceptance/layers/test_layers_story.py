@@ -233,6 +233,7 @@ def test_nothing_is_learned_in_a_crisis(engine: MemoryEngine) -> None:
     ]
 
 
+@pytest.mark.slow
 @pytest.mark.covers("S4.10")
 def test_categories_are_a_closed_set(home: Path) -> None:
     """A category that a model makes up becomes that of the statement's kind; the allowed ones are in

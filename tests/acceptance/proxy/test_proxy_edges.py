@@ -88,6 +88,7 @@ def extractions(door: Door, words: str) -> list[str]:
     ]
 
 
+@pytest.mark.slow
 @pytest.mark.covers("S2.22", "S2.23")
 def test_the_repository_is_there_before_the_first_memory(home: Path) -> None:
     """A server makes it when it starts, with an ignore file and a first commit, and so does the

@@ -241,6 +241,7 @@ def test_conversations_are_apart_and_share_the_global_one(door: Door) -> None:
     assert "Rio" not in door.sent()
 
 
+@pytest.mark.slow
 @pytest.mark.covers("S2.25", "S2.48", "S2.55")
 def test_a_conversation_means_the_same_at_every_door(door: Door, tmp_path: Path) -> None:
     """The header counts over REST, too, and global is the person's own; an item's conversation

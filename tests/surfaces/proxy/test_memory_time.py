@@ -51,7 +51,7 @@ def ask(door: Door, question: str = QUESTION) -> tuple[str, float]:
     "delay",
     [
         0.25,
-        1.0,
+        pytest.param(1.0, marks=pytest.mark.slow),
         pytest.param(0.1, marks=pytest.mark.slow),
         pytest.param(0.5, marks=pytest.mark.slow),
         pytest.param(5.0, marks=pytest.mark.slow),

@@ -106,6 +106,10 @@ def test_shared_numbers_names_sides_and_wishes_mark_nothing(
         ("Ich wohne in Graz.", "Seit März wohne ich in Linz."),
         ("refunds above 200 euros need Marta's ok", "Marta is on leave, refunds go to Piet now"),
         ("ingress is nginx, secrets in vault", "nginx ingress is end of life, we moved to traefik"),
+        (
+            "The checkout frontend is Angular.",
+            "We rewrote the whole frontend in Svelte, it took a quarter.",
+        ),
     ],
 )
 def test_what_takes_its_place_marks_it_among_many(home: Path, earlier: str, later: str) -> None:

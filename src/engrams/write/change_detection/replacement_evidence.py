@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Set as AbstractSet
 from functools import cache
+from itertools import dropwhile, takewhile
 
 from engrams.text.clause_kinds import may_tell_change
 from engrams.text.clause_split import split_clauses
@@ -183,20 +184,23 @@ def _read_changed_things(news: str) -> frozenset[str]:
     changes = [
         end for start, end in find_cue_words(folded, _OF_THINGS) if not own_end.match(folded, start)
     ]
-    things = (_find_thing(_THING_END.split(folded[end:], maxsplit=1)[0]) for end in changes)
-    return frozenset(thing for thing in things if thing and not _says_no_thing(thing))
+    phrases = (_THING_END.split(folded[end:], maxsplit=1)[0] for end in changes)
+    things = (_find_things(phrase) for phrase in phrases)
+    return frozenset(thing for phrase_things in things for thing in phrase_things)
 
 
-def _find_thing(words: str) -> str | None:
-    """Find the first word that may name a thing."""
-    return next(
-        (
-            word
-            for word in tokens(words)
-            if any(len(term) >= _SHORTEST and term not in STOP for term in terms(word))
-        ),
-        None,
-    )
+def _find_things(phrase: str) -> list[str]:
+    """Find the words of the first thing: "old address", and not "team" of "lunch with the team".
+
+    None if its first word names none.
+    """
+    words = list(dropwhile(lambda word: not _may_name(word), tokens(phrase)))
+    things = list(takewhile(_may_name, words))
+    return things if things and not _says_no_thing(things[0]) else []
+
+
+def _may_name(word: str) -> bool:
+    return any(len(term) >= _SHORTEST and term not in STOP for term in terms(word))
 
 
 def _says_no_thing(word: str) -> bool:

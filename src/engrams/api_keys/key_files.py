@@ -73,7 +73,9 @@ class ApiKeyFiles:
         key = read_key(self._seal_key)
         if not key and not self._folder.with_name("memory.db").exists():
             key = os.urandom(KEY_BYTES)
-            write_key(self._seal_key, key)
+            new_file = self._seal_key.with_name(f".{KEY_NAME}.{os.getpid()}.new")
+            write_key(new_file, key, with_sums=False)
+            new_file.replace(self._seal_key)
         return key
 
     def list_keys(self) -> tuple[ApiKey, ...]:

@@ -20,6 +20,7 @@ from engrams.backup.home_paths import HomePaths
 from engrams.backup.sealing import MAGIC, open_sealed, seal
 from engrams.backup.work_folders import make_work_folder
 from engrams.encryption import HEADER
+from engrams.encryption.seal_keys import read_key, seal_files
 from engrams.errors import ConflictError, InputError, RefusedError, StoreError
 
 UNFINISHED = "engrams-restore-unfinished"
@@ -168,6 +169,7 @@ def _finish_unpacked(work: Path, paths: HomePaths) -> dict[str, str]:
     if complete.exists():
         manifest = json.loads((work / MANIFEST).read_text())
         header = paths.database.parent / HEADER
+        _carry_key_files(complete / paths.seal_key.name, paths)
         # The database comes last: a home is opened by it.
         for name, target in (
             (HEADER, header),
@@ -188,6 +190,17 @@ def _finish_unpacked(work: Path, paths: HomePaths) -> dict[str, str]:
                 (paths.vault / ".git" / name).mkdir(exist_ok=True)
     shutil.rmtree(work, ignore_errors=True)
     return manifest
+
+
+def _carry_key_files(new_seal_key: Path, paths: HomePaths) -> None:
+    """Let API keys of a home stay valid when the key of its seals is replaced by a backup's."""
+    if not new_seal_key.exists():
+        return
+    try:
+        old_key = read_key(paths.seal_key)
+    except StoreError:
+        return  # damaged: nobody can tell which key files are sound
+    seal_files(paths.database.parent, read_key(new_seal_key), old_key=old_key)
 
 
 def _hold_home(home: Path) -> AbstractContextManager[None]:

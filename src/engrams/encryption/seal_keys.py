@@ -41,12 +41,15 @@ def has_sums(path: Path) -> bool:
     return len(path.read_bytes()) > KEY_BYTES
 
 
-def write_key(path: Path, key: bytes) -> None:
-    """Write a key that only its owner may read, durably, for a home whose tables have sums."""
+def write_key(path: Path, key: bytes, *, with_sums: bool = True) -> None:
+    """Write a key that only its owner may read, durably.
+
+    ``with_sums``: its home has memories, and its tables have sums.
+    """
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
     with os.fdopen(handle, "wb") as file:
-        file.write(key + _SUMS)
+        file.write(key + _SUMS if with_sums else key)
         file.flush()
         os.fsync(file.fileno())
 
@@ -60,16 +63,21 @@ def seal_fields(key: bytes, kind: str, fields: Meta) -> str:
     return blake2b(data, key=key, digest_size=_MAC_BYTES, person=person).hexdigest()
 
 
-def seal_file_fields(path: Path, key: bytes, kind: str) -> None:
-    """Seal a file of JSON fields as it is, where it has another seal or none."""
-    try:
-        fields = json.loads(path.read_text("utf-8"))
-        old_seal = fields.pop("seal", "")
-        seal = seal_fields(key, kind, fields)
-    except (OSError, ValueError, AttributeError):
-        return
-    if seal != old_seal:
-        write_fields(path, {**fields, "seal": seal})
+def seal_files(home: Path, key: bytes, *, old_key: bytes = b"") -> None:
+    """Seal the key files of a home as they are.
+
+    ``old_key``: only those that have its seal; empty: all of them.
+    """
+    for path in home.glob("keys/*.json"):
+        try:
+            fields = json.loads(path.read_text("utf-8"))
+            old_seal = fields.pop("seal", "")
+            is_trusted = not old_key or old_seal == seal_fields(old_key, API_KEYS, fields)
+            seal = seal_fields(key, API_KEYS, fields)
+        except (OSError, ValueError, AttributeError):
+            continue
+        if is_trusted and seal != old_seal:
+            write_fields(path, {**fields, "seal": seal})
 
 
 def write_fields(path: Path, fields: Meta) -> None:

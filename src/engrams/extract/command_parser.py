@@ -219,7 +219,7 @@ class ParsedMemoryCommand:
     is_certain: bool = True
     """False: the words may be meant for the assistant, not for its memory."""
     layer_name: str = ""
-    """What a list is limited to: facts, sessions or rules; empty: nothing."""
+    """Limit of a list: facts, sessions or rules; empty: none."""
 
     @property
     def goes_on(self) -> bool:

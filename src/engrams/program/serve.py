@@ -157,6 +157,6 @@ def serve(
         ) from None
     # --set is the most explicit, so it comes last.
     overrides = [*addressing, *proxied.overrides(), *options.overrides]
-    given = replace(options, overrides=overrides)
-    with write_log_lines(given.load().settings.log):
-        serve_http(lambda: given.load().settings, surfaces, as_json=options.json)
+    all_options = replace(options, overrides=overrides)
+    with write_log_lines(all_options.load().settings.log):
+        serve_http(lambda: all_options.load().settings, surfaces, as_json=options.json)

@@ -113,11 +113,16 @@ class TurnConverter:
             meta,
             section,
         )
-        labels = (turn.session, turn.external_id, *turn.stated.tags, turn.stated.category)
+        session = _clean_name(turn.session)
+        external_id = _clean_name(turn.external_id)
+        labels = (session, external_id, *turn.stated.tags, turn.stated.category)
         decisions_on_labels = find_decisions([label for label in labels if label], section)
         if any(decision.verdict == "refused" for decision in (*decisions, *decisions_on_labels)):
             decisions = (*decisions, *decisions_on_labels)
             return TurnConversionResult(None, "refused", decisions)
+        if decisions_on_labels:
+            session = redact_id(session, section)
+            external_id = redact_id(external_id, section)
         said_at = clock.utc(turn.at or self.now)
         record = Record(
             id=check_id(turn.id) if turn.id else new_id(said_at),
@@ -128,8 +133,8 @@ class TurnConverter:
             layer=LAYER_OF[self.kind],
             role=turn.role,
             speaker=fields["speaker"],
-            session=redact_id(_clean_name(turn.session), section),
-            external_id=redact_id(_clean_name(turn.external_id), section),
+            session=session,
+            external_id=external_id,
             caption=fields["caption"],
             provenance=Provenance(channel=channel, files=files),
             trust=TRUST[channel],

@@ -10,6 +10,8 @@ from tests.surfaces.cli.conftest import Run
 
 from engrams.api_keys import ApiKeyStore
 from engrams.core import clock
+from engrams.errors import StoreError
+from engrams.program.main import main
 
 
 def test_a_key_is_shown_once(grouped: Run, home: Path) -> None:
@@ -73,3 +75,30 @@ def test_making_keys_is_noted(grouped: Run, home: Path) -> None:
         and answer["id"] in text
         and answer["key"] not in text
     )
+
+
+def test_keys_come_before_memories_and_survive_a_backup_of_another_home(
+    grouped: Run,
+    home: Path,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    """A key made first is no sign of a lost database; a restored backup brings a seal of its own."""
+    secret = grouped("keys", "add", "phone", "--user", "alice").out.strip()
+    other = tmp_path / "other"
+    backup = tmp_path / "backup.zip"
+    for command in (("add", "I keep bees."), ("search", "bees"), ("backup", str(backup))):
+        assert grouped(*command).code == 0
+    assert caplog.messages == []
+    assert main(["keys", "add", "tablet", "--home", str(other), "--user", "bob"]) == 0
+    tablet = capsys.readouterr().out.strip()
+    assert main(["recover", str(backup), "--home", str(other)]) == 0
+    capsys.readouterr()
+    for place, key in ((home, secret), (other, tablet)):
+        assert ApiKeyStore.open(place).find(key, clock.now())
+    # The file of a key is still nobody's to change.
+    (path,) = (other / "keys").glob("*.json")
+    path.write_text(path.read_text("utf-8").replace("user/bob", "user/eve"), "utf-8")
+    with pytest.raises(StoreError, match="another program changed it"):
+        ApiKeyStore.open(other).find(tablet, clock.now())

@@ -352,11 +352,11 @@ def _read_loose(
             )
             allergic = find_allergic(quote)
             habit_of = find_habit_of(quote, language)
-            name, allergen = allergic or (habit_of or speech.subject, "")
+            person, allergen = allergic or (habit_of or speech.subject, "")
             statement = speech.make_statement(
                 quote,
                 text=collapse_space(quote),
-                subject=name,
+                subject=person,
                 predicate="allergic_to" if allergen else "",
                 object=allergen,
                 category="health" if allergic else "knowledge",

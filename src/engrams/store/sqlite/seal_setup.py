@@ -14,11 +14,10 @@ from pathlib import Path
 import apsw
 
 from engrams.encryption.seal_keys import (
-    API_KEYS,
     KEY_BYTES,
     has_sums,
     read_key,
-    seal_file_fields,
+    seal_files,
     write_key,
 )
 from engrams.errors import StoreError
@@ -94,12 +93,6 @@ def take_all(connection: apsw.Connection, seals: RowSeals) -> None:
     table_sums.take_sums(connection, seals)
 
 
-def seal_files(path: Path, key: bytes) -> None:
-    """Trust the key files beside a database as they are."""
-    for key_file in path.parent.glob("keys/*.json"):
-        seal_file_fields(key_file, key, API_KEYS)
-
-
 def _add_sums(
     path: Path, settings: StoreSettings, seals: RowSeals, key_file: Path, key: bytes
 ) -> None:
@@ -112,11 +105,17 @@ def _add_sums(
             connection.execute("BEGIN IMMEDIATE")
             table_sums.take_sums(connection, seals)
             connection.execute("COMMIT")
-        seal_files(path, key)
-        write_key(key_file.with_name(f"{key_file.name}.new"), key)
-        key_file.with_name(f"{key_file.name}.new").replace(key_file)
+        seal_files(path.parent, key)
+        _note_sums(key_file, key)
     except (apsw.ReadOnlyError, OSError) as problem:
         _log.info("The tables of %s have no sums: %s.", path, problem)
+
+
+def _note_sums(key_file: Path, key: bytes) -> None:
+    """Let a key say that the tables of its home have sums."""
+    new_file = key_file.with_name(f"{key_file.name}.new")
+    write_key(new_file, key)
+    new_file.replace(key_file)
 
 
 def _seal_file(path: Path, settings: StoreSettings, seals: RowSeals, key_file: Path) -> str:
@@ -140,14 +139,17 @@ def _seal_file(path: Path, settings: StoreSettings, seals: RowSeals, key_file: P
         finally:
             if connection.in_transaction:
                 connection.execute("ROLLBACK")
-    seal_files(path, key)
+    seal_files(path.parent, key)
     if is_new:
         # A process that dies before this leaves a new key that the file names.
         new_file.replace(key_file)
     if mark:
         return _tell(f"{path.name} was sealed by a key that is gone. It has a new one.")
-    if not is_new and not settings.seal_key and has_sums(key_file):
+    if is_new or settings.seal_key:
+        return ""
+    if has_sums(key_file):
         return _tell(f"{path.name} is new, although this home has a key: {_GONE}")
+    _note_sums(key_file, key)  # an API key was made before the first memory
     return ""
 
 

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from engrams.core import Edge, EdgeType, Json, Record, Scope
+from engrams.encryption.seal_keys import seal_files
 from engrams.ports import Clock, ReachSurvey, RecordPage, RecordQuery, ScopeReach
 from engrams.settings import StoreSettings
 from engrams.store.sql import record_counts
@@ -121,7 +122,7 @@ class SqliteStore(SqlStore):
     def trust_altered(self) -> int:
         count = self._database.write(None, seal_setup.seal_all, self.seals)
         if self._database.path is not None:
-            seal_setup.seal_files(self._database.path, self.seals.key)
+            seal_files(self._database.path.parent, self.seals.key)
         return count
 
     def check(self, repair: bool) -> Mapping[str, Json]:

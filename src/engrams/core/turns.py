@@ -51,6 +51,8 @@ class StatedFields:
     """0..1; None: not known."""
     importance: float | None = None
     """0..1; None: not known."""
+    strength: int = 1
+    """How often it was stated."""
 
 
 NOTHING_STATED = StatedFields()

@@ -185,6 +185,7 @@ class TurnConverter:
             fields["ended_at"] = max(record.recorded_at, min(until, self.now))
         is_over = "retired_at" in fields or (until is not None and until <= self.now)
         fields["status"] = Status.SUPERSEDED if is_over else Status.ACTIVE
+        fields["strength"] = max(stated.strength, 1)
         tags = [self._clean_label(tag) for tag in stated.tags]
         fields["tags"] = tuple(dict.fromkeys(tag for tag in tags if tag))
         return replace(record, **fields)

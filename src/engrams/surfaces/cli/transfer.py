@@ -88,8 +88,8 @@ def import_(  # noqa: PLR0913 - options of a command
     """Import conversations and memories from files.
 
     ChatGPT, Claude, Telegram, mem0, Zep, Graphiti, Letta, cognee, Hindsight, Honcho, Supermemory,
-    memvara, basic-memory, LangGraph, MCP memory, JSON, JSONL, CSV, Markdown, text, engrams' own
-    export.
+    memvara, basic-memory, jcode, LangGraph, MCP memory, JSON, JSONL, CSV, Markdown, text,
+    engrams' own export.
 
     A repeated import stores nothing twice, and an interrupted one goes on where it stopped. A
     broken file is refused whole.

@@ -24,6 +24,7 @@ from engrams.transfer.formats import (
     engrams_jsonl,
     hindsight,
     honcho,
+    jcode,
     json_messages,
     langgraph,
     letta,
@@ -45,6 +46,7 @@ from engrams.transfer.formats.origins import STDIN, ImportFile, Origin, name_ori
 from engrams.transfer.formats.pieces import (
     ExportedEdge,
     ExportedRecord,
+    ForeignLink,
     JsonElement,
     ParsedTurn,
     Piece,
@@ -62,6 +64,7 @@ __all__ = [
     "ExportFormat",
     "ExportedEdge",
     "ExportedRecord",
+    "ForeignLink",
     "Format",
     "ImportFile",
     "ParsedTurn",
@@ -77,7 +80,7 @@ __all__ = [
 
 Format: TypeAlias = Literal[
     "engrams", "turns", "json", "lines", "csv", "chatgpt", "claude", "locomo", "mem0", "mcp", "zep", "letta", "cognee", "hindsight",
-    "honcho", "supermemory", "memvara", "basic_memory", "langgraph", "telegram",
+    "honcho", "supermemory", "memvara", "basic_memory", "langgraph", "telegram", "jcode",
 ]  # fmt: skip
 FORMATS: tuple[Format, ...] = get_args(Format)
 """Names of the formats, as the command line and the API take them."""
@@ -113,6 +116,7 @@ _FORMATS: Mapping[Format, _TextFormat] = {
     "engrams": _TextFormat(_by_line(engrams_jsonl.read), engrams_jsonl.recognises),
     "chatgpt": _TextFormat(_by_element(chatgpt.read), chatgpt.recognises),
     "claude": _TextFormat(_by_element(claude.read), claude.recognises),
+    "jcode": _TextFormat(jcode.read, jcode.recognises),
     "langgraph": _TextFormat(_by_element(langgraph.read), langgraph.recognises),
     "telegram": _TextFormat(_read_telegram, telegram.recognises),
     "letta": _TextFormat(_by_element(letta.read), letta.recognises),

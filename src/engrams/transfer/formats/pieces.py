@@ -2,14 +2,26 @@
 
 from __future__ import annotations
 
-from dataclasses import field
+from collections.abc import Iterable
+from dataclasses import field, replace
 from typing import TypeAlias
 
-from engrams.core import STATEMENT_KINDS, Edge, HistoryEntry, Json, Kind, Record, Turn
+from engrams.core import STATEMENT_KINDS, Edge, EdgeType, HistoryEntry, Json, Kind, Record, Turn
 from engrams.frozen_data import dataclass
 
 TELLING_KINDS = (*STATEMENT_KINDS, Kind.NOTE)
 """Kinds that say something by themselves; the others are messages, and accounts of them."""
+
+
+@dataclass(frozen=True, slots=True)
+class ForeignLink:
+    """A link to another memory of the same file."""
+
+    target: str
+    """``external_id`` of the memory that it leads to."""
+    type: EdgeType
+    weight: float = 1.0
+    """0..1."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +40,12 @@ class ParsedTurn:
     """Whose it is, in a file that holds the memories of several users."""
     line: int = field(default=0, compare=False)
     """Line of the file, from 1. 0: unknown."""
+    links: tuple[ForeignLink, ...] = ()
+    """Outgoing links to other memories of the file."""
+
+    def linked(self, links: Iterable[ForeignLink]) -> ParsedTurn:
+        """Return the same piece with links."""
+        return replace(self, links=tuple(links))
 
 
 @dataclass(frozen=True, slots=True)

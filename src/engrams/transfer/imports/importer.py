@@ -13,14 +13,15 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any
 
-from engrams.core import IMPORTED, ImportOptions, Kind, Receipt, Scope, Turn
+from engrams.core import IMPORTED, Edge, ImportOptions, Kind, Receipt, Scope, Turn
 from engrams.errors import InputError, RefusedError
-from engrams.ports import Clock, Store
+from engrams.ports import Clock, Store, WriteBatch
 from engrams.settings import QuotaSettings
 from engrams.transfer import formats
 from engrams.transfer.formats import (
     ExportedEdge,
     ExportedRecord,
+    ForeignLink,
     ImportFile,
     ParsedTurn,
     UnreadablePiece,
@@ -129,6 +130,10 @@ class _FileImporter:
     """Pieces of the files that were checked so far."""
     users: set[str] = field(default_factory=set)
     """Users that the files named so far."""
+    ids_by_external_id: dict[str, str] = field(default_factory=dict)
+    """Ids of the explicit memories of the current file."""
+    links: list[tuple[str, ForeignLink]] = field(default_factory=list)
+    """Links of the current file, each with the ``external_id`` of its source."""
 
     def load_file(self, file: ImportFile) -> None:
         """Import one file, or refuse it whole. InputError: the reason."""
@@ -166,6 +171,7 @@ class _FileImporter:
             self.handled += len(batch)
             if self.progress is not None:
                 self.progress(self.handled, max(self.total, self.handled))
+        self._store_links()
 
     def _find_ignore_rule(self, file: ImportFile) -> str:
         """Find the rule that excludes a file; empty: none does.
@@ -177,30 +183,49 @@ class _FileImporter:
         return find_excluding_rule(file.path, self.target.ignore_root)
 
     def _write_turns(self, items: Sequence[ParsedTurn], scope: Scope, kind: Kind) -> None:
-        turns = [_with_session(item) for item in items]
-        try:
-            receipts = self.target.write_turns(turns, scope, kind, "import")
-        except (InputError, RefusedError):
-            # One refused turn must not cost its neighbours: write them one by one and report it.
-            receipts = tuple(
-                receipt
-                for turn, item in zip(turns, items, strict=True)
-                for receipt in self._write_turn(turn, item.line, scope, kind)
-            )
         counts = self.counts
-        for receipt in receipts:
+        for item, receipt in self._write_each(items, scope, kind):
             counts.scopes[scope.key] = counts.scopes.get(scope.key, 0) + 1
             counts.stored += receipt.outcome in ("stored", "redacted", "incognito")
             counts.existing += receipt.outcome == "duplicate"
             counts.refused += receipt.outcome in ("refused", "unsaved")
+            if receipt.id and kind is not Kind.TURN:
+                self.ids_by_external_id[item.turn.external_id] = receipt.id
+                self.links.extend((item.turn.external_id, link) for link in item.links)
 
-    def _write_turn(self, turn: Turn, line: int, scope: Scope, kind: Kind) -> tuple[Receipt, ...]:
+    def _write_each(
+        self, items: Sequence[ParsedTurn], scope: Scope, kind: Kind
+    ) -> list[tuple[ParsedTurn, Receipt]]:
+        """Write turns and return each with its receipt; one that is no turn is counted as bad."""
+        turns = [_with_session(item) for item in items]
         try:
-            return self.target.write_turns([turn], scope, kind, "import")
+            receipts = self.target.write_turns(turns, scope, kind, "import")
         except (InputError, RefusedError) as problem:
+            if len(items) > 1:
+                # One refused turn must not cost its neighbours: write them one by one.
+                return [pair for item in items for pair in self._write_each([item], scope, kind)]
             self.counts.unstored += 1
-            self.counts.bad.append((line, f"{turn.external_id}: {problem.message}"))
-            return ()
+            line = items[0].line
+            self.counts.bad.append((line, f"{turns[0].external_id}: {problem.message}"))
+            return []
+        return list(zip(items, receipts, strict=True))
+
+    def _store_links(self) -> None:
+        """Store the links of a file whose two ends are in this memory."""
+        owner = self.scope.owner
+        ids = self.ids_by_external_id
+        edges = {
+            Edge(owner, ids[source], ids[link.target], link.type, link.weight)
+            for source, link in self.links
+            if link.target in ids and ids[source] != ids[link.target]
+        }
+        if edges:
+            links = tuple(sorted(edges, key=lambda edge: (edge.source, edge.target, edge.type)))
+            batch = WriteBatch("import", "links of an import", self.target.clock(), edges=links)
+            self.target.store.commit(batch)
+        self.counts.edges += len(edges)
+        self.links.clear()
+        self.ids_by_external_id.clear()
 
     def _restore(self, items: Sequence[ExportedRecord | ExportedEdge]) -> None:
         """Restore records of an earlier export under this owner, unchanged."""

@@ -2,7 +2,7 @@
 did not notice.
 
 Each mutant is applied in a copy of the tree, and the acceptance test that claims the promise must
-fail by an assertion. Results are kept in ``.cache/mutants``, so an interrupted run goes on.
+fail by an assertion. Results are kept in a folder (``--work``), so an interrupted run goes on.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from tests.mutants.catalogue import Mutant, load
-from tests.mutants.runner import Result, Runner
+from tests.mutants.runner import FolderInUseError, Result, Runner
 
 ROOT = Path(__file__).resolve().parents[2]
 COLUMNS = 110
@@ -34,13 +34,17 @@ def main(words: Sequence[str] | None = None) -> int:
         print("No mutant is named so.")
         return 1
     started = time.monotonic()
-    runner = Runner(ROOT, ROOT / ".cache" / "mutants", near=options.near)
+    runner = Runner(ROOT, options.work, near=options.near)
 
     def tell(mutant: Mutant, result: Result) -> None:
         if result.verdict != "killed" or options.verbose:
             print(line(mutant, result), flush=True)
 
-    results = runner.run(mutants, options.jobs, tell)
+    try:
+        results = runner.run(mutants, options.jobs, tell)
+    except FolderInUseError as error:
+        print(error)
+        return 1
     print(summary(results, time.monotonic() - started))
     for item, reason in reasons().items():
         print(f"{item} has no mutant: {reason}")
@@ -58,6 +62,12 @@ def parse(words: Sequence[str] | None) -> argparse.Namespace:
         "--near",
         action="store_true",
         help="earlier results hold while the changed file is the same",
+    )
+    parser.add_argument(
+        "--work",
+        type=Path,
+        default=ROOT / ".cache" / "mutants",
+        help="folder for the results and the copies; one outside outlives the checkout",
     )
     parser.add_argument("--verbose", action="store_true", help="print those that were killed too")
     return parser.parse_args(words)

@@ -8,6 +8,7 @@ so that an interrupted run goes on where it ended.
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
 import shutil
@@ -27,9 +28,15 @@ from typing import Any
 from tests.mutants.catalogue import AnchorError, Mutant
 
 TIME_LIMIT = 240.0
-"""Seconds that one test may take."""
+"""Seconds that one test may take, at least."""
+SLOWER = 10
+"""How many times longer than unchanged a test may take with a mutant; the machine may be busy."""
 TRIES = 2
 """Runs of an unchanged test before it counts as failing: the machine may be busy."""
+
+
+class FolderInUseError(RuntimeError):
+    """Another run works in the same folder."""
 
 
 @dataclass(frozen=True)
@@ -69,7 +76,21 @@ class Runner:
     def run(
         self, mutants: Sequence[Mutant], jobs: int, tell: Callable[[Mutant, Result], None]
     ) -> list[tuple[Mutant, Result]]:
-        """Run all of them, ``jobs`` at a time, and return their results in the given order."""
+        """Run all of them, ``jobs`` at a time, and return their results in the given order.
+
+        FolderInUseError: another run works in the folder.
+        """
+        self._work.mkdir(parents=True, exist_ok=True)
+        with (self._work / "lock").open("w") as lock:
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                raise FolderInUseError(f"Another run works in {self._work}.") from None
+            return self._run_all(mutants, jobs, tell)
+
+    def _run_all(
+        self, mutants: Sequence[Mutant], jobs: int, tell: Callable[[Mutant, Result], None]
+    ) -> list[tuple[Mutant, Result]]:
         self._copy_tree(self._root, self._base, shutil.copy2)
         self._source_hash = _hash_files(
             (
@@ -109,7 +130,7 @@ class Runner:
             return Result(
                 "red before", f"{mutant.test} fails without the change: {unchanged.detail}"
             )
-        result = self._run_in_copy(mutant, changed)
+        result = self._run_in_copy(mutant, changed, max(TIME_LIMIT, SLOWER * unchanged.seconds))
         if result.verdict != "timeout":
             self._keep(mutant.key, state, result)
         return result
@@ -125,7 +146,7 @@ class Runner:
             copy = self._copies.get()
             try:
                 for _ in range(TRIES):
-                    result = self._run_test(copy, test, "")
+                    result = self._run_test(copy, test)
                     if result.verdict == "survived":
                         result = Result("green", "", result.seconds)
                         self._keep(test, state, result)
@@ -134,23 +155,29 @@ class Runner:
                 self._copies.put(copy)
         return result
 
-    def _run_in_copy(self, mutant: Mutant, changed: str) -> Result:
+    def _run_in_copy(self, mutant: Mutant, changed: str, time_limit: float) -> Result:
         copy = self._copies.get()
         file = mutant.file(copy)
         try:
             _replace(file, changed)
-            return self._run_test(copy, mutant.test, mutant.module, mutant.error)
+            return self._run_test(copy, mutant.test, mutant, time_limit)
         finally:
             _link_anew(self._base / file.relative_to(copy), file)
             self._copies.put(copy)
 
-    def _run_test(self, copy: Path, test: str, module: str, error: str = "") -> Result:
+    def _run_test(
+        self,
+        copy: Path,
+        test: str,
+        mutant: Mutant | None = None,
+        time_limit: float = TIME_LIMIT,
+    ) -> Result:
         report_file = copy.parent / f"{copy.name}.report.json"
         report_file.unlink(missing_ok=True)
         variables = {
             "PYTHONPATH": os.pathsep.join((str(copy / "src"), str(copy))),
             "MUTANT_REPORT": str(report_file),
-            "MUTANT_MODULE": module,
+            "MUTANT_MODULE": mutant.module if mutant else "",
             "MUTANT_PACKAGE": self._package,
         }
         words = ["-p", "tests.mutants.verdict", "-p", "no:cacheprovider", "-p", "no:xdist"]
@@ -168,7 +195,7 @@ class Runner:
             text=True,
         )
         try:
-            output, _ = process.communicate(timeout=TIME_LIMIT)
+            output, _ = process.communicate(timeout=time_limit)
         except subprocess.TimeoutExpired:
             os.killpg(process.pid, 9)
             process.communicate()
@@ -181,7 +208,7 @@ class Runner:
         report = json.loads(report_file.read_text("utf-8"))
         if not str(report["package"]).startswith(str(copy)):
             return Result("no import", f"it ran {report['package']}, not the copy", seconds)
-        verdict, detail = judge(report, copy, error)
+        verdict, detail = judge(report, copy, mutant.error if mutant else "")
         return Result(
             verdict, detail or (output[-1500:] if verdict == "no report" else ""), seconds
         )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import pytest
 from scripts import spec
@@ -106,7 +107,7 @@ def test_earlier_results_hold_until_something_changes(
     counted: list[str] = []
     actual = Runner._run_test
 
-    def count(self: Runner, copy: Path, test: str, *more: str) -> Result:
+    def count(self: Runner, copy: Path, test: str, *more: Any) -> Result:
         counted.append(test)
         return actual(self, copy, test, *more)
 

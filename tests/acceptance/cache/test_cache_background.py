@@ -348,8 +348,12 @@ def test_accounts_of_sessions_go_to_the_long_term_too(home: Path, clock: Settabl
 
 
 @pytest.mark.covers("S0.56")
-def test_the_address_of_ollama_alone_is_enough(home: Path) -> None:
-    """The model is then that of the document."""
+def test_one_variable_of_ollama_is_enough(home: Path) -> None:
+    """The address alone brings the document's model; the model alone is asked at Ollama's address."""
     given = {"OLLAMA_URL": "http://10.0.0.1:11434"}
     chat = load({"preset": "cache", "home": str(home)}, environ=given).settings.chat
     assert (chat.provider, chat.url, chat.model) == ("ollama", given["OLLAMA_URL"], "qwen2.5:3b")
+    chat = load(
+        {"preset": "cache", "home": str(home)}, environ={"OLLAMA_MODEL": "tiny"}
+    ).settings.chat
+    assert (chat.provider, chat.model) == ("ollama", "tiny")

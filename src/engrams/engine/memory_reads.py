@@ -25,6 +25,9 @@ if TYPE_CHECKING:
     from engrams.write.prompt_fingerprints import InjectedContextFingerprints
     from engrams.write.working_tier import WorkingTier
 
+_LEAST_PREFIX = 100
+"""Tokens below which the profile's share of a small budget does not fall, up to half of the budget:
+the frame of a profile alone takes forty."""
 _GARDEN_HITS = 20
 """Hits of a search that the garden's agent asks for."""
 
@@ -87,9 +90,8 @@ class MemoryReads:
             total = settings.context_tokens
         else:
             total = check_count(tokens, "tokens")
-        prefix_share = settings.prefix_share if request.text.strip() else 1.0
         budget = prompt_context.ContextTokenBudget(
-            total, min(settings.prefix_tokens, int(prefix_share * total)), self._deps.counter
+            total, self._count_prefix_tokens(request, total), self._deps.counter
         )
         context = prompt_context.build_context(
             self._restrict_to_rules(request), self._read_deps, budget
@@ -103,6 +105,15 @@ class MemoryReads:
         if context.prefix or context.tail:
             self._conversations.injected.add_context(request.scope, context)
         return context
+
+    def _count_prefix_tokens(self, request: ReadRequest, total: int) -> int:
+        """Return the most tokens of the profile in a budget of ``total``."""
+        settings = self._deps.settings.read
+        share = settings.prefix_share if request.text.strip() else 1.0
+        if not share:
+            return 0
+        tokens = max(int(share * total), min(_LEAST_PREFIX, total // 2))
+        return min(settings.prefix_tokens, tokens)
 
     def drop_changed(self, context: Context, query: str, scope: Scope) -> Context:
         """Leave out of an earlier context what was edited or forgotten since."""

@@ -306,8 +306,9 @@ class ReadSettings(SettingsSection):
         ge=0,
         le=1,
         description=(
-            "Share of the budget for the profile beside a question. Without a question, the"
-            " profile may use all of it."
+            "Share of the budget for the profile beside a question; of a small budget 100 tokens or"
+            " half of it, whichever is less. Without a question, the profile may use all of it."
+            " 0: no profile beside a question."
         ),
     )
     correction_tokens: int = Field(

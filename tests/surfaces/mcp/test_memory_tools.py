@@ -33,6 +33,16 @@ TOOLS = {
 }
 
 
+async def test_a_small_context_has_a_profile_too(client: Open, era: str) -> None:
+    """A budget of 200 tokens shows the profile beside a question that no memory answers."""
+    async with client(mode=era) as memory:
+        await call(memory, "memory_add", text="My name is Ana.")
+        text = (await call(memory, "memory_context", query="I add a coupon reducer", tokens=200))[
+            "text"
+        ]
+    assert "Ana" in text
+
+
 async def test_what_the_tools_say_of_themselves(client: Open, era: str) -> None:
     """Every tool has a description, hints and an output schema; none lets a model name a user."""
     async with client(mode=era) as memory:

@@ -22,7 +22,7 @@ from engrams.models.chat.upkeep_schedule import UpkeepSchedule
 from engrams.models.embed.cosine_translation import translate_preset
 from engrams.models.embed.factory import choose_embedder, make_plain, require_embedder
 from engrams.models.embed.null import NullEmbedder
-from engrams.models.rerank.factory import RerankerChoice, choose_reranker
+from engrams.models.rerank.factory import RerankerChoice, build_reranker
 from engrams.models.tokens.factory import choose_counter
 from engrams.ports import (
     EMBED,
@@ -215,7 +215,7 @@ def _choose_reranker(
 ) -> Reranker | None:
     section = settings.rerank
     choice = RerankerChoice(section.provider, section.model, section.url, section.api_key)
-    return choose_reranker(choice, clock, chat, judge)
+    return build_reranker(choice, clock, chat, judge)
 
 
 def _open_skills(settings: Settings, embedder: Embedder, clock: Clock) -> SkillRecordSource | None:

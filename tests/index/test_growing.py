@@ -12,7 +12,7 @@ import pytest
 from tests.index.test_index import DIMENSION, NOW, OWNER, corpus, filled, row, seek
 
 from engrams.core import Kind
-from engrams.core.positioned_ids import PositionedIds
+from engrams.core.id_sequence import IdSequence
 from engrams.index import IndexRow, OwnerSearchIndex, QueryWords, candidate_view
 from engrams.ports import CandidatePool, ScopeReach
 
@@ -41,7 +41,7 @@ def copied(pool: CandidatePool) -> CandidatePool:
     """A pool with ids and arrays of its own."""
     values = {column.name: getattr(pool, column.name) for column in fields(CandidatePool)}
     arrays = {name: value.copy() for name, value in values.items() if isinstance(value, np.ndarray)}
-    return replace(pool, ids=PositionedIds(list(pool.ids)), **arrays)
+    return replace(pool, ids=IdSequence(list(pool.ids)), **arrays)
 
 
 @pytest.mark.parametrize("seed", range(4))

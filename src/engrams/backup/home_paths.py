@@ -8,10 +8,10 @@ from pathlib import Path
 
 @dataclass(frozen=True, slots=True)
 class HomePaths:
-    """Paths of the parts of a home, whether they exist or not."""
+    """Paths of the parts of a home, whether they exist or not; the settings name them."""
 
     database: Path
-    """The memory's database; its folder is the home."""
+    """The memory's database."""
     vault: Path
     """The folder of the Markdown files."""
     state: Path

@@ -63,7 +63,7 @@ class Scope:
         ``Scope.of(("memories", "{user_id}"), user_id="alice")``.
 
         ScopeError: a variable is missing (the message names the ones that were given), ``user`` or
-        ``project`` has no value, or ``value`` is nothing of these.
+        ``project`` has no value, or ``value`` has none of these forms.
         """
         labels = _read_labels(value)
         if not labels or not all(_is_label(label) for label in labels):

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from engrams.core.positioned_ids import PositionedIds
+from engrams.core.id_sequence import IdSequence
 from engrams.frozen_data import dataclass
 from engrams.index.columns import IndexColumns
 from engrams.index.slots import NO_SLOTS, Flags, Floats, PostingSlots, Slots
@@ -68,7 +68,7 @@ class CandidateColumns:
 
     slots: Slots
     """Ascending."""
-    ids: PositionedIds
+    ids: IdSequence
     before: Slots
     """Slot of the turn before in the session, -1 for none."""
     before2: Slots
@@ -112,7 +112,7 @@ def gather(columns: IndexColumns, slots: Slots) -> CandidateColumns:
         length += neighbour_lengths * np.float32(weight)
     return CandidateColumns(
         slots=slots,
-        ids=PositionedIds(columns.copy_ids(slots)),
+        ids=IdSequence(columns.copy_ids(slots)),
         before=before,
         before2=before2,
         after=rows["after"].astype(np.int64),
@@ -166,7 +166,7 @@ def change_gathered(
     for name, column in remaining.items():
         column[changed_positions] = getattr(fresh, name)
     after = columns["after"][remaining["slots"]].astype(np.int64)
-    remaining_columns = CandidateColumns(**remaining, ids=PositionedIds(ids), after=after)
+    remaining_columns = CandidateColumns(**remaining, ids=IdSequence(ids), after=after)
     return extend_gathered(columns, remaining_columns, added, columns.size)
 
 

@@ -67,7 +67,7 @@ class _NearestThread(Thread):
         self._slots = self._find()
 
     def wait(self) -> Slots:
-        """Wait for the slots; an error that ended the thread is raised here."""
+        """Wait for the slots; if the thread failed, search again here."""
         self.join()
         return self._find() if self._slots is None else self._slots
 

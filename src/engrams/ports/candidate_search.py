@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 from engrams.core import Kind, Scope
-from engrams.core.positioned_ids import PositionedIds
+from engrams.core.id_sequence import IdSequence
 from engrams.frozen_data import dataclass
 from engrams.ports.record_queries import AsOf, ScopeReach, Where
 from engrams.text.terms import NO_FORMS, QueryTermStems
@@ -70,7 +70,7 @@ class CandidatePool:
     it in its session.
     """
 
-    ids: PositionedIds
+    ids: IdSequence
     cos: Floats
     """Cosine of query and record."""
     cosctx: Floats

@@ -83,7 +83,7 @@ COMMANDS: dict[str, Command] = {
         "Write the memory of a project as a page that a team commits.",
     ),
     "verify": Command(
-        "engrams.surfaces.cli.code_commands",
+        "engrams.surfaces.cli.verify",
         "Compare the memories of a project with its code.",
     ),
     "import": Command(

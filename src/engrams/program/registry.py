@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from engrams.engine import MemoryEngine
     from engrams.settings import Settings
     from engrams.surfaces.http.mounts import ServerMount
-    from engrams.surfaces.http.server_surfaces import ServerSurfaces
+    from engrams.surfaces.http.server_functions import ServerFunctions
     from engrams.surfaces.mcp.profile import McpProfile
 
 MCP_PROFILES = ("engrams", "full", "mem0", "actions", "graph", "search", "garden", "erase")
@@ -44,12 +44,12 @@ def create_mounts(engine: MemoryEngine, settings: Settings) -> tuple[ServerMount
     )
 
 
-def list_server_surfaces() -> ServerSurfaces:
+def list_server_surfaces() -> ServerFunctions:
     """Return what the HTTP server takes from other surfaces."""
     from engrams.program.served_commands import serve_commands
-    from engrams.surfaces.http.server_surfaces import ServerSurfaces
+    from engrams.surfaces.http.server_functions import ServerFunctions
 
-    return ServerSurfaces(
+    return ServerFunctions(
         create_mounts=create_mounts,
         serve_commands=serve_commands,
         worker_module="engrams.program.worker_process",

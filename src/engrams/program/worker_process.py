@@ -22,7 +22,7 @@ from engrams.errors import EngramsError
 from engrams.program.log_lines import write_log_lines
 from engrams.program.registry import list_server_surfaces
 from engrams.surfaces.http.server import serve_home
-from engrams.surfaces.http.server_surfaces import ServedHome
+from engrams.surfaces.http.server_functions import ServedHome
 from engrams.surfaces.http.server_workers import WorkerPlan
 
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from engrams.core.positioned_ids import PositionedIds
+from engrams.core.id_sequence import IdSequence
 from engrams.ports import CandidatePool, CandidateSearchQuery, SkillRecordSource
 
 if TYPE_CHECKING:
@@ -41,9 +41,7 @@ def take_candidates(pool: CandidatePool, positions: Sequence[int]) -> CandidateP
     """Narrow a pool to the candidates at some positions, in this order."""
     rows = np.array(positions, np.int64)
     columns: dict[str, Any] = {name: getattr(pool, name)[rows] for name in (*_COLUMNS, "voice")}
-    return replace(
-        pool, ids=PositionedIds([pool.ids[position] for position in positions]), **columns
-    )
+    return replace(pool, ids=IdSequence([pool.ids[position] for position in positions]), **columns)
 
 
 def join_pools(first: CandidatePool, second: CandidatePool) -> CandidatePool:
@@ -54,7 +52,7 @@ def join_pools(first: CandidatePool, second: CandidatePool) -> CandidatePool:
     }
     return replace(
         first,
-        ids=PositionedIds([*first.ids, *second.ids]),
+        ids=IdSequence([*first.ids, *second.ids]),
         voices=voices,
         voice=np.concatenate([_renumber_voices(first, voices), _renumber_voices(second, voices)]),
         total=first.total + second.total,

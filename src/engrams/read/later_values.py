@@ -20,7 +20,7 @@ from engrams.read.relevance.text_traits import describe_memory
 from engrams.text.clause_kinds import is_joke, is_of_years_before
 from engrams.text.late_patterns import holds_any
 from engrams.text.normalize import fold
-from engrams.text.people import tells_of_others
+from engrams.text.people import leaves_out_other_person
 from engrams.text.stopwords import STOP
 from engrams.text.terms import terms, tokens
 from engrams.text.text_caches import text_cache
@@ -224,7 +224,7 @@ def _find_marks(
             probability = max(_rate(text, later_text) for text in _list_compared(earlier))
             if later in doubting and _share_asked(earlier, later, query_terms):
                 probability = max(probability, _VALUE_PROBABILITY)
-            if probability and not tells_of_others(_cut_text(earlier), later_text):
+            if probability and not leaves_out_other_person(_cut_text(earlier), later_text):
                 yield earlier.id, _make_mark(earlier, later, probability)
                 break
 

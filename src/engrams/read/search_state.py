@@ -115,7 +115,10 @@ class Search:
         return False
 
     def end_stage(self, name: str) -> None:
-        """Note how long a stage took, and what it counted."""
+        """Note how long a stage took, and what it counted.
+
+        A stage that counted nothing is not noted: its time goes to the next one.
+        """
         if self.count is None:
             return
         moment = time.perf_counter()

@@ -27,7 +27,9 @@ def is_reordered(text: str, other_text: str) -> bool:
     not.
     """
     first, second = (
-        _cached_names(compared) if len(compared) <= _MAX_CACHED else _find_names(compared)
+        _cached_names_in_order(compared)
+        if len(compared) <= _MAX_CACHED
+        else _list_names_in_order(compared)
         for compared in (text, other_text)
     )
     if first == second:
@@ -36,8 +38,8 @@ def is_reordered(text: str, other_text: str) -> bool:
     return [name for name in first if name in shared] != [name for name in second if name in shared]
 
 
-def _find_names(text: str) -> tuple[str, ...]:
-    """List capitalised words, numbers and number words, each once."""
+def _list_names_in_order(text: str) -> tuple[str, ...]:
+    """List capitalised words, numbers and number words, each once, in order of first mention."""
     folded = ((word, fold(word).removesuffix("'s")) for word in _WORD.findall(text))
     return tuple(
         dict.fromkeys(
@@ -53,6 +55,6 @@ def _is_marked(word: str) -> bool:
 
 
 @text_cache(512)
-def _cached_names(text: str) -> tuple[str, ...]:
+def _cached_names_in_order(text: str) -> tuple[str, ...]:
     """Find a text's names, cached for the next comparison."""
-    return _find_names(text)
+    return _list_names_in_order(text)

@@ -1,6 +1,6 @@
 """Other people, as somebody tells of them: "my brother", "Ana's", "mein Chef", "我妈".
 
-Enter at ``PEOPLE`` and ``tells_of_others``.
+Enter at ``PEOPLE`` and ``leaves_out_other_person``.
 """
 
 from __future__ import annotations
@@ -34,10 +34,11 @@ _THIRD_PERSON = re.compile(
 )
 
 
-def tells_of_others(earlier: str, later: str) -> bool:
-    """Test if an earlier text opens with somebody else, whom a later one leaves out.
+def leaves_out_other_person(earlier: str, later: str) -> bool:
+    """Test if an earlier text opens with another person, whom a later one does not mention.
 
-    "My brother lives in Porto", "I moved from Porto to Ghent". Not of a partner.
+    "My brother lives in Porto", then "I moved from Porto to Ghent": True. A partner does not count:
+    what changes for one of them may change for both.
     """
     opening = PEOPLE.match(fold(earlier))
     if opening is None or opening[opening.lastgroup or 0] in PARTNERS:

@@ -88,12 +88,12 @@ _MAX_BACKOFF = 3600.0
 
 @dataclass(frozen=True, slots=True)
 class WorkDiscovery:
-    """Functions that look for work which nobody enqueued."""
+    """Functions that look for work which nobody enqueued; the engine's composition sets them."""
 
     at_start: Callable[[], object] | None = None
     """Called once, before the first job."""
     periodic: Mapping[Callable[[], object], float] = field(default_factory=dict)
-    """Called whenever their number of seconds has passed, and at every ``drain``."""
+    """Functions, each with the seconds (above 0) between two calls; ``drain`` calls all of them."""
 
 
 class OwnerWorkerShares:

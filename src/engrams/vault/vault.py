@@ -22,7 +22,7 @@ from engrams.vault.files.importer import VaultFileImporter
 from engrams.vault.files.memory_file_commands import MemoryFileCommandTool
 from engrams.vault.files.outbox import COMPLETE, VaultOutboxWriter
 from engrams.vault.files.owner_file_tool import make_file_tool
-from engrams.vault.files.store_comparison import drop_stale_rows
+from engrams.vault.files.stale_sync_rows import drop_stale_rows
 from engrams.vault.files.sync_report import VaultSyncReport
 from engrams.vault.files.vault_paths import CONFLICTS, parse_location
 from engrams.vault.files.watcher import VaultWatcher

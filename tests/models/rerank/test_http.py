@@ -9,7 +9,7 @@ from collections.abc import Iterator
 import pytest
 
 from engrams.errors import ModelError, SettingsError
-from engrams.models.rerank.factory import RerankerChoice, choose_reranker
+from engrams.models.rerank.factory import RerankerChoice, build_reranker
 from engrams.models.rerank.http import HttpReranker
 from engrams.ports import RerankRequest
 from engrams.testing import ScriptedModel, SettableClock
@@ -154,14 +154,14 @@ def test_a_choice_becomes_a_reranker(server: ScriptedModel, tmp_path) -> None:
     """Each provider gives its reranker without loading or calling anything;
     what is missing is a settings error.
     """
-    assert choose_reranker(RerankerChoice(), CLOCK) is None
-    assert choose_reranker(RerankerChoice("listwise"), CLOCK).name == "listwise:none"
+    assert build_reranker(RerankerChoice(), CLOCK) is None
+    assert build_reranker(RerankerChoice("listwise"), CLOCK).name == "listwise:none"
     assert (
-        choose_reranker(RerankerChoice("cross_encoder", model=str(tmp_path / "tiny")), CLOCK).name
+        build_reranker(RerankerChoice("cross_encoder", model=str(tmp_path / "tiny")), CLOCK).name
         == "cross_encoder:tiny"
     )
     for url in (server.url, f"{server.url}/rerank", f"{server.url}/v1/"):
-        assert None not in choose_reranker(RerankerChoice("http", url=url), CLOCK).rank(
+        assert None not in build_reranker(RerankerChoice("http", url=url), CLOCK).rank(
             RerankRequest("q", TEXTS, 5)
         )
     assert server.requests[1].path == "/rerank"
@@ -171,6 +171,6 @@ def test_a_choice_becomes_a_reranker(server: ScriptedModel, tmp_path) -> None:
         RerankerChoice("http", url="nonsense"),
     ):
         with pytest.raises(SettingsError) as caught:
-            choose_reranker(choice, CLOCK)
+            build_reranker(choice, CLOCK)
         assert caught.value.hint
     assert "secret" not in repr(RerankerChoice("http", key="secret"))

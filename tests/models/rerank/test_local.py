@@ -14,7 +14,7 @@ import pytest
 from engrams.core.clock import now
 from engrams.errors import ModelError
 from engrams.models.rerank.cross_encoder import CrossEncoderReranker
-from engrams.models.rerank.factory import RerankerChoice, choose_reranker
+from engrams.models.rerank.factory import RerankerChoice, build_reranker
 from engrams.models.rerank.local import LocalReranker
 from engrams.ports import RerankRequest
 from engrams.program.main import main
@@ -93,10 +93,10 @@ def test_a_model_that_loads_slowly_holds_nobody_up(folder: Path) -> None:
 
 def test_it_is_a_provider(folder: Path, tmp_path: Path) -> None:
     """``rerank.provider = local`` builds it; a folder without a model is a ModelError."""
-    local = choose_reranker(RerankerChoice("local", model=str(folder)), now)
+    local = build_reranker(RerankerChoice("local", model=str(folder)), now)
     assert local is not None
     assert local.name == f"local:{folder.name}"
-    missing = choose_reranker(RerankerChoice("local", model=str(tmp_path)), now)
+    missing = build_reranker(RerankerChoice("local", model=str(tmp_path)), now)
     assert missing is not None
     with pytest.raises(ModelError):
         missing.rank(RerankRequest("lisbon", TEXTS, 60))

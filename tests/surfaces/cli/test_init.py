@@ -181,10 +181,24 @@ def test_another_server_is_asked_for_its_key(
         }
         assert tomllib.loads((tmp_path / "config.toml").read_text("utf-8"))["chat"] == config_text
         assert (
-            f"sent to {model.url}, which is this machine" in collected[0]
-            and "proxy in front" in collected[1]
+            "proxy in front" in collected[0]
+            and f"sent to {model.url}, which is this machine" in collected[1]
         )
         assert "sk-typed" not in capsys.readouterr().out
+
+
+def test_options_that_mean_nothing_together_are_refused(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Nothing is dropped without a word, and nothing is written."""
+    for arguments in (
+        ("--no-model", "--proxy"),
+        ("--no-model", "--embedding-model", "best"),
+        ("--reranker", "some/model", "--url", "http://127.0.0.1:9"),
+    ):
+        assert setup(tmp_path, *arguments) == 1
+        assert f"{arguments[0]} does not go together with" in capsys.readouterr().err
+    assert not (tmp_path / "config.toml").exists()
 
 
 class _Terminal:

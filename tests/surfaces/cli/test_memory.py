@@ -537,6 +537,9 @@ def test_an_import_that_leaves_a_message_out_fails(engrams: Any, tmp_path: Path)
     assert (finished.code, "1 piece was not imported" in finished.err) == (1, True), finished
     assert "1 memory" in finished.out and "Crate 7" in engrams("list").out
     assert engrams("import", str(file), "--skip-bad").code == 0
+    previewed = engrams("import", str(file), str(tmp_path / "missing.json"), "--dry-run")
+    assert "1 file cannot be imported." in previewed.err and "was imported" not in previewed.err
+    assert "--git belongs to --undo" in engrams("import", str(file), "--git").err
 
 
 def test_a_dot_is_the_project_of_the_folder(

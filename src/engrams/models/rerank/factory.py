@@ -23,7 +23,7 @@ class RerankerChoice:
     """Key of the rerank server."""
 
 
-def choose_reranker(
+def build_reranker(
     choice: RerankerChoice,
     clock: Clock,
     chat: ChatModel | None = None,

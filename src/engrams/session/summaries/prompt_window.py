@@ -26,13 +26,13 @@ from engrams.session.summaries.message_window import (
     keep_start,
     text_of,
 )
-from engrams.session.summaries.summary_prompt import ask_for_summary
 from engrams.session.summaries.summary_records import (
     MAX_COVERED,
     SummaryKey,
     SummaryRecords,
     SummaryUpdate,
 )
+from engrams.session.summaries.summary_request import ask_for_summary
 from engrams.settings import SummarySettings
 
 _log = logging.getLogger(__name__)

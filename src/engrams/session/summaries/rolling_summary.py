@@ -9,13 +9,13 @@ from engrams.core import EVICTED, Kind, Record, Scope, Status
 from engrams.ports import Job, RecordQuery, ScopeReach
 from engrams.session.summaries.dependencies import SummaryDeps
 from engrams.session.summaries.message_window import keep_start
-from engrams.session.summaries.summary_prompt import ask_for_summary
 from engrams.session.summaries.summary_records import (
     MAX_COVERED,
     SummaryKey,
     SummaryRecords,
     SummaryUpdate,
 )
+from engrams.session.summaries.summary_request import ask_for_summary
 from engrams.settings import SummarySettings
 
 STATED = (Kind.FACT, Kind.PREFERENCE, Kind.PROCEDURE, Kind.CORRECTION, Kind.NEGATIVE, Kind.RULE)

@@ -27,7 +27,7 @@ from engrams.store.postgres.database import KEEP_ALIVE, PostgresDatabase
 from engrams.store.postgres.dialect import PostgresDialect
 from engrams.store.postgres.fleet import PostgresFleetTables
 from engrams.store.postgres.job_notices import JobNoticeListener
-from engrams.store.postgres.kept_reads import MARK, MarkedReads, OwnerReadCache, read_commit
+from engrams.store.postgres.owner_read_cache import MARK, MarkedReads, OwnerReadCache, read_commit
 from engrams.store.postgres.schema_setup import APPLIED, compare_schema, require_schema
 from engrams.store.postgres.stored_seals import seal_owners
 from engrams.store.seal_key import load_seals

@@ -24,7 +24,7 @@ from engrams.store.sql.named_queries import (
     fetch_first,
     query,
 )
-from engrams.store.sql.owner_change_numbers import OwnerWrites
+from engrams.store.sql.owner_writes import OwnerWrites
 from engrams.store.sql.record_queries import StoredRecord
 from engrams.store.sql.row_conversion import (
     FIELDS,
@@ -224,7 +224,7 @@ class _BatchCommit:
                 f"The id {record.id!r} exists already.", hint="Give a new record a new id."
             )
         number = int(rows[0][0])
-        self._owners.note_row(record.id, b"", values["seal"])
+        self._owners.note_seal(record.id, b"", values["seal"])
         if put.history:
             self._add_history(number, owner_key, put.history)
         else:
@@ -337,7 +337,7 @@ class _BatchCommit:
         )
         columns["changed"] = self._owners.next_change()
         self._update_columns(number, columns)
-        self._owners.note_row(record.id, stored.seal, columns["seal"])
+        self._owners.note_seal(record.id, stored.seal, columns["seal"])
         if "evidence" in fields:
             execute(self._connection, "age_quotes", number)
             self._add_quotes(number, after.scope.owner.key, after)

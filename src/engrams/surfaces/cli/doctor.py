@@ -104,7 +104,7 @@ def run_checks(
         return
     settings = loaded.settings
     yield _check_settings(loaded)
-    yield from _check_disk(settings)
+    yield from _check_home(settings)
     yield from _check_encryption(settings)
     yield from _check_server(settings)
     yield from _check_upstream(settings, offline=offline)
@@ -182,7 +182,8 @@ def _check_versions() -> DoctorCheckResult:
     )
 
 
-def _check_disk(settings: Settings) -> Iterator[DoctorCheckResult]:
+def _check_home(settings: Settings) -> Iterator[DoctorCheckResult]:
+    """Check that the home can be written and has space; tell of test mode."""
     home = settings.home.expanduser()
     existing = next((folder for folder in (home, *home.parents) if folder.exists()), Path("/"))
     if not existing.is_dir() or not os.access(existing, os.W_OK | os.X_OK):

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -13,20 +15,22 @@ from engrams.surfaces.cli.options import GlobalOptions, flatten_options, new_app
 from engrams.surfaces.cli.output import clean, emit, note, say
 
 if TYPE_CHECKING:
+    from engrams.model_setup import ModelConnectionParameters
     from engrams.ports import DiscoveredModelServer
-    from engrams.settings import ChatSettings
+    from engrams.settings import ChatSettings, Settings
 
 app = new_app()
 
 _RULES = """No language model: memory works at once, by rules. They find facts, preferences, plans and rules in plain sentences of six
 languages, close what is no longer true where a sentence says so, and search finds everything that was said. A model understands
 more; run `engrams init` again when there is one."""
-_CHAT = """`engrams serve` on this machine uses it for chats, too. On an address that others reach, it does so only with
+_CHATS_TOO = """`engrams serve` on this machine uses it for chats, too. On an address that others reach, it does so only with
 serve.upstream = "{url}", which `engrams init --proxy` writes."""
 _PROXIED = (
     "serve.upstream is set too: `engrams serve` is the proxy in front of it, for all who reach that"
     " address."
 )
+_ASK_PROXY = "Shall `engrams serve` be a proxy in front of it, so that programs chat with memory?"
 _PROPOSED = (
     "It has an embedding model too, which may find more by meaning than the built-in table: `engrams"
     " init --embedding-model {model}` searches by it."
@@ -43,8 +47,8 @@ _RERANKER = (
     "A local reranker finds more, at about 10 ms a memory: `engrams init --reranker MODEL` tries"
     " one on this machine."
 )
-_NEXT = 'Try it: engrams add "I live in Paris", then engrams search "Where do I live?"'
-_LEARN = (
+_TRY_BY_RULES = 'Try it: engrams add "I live in Paris", then engrams search "Where do I live?"'
+_TRY_WITH_MODEL = (
     'Try it: engrams add "I live in Paris", then engrams status --wait, then engrams list. A'
     " running engrams serve needs a restart."
 )
@@ -104,77 +108,148 @@ def init(  # noqa: PLR0913 - options of a command
     ] = False,
 ) -> None:
     """Set memory up: find a language model, try it, and write config.toml."""
-    from engrams import model_setup
-
-    settings = options.load().settings
-    file = settings.config_file
+    with_model = {
+        "--url": url,
+        "--model": model,
+        "--api-key": api_key,
+        "--embedding-model": embedding_model,
+        "--proxy": proxy,
+    }
+    given = [name for name, value in with_model.items() if value]
     if reranker is not None:
+        _refuse_beside("--reranker", [*given, *(["--no-model"] if no_model else [])])
         _set_reranker(options, reranker)
         return
-    asks = sys.stdin.isatty() and not (yes or options.json or url or no_model)
-    server, key = (
-        (None, None) if no_model else _choose_server(settings.chat, url, api_key, asks=asks)
-    )
-    if server is None:
-        model_setup.save_connection(file, model_setup.ModelConnectionParameters("none"))
-        _begin_history(options)
-        if options.json:
-            emit({"home": file.parent, "provider": "none"})
-        else:
-            say(f"{_RULES}\n{_NEXT}")
+    settings = options.load().settings
+    if no_model:
+        _refuse_beside("--no-model", given)
+        _set_rules_only(options, settings)
         return
-    name = _choose_model(server, model, asks=asks)
-    chosen = model_setup.ModelConnectionParameters(server.provider, server.url, name, key)
-    chat = model_setup.connect(settings.chat, chosen)
-    tested = "" if no_test else _try_model(chat)
-    if asks and not typer.confirm(
-        f"{model_setup.describe_destination(chat)} Write {file}?", default=True
-    ):
+    asks = sys.stdin.isatty() and not (yes or options.json or url)
+    server, key = _choose_server(settings.chat, url, api_key, asks=asks)
+    if server is None:
+        _set_rules_only(options, settings)
+        return
+    choice = _ModelChoice(server, key, _choose_model(server, model, asks=asks))
+    chat = choice.connect(settings.chat)
+    choice.tested = "" if no_test else _try_model(chat)
+    choice.embedder = _choose_embedder(server, embedding_model, asks=asks)
+    if choice.embedder and not no_test:
+        choice.embedder_tested = _try_embedder(server, choice.embedder, chat)
+    choice.is_proxied = proxy or (asks and typer.confirm(_ASK_PROXY, False))
+    destination = _describe_destination(chat)
+    if asks and not typer.confirm(f"{destination} Write {settings.config_file}?", default=True):
         raise typer.Abort
-    embedder = _choose_embedder(server, embedding_model, asks=asks)
-    embedder_tested = ""
-    if embedder and not no_test:
-        note("Asking the embedding model…")
-        embedder_tested = model_setup.check_embedder(server, embedder, chat.api_key)
-    model_setup.save_connection(file, chosen)
-    if embedder:
-        model_setup.save_embedder(file, server, embedder, chat.api_key)
-    proxy = proxy or (
-        asks
-        and typer.confirm(
-            "Shall `engrams serve` be a proxy in front of it, so that programs chat with memory?",
-            False,
-        )
-    )
-    if proxy:
-        model_setup.save_upstream(file, server.url)
+    choice.save(settings)
     _begin_history(options)
     if options.json:
-        emit(
-            {
-                "home": file.parent,
-                "provider": server.provider,
-                "url": server.url,
-                "model": name,
-                "tested": tested,
-                "proxy": proxy,
-                "embedding_model": embedder,
-                "embedding_tested": embedder_tested,
-                "embedding_models": server.embedders,
-            }
+        emit({"home": settings.config_file.parent, **choice.to_dict()})
+    else:
+        _report(choice, settings, "" if asks else destination)
+
+
+@dataclass(slots=True)
+class _ModelChoice:
+    """What a person chose, and what trying it gave."""
+
+    server: DiscoveredModelServer
+    key: str | None
+    """Key of the server. None: the one in the settings stays."""
+    model: str
+    tested: str = ""
+    """What the model answered to the test. Empty: it was not tested."""
+    embedder: str = ""
+    """Embedding model of the server. Empty: the one in the settings stays."""
+    embedder_tested: str = ""
+    is_proxied: bool = False
+    """The server becomes ``serve.upstream`` too."""
+
+    def connect(self, chat: ChatSettings) -> ChatSettings:
+        """Return the settings of the chat model with this choice."""
+        from engrams import model_setup
+
+        return model_setup.connect(chat, self._parameters())
+
+    def save(self, settings: Settings) -> None:
+        """Write the choice to the configuration file."""
+        from engrams import model_setup
+
+        file = settings.config_file
+        model_setup.save_connection(file, self._parameters())
+        if self.embedder:
+            key = self.connect(settings.chat).api_key
+            model_setup.save_embedder(file, self.server, self.embedder, key)
+        if self.is_proxied:
+            model_setup.save_upstream(file, self.server.url)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the choice as `--json` prints it."""
+        return {
+            "provider": self.server.provider,
+            "url": self.server.url,
+            "model": self.model,
+            "tested": self.tested,
+            "proxy": self.is_proxied,
+            "embedding_model": self.embedder,
+            "embedding_tested": self.embedder_tested,
+            "embedding_models": self.server.embedders,
+        }
+
+    def _parameters(self) -> ModelConnectionParameters:
+        from engrams import model_setup
+
+        server = self.server
+        return model_setup.ModelConnectionParameters(
+            server.provider, server.url, self.model, self.key
         )
-        return
-    if embedder:
-        say(f"{embedder_tested or clean(embedder)}\n{_REEMBED}")
+
+
+def _refuse_beside(option: str, others: Sequence[str]) -> None:
+    """Refuse options that mean nothing beside another. InputError: there are some."""
+    if others:
+        raise InputError(
+            f"{option} does not go together with {', '.join(others)}.",
+            hint="Run `engrams init` twice: once for each.",
+        )
+
+
+def _set_rules_only(options: GlobalOptions, settings: Settings) -> None:
+    """Write that memory works without a language model, and say what that means."""
+    from engrams import model_setup
+
+    file = settings.config_file
+    model_setup.save_connection(file, model_setup.ModelConnectionParameters("none"))
+    _begin_history(options)
+    if options.json:
+        emit({"home": file.parent, "provider": "none"})
+    else:
+        say(f"{_RULES}\n{_TRY_BY_RULES}")
+
+
+def _report(choice: _ModelChoice, settings: Settings, destination: str) -> None:
+    """Say what was written, what it means, and what to try next."""
+    server = choice.server
+    if choice.embedder:
+        say(f"{choice.embedder_tested or clean(choice.embedder)}\n{_REEMBED}")
     elif server.embedders:
         say(_PROPOSED.format(model=clean(server.embedders[0])))
     if settings.rerank.provider == "none" and find_spec("onnxruntime") is not None:
         say(_RERANKER)
-    destination = "" if asks else f"{model_setup.describe_destination(chat)}\n"
-    say(
-        f"{tested or clean(name)}\n{destination}Written to"
-        f" {file}.\n{_LEARN}\n{_PROXIED if proxy else _CHAT.format(url=server.url)}"
-    )
+    for line in (
+        choice.tested or clean(choice.model),
+        destination,
+        f"Written to {settings.config_file}.",
+        _TRY_WITH_MODEL,
+        _PROXIED if choice.is_proxied else _CHATS_TOO.format(url=server.url),
+    ):
+        if line:
+            say(line)
+
+
+def _describe_destination(chat: ChatSettings) -> str:
+    from engrams import model_setup
+
+    return model_setup.describe_destination(chat)
 
 
 def _begin_history(options: GlobalOptions) -> None:
@@ -304,3 +379,10 @@ def _try_model(chat: ChatSettings) -> str:
             hint=f"{trial.hint} --no-test writes the settings without a test.".strip(),
         )
     return trial.detail
+
+
+def _try_embedder(server: DiscoveredModelServer, embedder: str, chat: ChatSettings) -> str:
+    from engrams import model_setup
+
+    note("Asking the embedding model…")
+    return model_setup.check_embedder(server, embedder, chat.api_key)

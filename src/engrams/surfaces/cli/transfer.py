@@ -73,7 +73,7 @@ def import_(  # noqa: PLR0913 - options of a command
             help="Give memories that are here already the values of engrams' own export.",
         ),
     ] = False,
-    listed: Annotated[bool, typer.Option("--list", help="List the imports so far.")] = False,
+    list_imports: Annotated[bool, typer.Option("--list", help="List the imports so far.")] = False,
     undo: Annotated[
         str,
         typer.Option(help="Erase the memories of one import.", show_default=False, metavar="ID"),
@@ -94,7 +94,9 @@ def import_(  # noqa: PLR0913 - options of a command
     A repeated import stores nothing twice, and an interrupted one goes on where it stopped. A
     broken file is refused whole.
     """
-    if listed or undo:
+    if git and not undo:
+        raise InputError("--git belongs to --undo.", hint="`engrams import --undo ID --git`.")
+    if list_imports or undo:
         if undo:
             _undo_import(options, undo, git)
         else:
@@ -120,15 +122,26 @@ def import_(  # noqa: PLR0913 - options of a command
     else:
         for result in results:
             _print_result(result)
-    files_left = sum(result["rejected"] for result in results)
-    not_imported = files_left + sum(result["unstored"] for result in results)
-    if not_imported and not skip_bad:
-        noun = "file" if files_left == not_imported else "piece"
-        subject = f"1 {noun} was" if not_imported == 1 else f"{not_imported} {noun}s were"
-        raise InputError(
-            f"{subject} not imported. The rest was imported.",
-            hint="Repair or remove the listed files, or accept it with --skip-bad.",
-        )
+    if not skip_bad:
+        _refuse_left_out(results, dry_run=dry_run)
+
+
+def _refuse_left_out(results: list[dict[str, Any]], *, dry_run: bool) -> None:
+    """End with an error where something is left out. InputError: how much."""
+    rejected_files = sum(result["rejected"] for result in results)
+    left_out = rejected_files + sum(result["unstored"] for result in results)
+    if not left_out:
+        return
+    noun = "file" if rejected_files == left_out else "piece"
+    subject = f"1 {noun}" if left_out == 1 else f"{left_out} {noun}s"
+    if dry_run:
+        outcome = "cannot be imported."
+    else:
+        outcome = f"{'was' if left_out == 1 else 'were'} not imported. The rest was imported."
+    raise InputError(
+        f"{subject} {outcome}",
+        hint="Repair or remove the listed files, or accept it with --skip-bad.",
+    )
 
 
 @app.command()

@@ -38,7 +38,14 @@ Reason = Annotated[
 Preview = Annotated[bool, typer.Option("--preview", help="Only show the effect.")]
 
 _PAGE = 500
-_TOLD = ("also said", "sources", "git history", "git remote", "backups", "other files")
+_PLACES_LEFT_TO_USER = (
+    "also said",
+    "sources",
+    "git history",
+    "git remote",
+    "backups",
+    "other files",
+)
 """Places that a purge may leave to whoever asked for it."""
 
 
@@ -229,7 +236,7 @@ def purge(  # noqa: PLR0913 - options of a command
     """
     if [bool(ids), everything, bool(about)].count(True) != 1:
         raise InputError(
-            "There is nothing to purge.",
+            "Say what to purge, in one way.",
             hint="Give ids, --about TEXT, or --all with the scope (--user, --project, …).",
         )
     if yes and not about:
@@ -238,7 +245,6 @@ def purge(  # noqa: PLR0913 - options of a command
         if about:
             candidates = engine.find_about(about, scope=scope)
             ids = choose_candidates(candidates, yes=yes, preview=preview, as_json=options.json)
-            confirm = "purge"
             if not ids:
                 return
         record_ids = (
@@ -254,7 +260,9 @@ def purge(  # noqa: PLR0913 - options of a command
             return
         if not options.json:
             _print_sources(report)
-        confirm_erase(f"{len(record_ids)} memories of {'/'.join(scope)}", confirm)
+        # Whoever chose from a list was asked already.
+        word = "purge" if about else confirm
+        confirm_erase(f"{len(record_ids)} memories of {'/'.join(scope)}", word)
         if everything:
             erased = engine.purge_all(scope, git=git)
         else:
@@ -271,7 +279,7 @@ def purge(  # noqa: PLR0913 - options of a command
         emit({**data, **_sources_to_dict(report, quotes=False)})
     else:
         print_proof(erased)
-    if any(store.left for store in erased.places if store.name not in _TOLD):
+    if any(store.left for store in erased.places if store.name not in _PLACES_LEFT_TO_USER):
         raise EngramsError(
             "Something remained after the purge.",
             hint="Each place above says how to remove it.",

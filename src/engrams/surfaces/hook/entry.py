@@ -14,7 +14,13 @@ from collections.abc import Sequence
 from typing import Any
 
 from engrams.ipc.command_client import CommandClient, find_option
-from engrams.surfaces.hook.event_names import KEEP_EVENTS, NAMES, RECALL_EVENTS, SECONDS, TOOL_EVENT
+from engrams.surfaces.hook.event_names import (
+    CLAUDE_NAMES,
+    HOOK_TIMEOUT_SECONDS,
+    KEEP_EVENTS,
+    RECALL_EVENTS,
+    TOOL_EVENT,
+)
 
 _RESIDENT = "engrams.program.resident"
 """Module of the process that keeps a home open between events."""
@@ -144,7 +150,7 @@ def _is_answered(raw: bytes, arguments: Sequence[str]) -> bool:
         _print_warning("the input is no event")
         return False
     event = body.get("hook_event_name") or find_option(arguments, "--event")
-    name = NAMES.get(event, event) if isinstance(event, str) else ""
+    name = CLAUDE_NAMES.get(event, event) if isinstance(event, str) else ""
     is_in_transcript = event == TOOL_EVENT and (
         body.get("transcript_path") or body.get("transcriptPath")
     )
@@ -153,7 +159,7 @@ def _is_answered(raw: bytes, arguments: Sequence[str]) -> bool:
 
 def _read_seconds(arguments: Sequence[str]) -> float:
     try:
-        seconds = float(find_option(arguments, "--seconds") or SECONDS)
+        seconds = float(find_option(arguments, "--seconds") or HOOK_TIMEOUT_SECONDS)
     except ValueError:
-        return SECONDS
-    return seconds if seconds > 0 else SECONDS
+        return HOOK_TIMEOUT_SECONDS
+    return seconds if seconds > 0 else HOOK_TIMEOUT_SECONDS

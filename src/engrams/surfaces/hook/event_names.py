@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
-NAMES = {
-    **dict.fromkeys(("sessionStart",), "SessionStart"),
-    **dict.fromkeys(
-        ("BeforeAgent", "beforeSubmitPrompt", "userPromptSubmitted"), "UserPromptSubmit"
-    ),
-    **dict.fromkeys(("AfterAgent", "afterAgentResponse", "agentStop", "stop"), "Stop"),
-    **dict.fromkeys(("PreCompress", "preCompact"), "PreCompact"),
-    **dict.fromkeys(("sessionEnd",), "SessionEnd"),
-    **dict.fromkeys(("AfterTool", "postToolUse", "afterFileEdit"), "PostToolUse"),
+CLAUDE_NAMES = {
+    "sessionStart": "SessionStart",
+    "BeforeAgent": "UserPromptSubmit",
+    "beforeSubmitPrompt": "UserPromptSubmit",
+    "userPromptSubmitted": "UserPromptSubmit",
+    "AfterAgent": "Stop",
+    "afterAgentResponse": "Stop",
+    "agentStop": "Stop",
+    "stop": "Stop",
+    "PreCompress": "PreCompact",
+    "preCompact": "PreCompact",
+    "sessionEnd": "SessionEnd",
+    "AfterTool": "PostToolUse",
+    "postToolUse": "PostToolUse",
+    "afterFileEdit": "PostToolUse",
 }
 """Other agents' names of an event -> Claude Code's."""
 
@@ -27,5 +33,5 @@ Under this name of Claude Code's nothing is kept where the transcript tells of i
 turn.
 """
 
-SECONDS = 5.0
+HOOK_TIMEOUT_SECONDS = 5.0
 """Time limit of a hook call."""

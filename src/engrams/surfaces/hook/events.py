@@ -10,7 +10,12 @@ from typing import Any, Literal, TypeAlias
 
 from engrams.frozen_data import dataclass
 from engrams.surfaces.hook.agent_texts import is_passing, own_words
-from engrams.surfaces.hook.event_names import NAMES, RECALL_EVENTS, SECONDS, TOOL_EVENT
+from engrams.surfaces.hook.event_names import (
+    CLAUDE_NAMES,
+    HOOK_TIMEOUT_SECONDS,
+    RECALL_EVENTS,
+    TOOL_EVENT,
+)
 from engrams.surfaces.hook.tool_use import AgentToolUse, describe_work
 from engrams.surfaces.hook.transcripts import read_transcript
 
@@ -28,7 +33,7 @@ class HookCallOptions:
     """Dotted names -> values, as ``engrams.settings.load`` takes them."""
     project: str = ""
     tokens: int | None = None
-    seconds: float = SECONDS
+    seconds: float = HOOK_TIMEOUT_SECONDS
     """Time limit of the call."""
     event: str = ""
     """Name of the event, for agents whose events carry none."""
@@ -74,7 +79,7 @@ def parse_event(raw: bytes, default_name: str = "") -> AgentHookEvent | None:
     roots = body.get("workspace_roots")
     first_root = roots[0] if isinstance(roots, list) and roots and isinstance(roots[0], str) else ""
     return AgentHookEvent(
-        name=NAMES.get(agent_name, agent_name),
+        name=CLAUDE_NAMES.get(agent_name, agent_name),
         session=_text_field(body, "session_id", "conversation_id", "sessionId"),
         prompt=prompt,
         answer=own_words(
@@ -82,7 +87,7 @@ def parse_event(raw: bytes, default_name: str = "") -> AgentHookEvent | None:
         ),
         transcript=_text_field(body, "transcript_path", "transcriptPath"),
         folder=_text_field(body, "cwd") or first_root,
-        tool=_parse_tool(body) if NAMES.get(agent_name, agent_name) == TOOL_EVENT else None,
+        tool=_parse_tool(body) if CLAUDE_NAMES.get(agent_name, agent_name) == TOOL_EVENT else None,
         source=_text_field(body, "source"),
         agent_name=agent_name,
         style=_find_style(body),

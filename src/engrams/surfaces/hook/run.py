@@ -12,7 +12,7 @@ from engrams.errors import InputError
 from engrams.ipc.command_server import DeclinedCallError
 from engrams.ipc.served_command import CURRENT
 from engrams.settings.project_name import resolve_project
-from engrams.surfaces.hook.event_names import RECALL_EVENTS, SECONDS
+from engrams.surfaces.hook.event_names import HOOK_TIMEOUT_SECONDS, RECALL_EVENTS
 from engrams.surfaces.hook.events import (
     AgentHookEvent,
     HookCallOptions,
@@ -244,7 +244,7 @@ def parse_arguments(arguments: Sequence[str]) -> HookCallOptions:
     parser.add_argument("--project", default="")
     parser.add_argument("--tokens", type=int)
     parser.add_argument("--event", default="")
-    parser.add_argument("--seconds", type=float, default=SECONDS)
+    parser.add_argument("--seconds", type=float, default=HOOK_TIMEOUT_SECONDS)
     parser.add_argument("--set", action="append", default=[])
     try:
         options, unknown = parser.parse_known_args(list(arguments))
@@ -264,7 +264,7 @@ def parse_arguments(arguments: Sequence[str]) -> HookCallOptions:
         "test": options.test,
     }
     chosen = {name: value for name, value in settings.items() if value is not None}
-    seconds = options.seconds if options.seconds > 0 else SECONDS
+    seconds = options.seconds if options.seconds > 0 else HOOK_TIMEOUT_SECONDS
     return HookCallOptions(
         settings=chosen,
         project=options.project,

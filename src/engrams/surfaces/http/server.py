@@ -26,15 +26,15 @@ from engrams.surfaces.http.backlog import BacklogReporter
 from engrams.surfaces.http.greeting import format_greeting, report_upstreams
 from engrams.surfaces.http.listening import format_address, listen, noted_address
 from engrams.surfaces.http.observers.spans import start_export
+from engrams.surfaces.http.server_functions import ServedHome, ServerFunctions
 from engrams.surfaces.http.server_role import ServerRole
-from engrams.surfaces.http.server_surfaces import ServedHome, ServerSurfaces
 from engrams.surfaces.http.server_workers import WorkerPlan, WorkerSupervisor, unlock
 from engrams.surfaces.http.start_checks import check_settings, require_shareable
 from engrams.surfaces.http.uvicorn_factory import create_server
 
 
 def serve(
-    load_settings: Callable[[], Settings], surfaces: ServerSurfaces, *, as_json: bool = False
+    load_settings: Callable[[], Settings], surfaces: ServerFunctions, *, as_json: bool = False
 ) -> None:
     """Serve until interrupted; print the address first.
 
@@ -58,7 +58,7 @@ def serve(
                 home = _prepare_again(load_settings, home)
 
 
-def _prepare_home(settings: Settings, surfaces: ServerSurfaces) -> ServedHome:
+def _prepare_home(settings: Settings, surfaces: ServerFunctions) -> ServedHome:
     """Check the settings, and let memory and proxy use each other's model."""
     settings = composition.adopt_chat_server(settings)
     check_settings(settings)

@@ -26,7 +26,7 @@ from engrams import encryption, errors
 from engrams.errors import EngramsError
 from engrams.settings import Settings
 from engrams.surfaces.http.observers.metrics import MULTIPROCESS_FOLDER
-from engrams.surfaces.http.server_surfaces import ServedHome
+from engrams.surfaces.http.server_functions import ServedHome
 
 _LOOK_SECONDS = 0.1
 """Pause between two looks at connections and workers."""

@@ -37,7 +37,11 @@ class FetchedMemoryOutput:
 
 
 class SearchFetchTools:
-    """Serve search, which returns ids, and fetch, which returns texts."""
+    """Tools ``search`` and ``fetch`` for MCP clients that expect just these two.
+
+    ``search`` returns ids of ``read.limit`` hits at most, ``fetch`` the text of one. Both see only the
+    memory of ``scoped``.
+    """
 
     tools = _TOOLS
 

@@ -78,8 +78,8 @@ def find_conflicts(garden: GardenJobInput) -> list[StatementConflict]:
     return [_make_conflict(first, second, reason) for first, second, reason in unsettled]
 
 
-def settle_conflicts(garden: GardenJobInput) -> list[PlannedGardenStep]:
-    """Resolve each conflict as rules would, where ``garden.conflicts`` is ``auto``."""
+def plan_conflict_steps(garden: GardenJobInput) -> list[PlannedGardenStep]:
+    """Plan a step for each conflict; none unless ``garden.conflicts`` is ``auto``."""
     if garden.settings.conflicts != "auto":
         return []
     steps = []

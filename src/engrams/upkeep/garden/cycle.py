@@ -35,7 +35,7 @@ from engrams.read.paging import iter_records
 from engrams.settings import JOBS, Settings
 from engrams.settings.project_name import find_project_folder
 from engrams.upkeep.garden.agent import GardenAgent, GardenVisitResult
-from engrams.upkeep.garden.conflicts import StatementConflict, find_conflicts, settle_conflicts
+from engrams.upkeep.garden.conflicts import StatementConflict, find_conflicts, plan_conflict_steps
 from engrams.upkeep.garden.links import link_related, strengthen_links
 from engrams.upkeep.garden.merge import merge_duplicates
 from engrams.upkeep.garden.prune import prune_weak
@@ -59,7 +59,7 @@ Chore: TypeAlias = Callable[[Scope], int]
 RULE_JOBS: Mapping[str, Callable[[GardenJobInput], list[PlannedGardenStep]]] = {
     "verify": verify_files,
     "merge": merge_duplicates,
-    "conflicts": settle_conflicts,
+    "conflicts": plan_conflict_steps,
     "prune": prune_weak,
     "links": link_related,
     "strengthen": strengthen_links,

@@ -125,7 +125,7 @@ def tidy(
             merged = MemoryFileItem(twin.topic or item.topic, longer.text, twin.fresh)
             kept_items[twin_index] = (merged, frozenset(terms(longer.text)))
     items = _drop_oldest([item for item, _ in kept_items], max_items, dropped)
-    return _make_result(items, dropped, added)
+    return _build_tidy_result(items, dropped, added)
 
 
 def compare(
@@ -163,10 +163,10 @@ def _drop_oldest(
     return [*corrections[-max_items:], *plain_items[excess:]]
 
 
-def _make_result(
+def _build_tidy_result(
     items: Sequence[MemoryFileItem], dropped: Sequence[tuple[str, str]], added: Sequence[str]
 ) -> MemoryItemTidyResult:
-    """Report the items; one that was dropped and stays in another form did not go."""
+    """Build the result. An item that was dropped and whose text remains is not reported."""
     staying = {content_hash(item.text) for item in items}
     reported = {
         content_hash(text): (text, reason)

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from engrams.text.normalize import fold
-from engrams.text.people import PARTNERS, PEOPLE, tells_of_others
+from engrams.text.people import PARTNERS, PEOPLE, leaves_out_other_person
 from engrams.text.terms import terms
 from engrams.text.text_caches import text_cache
 from engrams.text.vocabulary import read_vocabulary
@@ -138,7 +138,7 @@ def is_about_another(old: MessageFeatures, new: MessageFeatures) -> bool:
         return True
     if _has_other_owner(old.text, new.text) or _tells_of_companion(old, new):
         return True
-    if len(old.clauses) == 1 and tells_of_others(old.text, new.text):
+    if len(old.clauses) == 1 and leaves_out_other_person(old.text, new.text):
         return True
     if _tells_of_another_one(old.text, new.text) or _tells_of_companions_own(old.text, new.text):
         return True

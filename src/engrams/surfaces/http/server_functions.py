@@ -12,7 +12,7 @@ from engrams.surfaces.http.mounts import ServerMount
 
 
 @dataclass(frozen=True, slots=True)
-class ServerSurfaces:
+class ServerFunctions:
     """Functions of other surfaces that the server is composed of."""
 
     create_mounts: Callable[[MemoryEngine, Settings], Sequence[ServerMount]]
@@ -40,4 +40,4 @@ class ServedHome:
     configured: Settings
     """Settings before the server took its upstream as memory's model."""
 
-    surfaces: ServerSurfaces
+    surfaces: ServerFunctions

@@ -62,7 +62,7 @@ class OwnerWrites:
         self._last_changes[self.owner_key] += 1
         return self._last_changes[self.owner_key]
 
-    def note_row(self, record_id: str, old_seal: bytes, new_seal: bytes) -> None:
+    def note_seal(self, record_id: str, old_seal: bytes, new_seal: bytes) -> None:
         """Note that a row of the owner that was entered last has another seal now.
 
         ``old_seal``: empty for a new row.

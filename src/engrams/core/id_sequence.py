@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
 
-class PositionedIds(Sequence[str]):
+class IdSequence(Sequence[str]):
     """Sequence of ids that finds the position of an id.
 
     The map of positions is built when a position is first asked for. Encoded ids are decoded only
@@ -65,7 +65,7 @@ class PositionedIds(Sequence[str]):
             self._positions = {record_id: position for position, record_id in enumerate(self)}
         return self._positions
 
-    def grown(self, appended: Sequence[str]) -> PositionedIds:
+    def grown(self, appended: Sequence[str]) -> IdSequence:
         """Return this sequence and more ids; both share their storage.
 
         Each sequence may grow once.
@@ -75,6 +75,6 @@ class PositionedIds(Sequence[str]):
             self._positions.update(zip(appended, range(self._count, end), strict=True))
         ids = self._list()
         ids += appended
-        extended = PositionedIds(ids)
+        extended = IdSequence(ids)
         extended._positions = self._positions
         return extended

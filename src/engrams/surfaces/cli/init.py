@@ -150,7 +150,7 @@ def init(  # noqa: PLR0913 - options of a command
 
 @dataclass(slots=True)
 class _ModelChoice:
-    """What a person chose, and what trying it gave."""
+    """Choice of a person, and the answers of the models that were tried."""
 
     server: DiscoveredModelServer
     key: str | None

@@ -29,7 +29,7 @@ TEMPLATE = Path(__file__).parent / "templates" / "python.md"
 WIDTH = 120
 
 METHODS = {
-    "Store": ("add", "observe", "write_turns", "load", "flush"),
+    "Store": ("add", "observe", "write_turns", "load", "add_document", "flush"),
     "Change and erase": (
         "edit",
         "forget",

@@ -49,6 +49,30 @@ export interface DerivedMemoryResponse {
   shown: string
 }
 
+export interface DocumentPlaceResponse {
+  /** Such as `lease.pdf, p. 3`. */
+  label: string
+  /** Id of the document. */
+  id: string
+  name: string
+  /** Path or address that it was read from. */
+  source: string
+  /** Hash of its contents. */
+  version: string
+  /** Number of the passage, from 1. */
+  part: number
+  /** Number of passages of the document. */
+  parts: number
+  title?: string
+  /** Page of a PDF, from 1; 0: it has no pages. */
+  page?: number
+  /** Slide of a presentation, from 1. */
+  slide?: number
+  sheet?: string
+  /** Headings above it, the outermost first. */
+  heading?: string
+}
+
 export interface EvidenceQuoteResponse {
   quote: string
   source: string
@@ -76,7 +100,7 @@ export interface HitResponse {
   ended_clauses?: OutdatedMarkResponse[]
 }
 
-export type Kind = "turn" | "exchange" | "fact" | "preference" | "procedure" | "correction" | "negative" | "rule" | "episode" | "summary" | "note" | "gap"
+export type Kind = "turn" | "exchange" | "fact" | "preference" | "procedure" | "correction" | "negative" | "rule" | "episode" | "summary" | "note" | "passage" | "gap"
 
 export type Layer = "semantic" | "episodic" | "procedural"
 
@@ -145,6 +169,8 @@ export interface MemoryResponse {
   basis: "user_stated" | "user_corrected" | "observed" | "inferred" | "extracted"
   /** Triple and quoted words, as the memory is shown. Empty: its text is shown. */
   statement: string
+  /** Of a passage: the document that it is a part of. */
+  document?: DocumentPlaceResponse | null
 }
 
 export interface OutdatedMarkResponse {

@@ -91,8 +91,12 @@ TIMES = "times"
 CODE = "code"
 """On a memory that names files or symbols of a checkout: its anchors (``core.code_anchors``)."""
 
+DOCUMENT = "document"
+"""On a passage: its document, and where in it the passage stands (``core.document_place``)."""
+
 OWN_KEYS = frozenset(
     {
+        DOCUMENT,
         RUNNING,
         MERGED,
         ABSORBED,

@@ -53,6 +53,8 @@ class Kind(StrEnum):
     """A summary of a conversation that goes on."""
     NOTE = "note"
     """A text that somebody added directly."""
+    PASSAGE = "passage"
+    """A part of a document, word for word. Nothing is learned from it."""
     GAP = "gap"
     """A question to which no memory had an answer."""
 
@@ -60,8 +62,11 @@ class Kind(StrEnum):
 MESSAGE_KINDS = (Kind.NOTE, Kind.TURN, Kind.EXCHANGE)
 """Kinds of records that hold what somebody said or wrote, word by word."""
 
-UNLISTED_KINDS = (Kind.TURN, Kind.EXCHANGE, Kind.GAP)
-"""Kinds that no layer lists or counts: sessions are told by their accounts, not turn by turn."""
+UNLISTED_KINDS = (Kind.TURN, Kind.EXCHANGE, Kind.GAP, Kind.PASSAGE)
+"""Kinds that no layer lists or counts.
+
+Sessions are told by their accounts, not turn by turn, and documents are listed by themselves.
+"""
 
 STATEMENT_KINDS = (
     Kind.FACT,
@@ -132,6 +137,7 @@ LAYER_OF: dict[Kind, Layer] = {
     Kind.FACT: Layer.SEMANTIC,
     Kind.PREFERENCE: Layer.SEMANTIC,
     Kind.NOTE: Layer.SEMANTIC,
+    Kind.PASSAGE: Layer.SEMANTIC,
     Kind.CORRECTION: Layer.SEMANTIC,
     Kind.PROCEDURE: Layer.PROCEDURAL,
     Kind.NEGATIVE: Layer.PROCEDURAL,
@@ -161,7 +167,9 @@ class Provenance:
     """Origin of a record."""
 
     channel: str = "user"
-    """Way by which it came in: user, assistant, import, tool, web or file; it sets the trust.
+    """Way by which it came in: user, assistant, import, tool, web, file or document.
+
+    It sets the trust.
 
     Records that engrams makes itself have session, usage or skill.
     """
@@ -248,7 +256,7 @@ class Record:
     external_id: str = ""
     """The sender's own id; a scope holds each one once."""
     caption: str = ""
-    """Text of an attached picture; searched like the text."""
+    """Text of an attached picture, or headings over a passage; searched like the text."""
 
     valid_from: datetime | None = None
     """Time from which it is true. None: from ``recorded_at``."""

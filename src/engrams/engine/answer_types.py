@@ -7,6 +7,7 @@ reaches only through the engine.
 from engrams.forget.purge_candidates import PurgeCandidate
 from engrams.forget.source_effects import SourceChangeReport
 from engrams.session.commands import MemoryCommandResult
+from engrams.transfer.documents.stored_documents import StoredDocument
 from engrams.upkeep.garden.conflicts import StatementConflict
 from engrams.upkeep.garden.state import GardenCycleReport
 from engrams.upkeep.garden.steps import PlannedGardenStep
@@ -18,4 +19,5 @@ __all__ = [
     "PurgeCandidate",
     "SourceChangeReport",
     "StatementConflict",
+    "StoredDocument",
 ]

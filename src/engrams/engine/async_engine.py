@@ -68,6 +68,7 @@ if TYPE_CHECKING:
     from engrams.session.summaries.prompt_window import PromptMessageWindow
     from engrams.session.summaries.summariser import ConversationSummariser
     from engrams.session.summaries.summary_records import SummaryKind
+    from engrams.transfer.documents.stored_documents import GivenDocument
     from engrams.transfer.formats import ExportFormat
     from engrams.transfer.imports.importer import ImportCounts
     from engrams.transfer.imports.runs import ImportRun, ImportRunRegistry, ImportUndoResult
@@ -461,6 +462,20 @@ class AsyncMemoryEngine(AsyncPart["MemoryEngine"]):
                 user=user,
                 progress=progress,
             )
+        )
+
+    async def add_document(
+        self, path: Path | str, *, scope: Place, progress: Progress | None = None
+    ) -> ImportCounts:
+        """Add a document, or all those of a folder or zip: searches find its passages.
+
+        PDF, Word, PowerPoint, Excel, OpenDocument, EPUB, HTML, mail, contacts, calendars, Markdown
+        and text are read. Nothing is learned from a document: its words are not the user's. One that
+        is there already is not stored twice; a changed one takes the place of the earlier version.
+        ``documents`` lists them. InputError: the file cannot be read; the hint says what to do.
+        """
+        return await self._run(
+            lambda engine: engine.add_document(path, scope=scope, progress=progress)
         )
 
     async def dump(
@@ -1258,7 +1273,7 @@ class AsyncImportRunRegistry(AsyncPart["ImportRunRegistry"]):
 
     async def load(
         self,
-        source: Path | str | Iterable[Any],
+        source: Path | str | GivenDocument | Iterable[Any],
         scope: Scope,
         options: ImportOptions,
         progress: Progress | None,

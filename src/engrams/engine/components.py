@@ -58,6 +58,7 @@ if TYPE_CHECKING:
     from engrams.session.extraction_queue import ExtractionQueue
     from engrams.session.registry import SessionRegistry
     from engrams.session.summaries.summariser import ConversationSummariser
+    from engrams.transfer.documents.library import DocumentLibrary
     from engrams.transfer.imports.runs import ImportRunRegistry
     from engrams.transfer.webhooks.delivery import WebhookDeliverer
     from engrams.upkeep.calibration import ThresholdCalibrator
@@ -234,6 +235,13 @@ class EngineComponents:
             edit=self.editor.edit,
         )
         return ImportRunRegistry(target, self.purge, self.privacy.is_silent)
+
+    @LazyPart
+    def documents(self) -> DocumentLibrary:
+        """Documents as wholes: added, listed, forgotten, erased."""
+        from engrams.transfer.documents.library import DocumentLibrary
+
+        return DocumentLibrary(self.deps.store, self.imports, lambda: self.forgetter, self.purge)
 
     def write_turns(
         self, turns: Sequence[Turn], scope: Scope, kind: Kind, channel: str = ""

@@ -586,6 +586,18 @@ class MemoryEngine:
             progress,
         )
 
+    def add_document(
+        self, path: Path | str, *, scope: Place, progress: Progress | None = None
+    ) -> ImportCounts:
+        """Add a document, or all those of a folder or zip: searches find its passages.
+
+        PDF, Word, PowerPoint, Excel, OpenDocument, EPUB, HTML, mail, contacts, calendars, Markdown
+        and text are read. Nothing is learned from a document: its words are not the user's. One that
+        is there already is not stored twice; a changed one takes the place of the earlier version.
+        ``documents`` lists them. InputError: the file cannot be read; the hint says what to do.
+        """
+        return self.documents.add(path, scope, progress)
+
     def dump(
         self,
         path: Path,
@@ -767,6 +779,7 @@ class MemoryEngine:
     garden = EnginePart(EngineComponents.garden)
     review = EnginePart(EngineComponents.review)
     imports = EnginePart(EngineComponents.imports)
+    documents = EnginePart(EngineComponents.documents)
 
     @LazyPart
     def control(self) -> MemoryCommandHandler:

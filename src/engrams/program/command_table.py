@@ -70,6 +70,10 @@ COMMANDS: dict[str, Command] = {
         "engrams.surfaces.cli.proof",
         "Prove what a memory is made of, or what was believed at a time.",
     ),
+    "documents": Command(
+        "engrams.surfaces.cli.documents_command",
+        "List the documents in memory, or show, forget or erase one.",
+    ),
     "quarantine": Command(
         "engrams.surfaces.cli.quarantine",
         "Show pasted texts that nothing was learned from, or let one in.",

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from engrams.core import ImportOptions
 from engrams.core.ids import derive_arrival_id
 from engrams.errors import EngramsError, InputError, RefusedError
 from engrams.ipc.call_identity import IDENTITY
@@ -28,6 +29,7 @@ app = new_app()
 _ROLES: tuple[Role, ...] = ("user", "assistant", "system", "tool")
 _SETTLE = 2.0
 """Seconds that `add` gives to the work after a write, where no model does it."""
+_LONGEST_PATH = 1000
 _LATER = 3600
 """Seconds by which a commit of a worker is put off."""
 
@@ -146,7 +148,10 @@ def add(  # noqa: PLR0913 - options of a command
     turn_options: TurnOptions,
     texts: Annotated[
         list[str] | None,
-        typer.Argument(help="The text to remember; `-` reads standard input.", show_default=False),
+        typer.Argument(
+            help="The text to remember, or a document's path; `-` reads standard input.",
+            show_default=False,
+        ),
     ] = None,
     file: Annotated[
         str | None,
@@ -181,9 +186,9 @@ def add(  # noqa: PLR0913 - options of a command
         ),
     ] = False,
 ) -> None:
-    """Remember something.
+    """Remember something: a text, or a document (PDF, Word, Excel, mail, Markdown, …).
 
-    When this returns it is durable and the next search finds it.
+    When this returns it is durable and the next search finds it. Nothing is learned from a document.
     """
     if not texts and not file:
         raise InputError(
@@ -191,6 +196,16 @@ def add(  # noqa: PLR0913 - options of a command
             hint="Give a text in quotes, -f FILE, or - to read standard input.",
         )
     _decline_input(texts or (), file)
+    if documents := _list_documents(texts or ()):
+        if file or len(documents) < len(texts or ()):
+            raise InputError(
+                f"{documents[0]} is a document, and the rest is not.",
+                hint="Add documents and texts by separate commands.",
+            )
+        from engrams.surfaces.cli.transfer import import_files
+
+        import_files(part.choose_project(options), documents, ImportOptions("document"))
+        return
     _refuse_ignored(options, file)
     turns = list(turn_options.read_turns(list(texts or ()), file))
     is_single = file is None and len(texts or ()) == 1
@@ -290,6 +305,29 @@ def _decline_input(texts: Sequence[str], file: str | None) -> None:
     """Refuse to run in a server what reads a file or standard input of the caller."""
     if CURRENT.get() and (file or "-" in texts):
         raise DeclinedCallError("it reads a file or standard input")
+
+
+def _list_documents(texts: Sequence[str]) -> list[str]:
+    """List the texts that are paths of documents.
+
+    A word that happens to be the name of a folder is none: a folder is written with a slash.
+    """
+    served = CURRENT.get()
+    folder = served.call.folder if served else Path()
+    documents = [text for text in texts if _is_document(text, folder)]
+    if documents and served:
+        raise DeclinedCallError("it reads a file")
+    return documents
+
+
+def _is_document(text: str, folder: Path) -> bool:
+    if len(text) > _LONGEST_PATH or "\n" in text:
+        return False
+    path = folder / Path(text).expanduser()
+    try:
+        return path.is_file() if path.suffix else "/" in text and path.exists()
+    except (OSError, ValueError):  # a text that no path can be
+        return False
 
 
 def _refuse_ignored(options: GlobalOptions, file: str | None) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from engrams.core.document_place import describe_place, read_place
 from engrams.surfaces.cli.output import clean, fit_line, format_time, paint, say, to_json
 
 if TYPE_CHECKING:
@@ -56,6 +57,7 @@ def hit_to_dict(hit: Hit) -> dict[str, Any]:
         "role": record.role,
         "external_id": record.external_id,
         "caption": record.caption,
+        "document": describe_place(record),
         "facts": [fact_to_dict(fact) for fact in hit.facts],
         "parts": {name: round(float(part), 6) for name, part in hit.parts.items()},
     }
@@ -93,7 +95,10 @@ def fact_to_dict(record: Record) -> dict[str, Any]:
 
 
 def speaker_name(record: Record) -> str:
-    """Return the speaker's name, or the role of a message."""
+    """Return the speaker's name, the role of a message, or the place of a passage."""
+    place = read_place(record)
+    if place is not None:
+        return place.label
     return record.speaker or (record.role if record.kind == "turn" else "")
 
 

@@ -42,7 +42,9 @@ def import_(  # noqa: PLR0913 - options of a command
     ] = None,
     format: Annotated[
         str,
-        typer.Option(help="auto, or the files' format; a wrong name lists them.", metavar="NAME"),
+        typer.Option(
+            help="auto, document, or another format; a wrong name lists them.", metavar="NAME"
+        ),
     ] = "auto",
     wait: Annotated[
         bool, typer.Option("--wait/--no-wait", help="Wait for the background jobs of the import.")
@@ -87,6 +89,7 @@ def import_(  # noqa: PLR0913 - options of a command
 ) -> None:
     """Import conversations and memories from files.
 
+    Documents (PDF, Word, Excel, PowerPoint, OpenDocument, EPUB, HTML, mail, contacts, calendars),
     ChatGPT, Claude, Telegram, mem0, Zep, Graphiti, Letta, cognee, Hindsight, Honcho, Supermemory,
     memvara, basic-memory, jcode, LangGraph, MCP memory, JSON, JSONL, CSV, Markdown, text,
     engrams' own export.
@@ -107,22 +110,34 @@ def import_(  # noqa: PLR0913 - options of a command
             "Name the files to import.",
             hint="`engrams import FILE`; `engrams import --list` shows the imports so far.",
         )
-    results = (
-        _preview_files(files, format)
-        if dry_run
-        else _import_files(
-            part.choose_project(options),
-            files,
-            ImportOptions(format, skip_bad, ignored=ignored, user=from_user, overwrite=overwrite),
-            wait=wait,
-        )
-    )
+    plan = ImportOptions(format, skip_bad, ignored=ignored, user=from_user, overwrite=overwrite)
+    if dry_run:
+        _report(_preview_files(files, format), options, plan, dry_run=True)
+    else:
+        import_files(part.choose_project(options), files, plan, wait=wait)
+
+
+def import_files(
+    options: GlobalOptions, files: list[str], plan: ImportOptions, *, wait: bool = True
+) -> None:
+    """Import files and print the outcome of each. InputError: some were not imported."""
+    _report(_import_files(options, files, plan, wait=wait), options, plan)
+
+
+def _report(
+    results: list[dict[str, Any]],
+    options: GlobalOptions,
+    plan: ImportOptions,
+    *,
+    dry_run: bool = False,
+) -> None:
+    """Print the outcome of each file. InputError: some were, or would be, left out."""
     if options.json:
         emit(results[0] if len(results) == 1 else results)
     else:
         for result in results:
             _print_result(result)
-    if not skip_bad:
+    if not plan.skip_bad:
         _refuse_left_out(results, dry_run=dry_run)
 
 

@@ -12,6 +12,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from engrams.core import HistoryEntry, Hit, Receipt, Record, RelatedMemory, SearchResult
+from engrams.core.document_place import describe_place
 from engrams.core.statement_form import form_statement
 from engrams.text.invisible import drop_invisible
 
@@ -74,6 +75,7 @@ class SearchMatchOutput:
 
     outdated: the id of a later memory that ends it, or may; outdated_words: its words for that.
     helps: False, if it is only near. code: what differs by now in the code that it names.
+    document: of a passage, its document, and the page or heading where it stands.
     """
 
     id: str
@@ -89,6 +91,7 @@ class SearchMatchOutput:
     probability: float | None = None
     helps: bool = True
     code: str = ""
+    document: dict[str, Any] | None = None
 
 
 @dataclass(frozen=True)
@@ -254,6 +257,7 @@ def to_match(hit: Hit) -> SearchMatchOutput:
         probability=hit.probability,
         helps=hit.helps,
         code=hit.code.note if hit.code else "",
+        document=describe_place(record),
     )
 
 

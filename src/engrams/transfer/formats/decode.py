@@ -118,6 +118,13 @@ def open_text(origin: Origin) -> Iterator[DecodedTextReader]:
             yield DecodedTextReader(stream)
 
 
+def decode_markup(data: bytes) -> str:
+    """Decode a page, a card or another text with marks, in any encoding; its line ends are "\\n"."""
+    encoding, mark_length = _detect_encoding(data[:HEAD])
+    text = data[mark_length:].decode(encoding, "engrams.western")
+    return text.replace("\r\n", "\n").replace("\r", "\n").replace("\0", "")
+
+
 def _open_file(path: Path) -> IO[Any]:
     try:
         return path.open("rb")

@@ -12,6 +12,7 @@ from pathlib import Path, PurePosixPath
 from typing import IO, Any
 
 from engrams.errors import InputError
+from engrams.transfer.documents.document_formats import find_zip_kind
 from engrams.transfer.formats.archive_bundles import ArchiveBundle, find_bundles
 from engrams.transfer.formats.decode import is_conversations
 from engrams.transfer.formats.origins import STDIN, ImportFile, open_stdin
@@ -76,10 +77,13 @@ def _list_file(path: Path, name: str, stack: ExitStack) -> Iterator[ImportFile]:
         # ``decode`` opens the zip of a chat product, and says what is wrong with an empty one.
         yield ImportFile(name, lambda: path, path)
         members = [member for member in members if _is_chat_memory(member)]
+    elif find_zip_kind(archive) is not None:
+        yield ImportFile(name, lambda: path, path)
+        return
     elif "[Content_Types].xml" in members or "mimetype" in members:
         raise InputError(
-            f"{name} is an Office document or a book, not text.",
-            hint="Save it as text or Markdown, then import that.",
+            f"{name} is a document of a kind that is not read.",
+            hint="Save it as docx, ODT, PDF or text, then import that.",
         )
     else:
         members = [member for member in members if not _is_hidden(member)]

@@ -18,6 +18,14 @@ from engrams.errors import InputError, RefusedError
 from engrams.ports import Clock, Store, WriteBatch
 from engrams.settings import QuotaSettings
 from engrams.transfer import formats
+from engrams.transfer.documents.document_files import is_document, read_given
+from engrams.transfer.documents.passages import to_turns
+from engrams.transfer.documents.reading_process import DocumentReadingProcess
+from engrams.transfer.documents.stored_documents import (
+    GivenDocument,
+    find_stored_copy,
+    replace_earlier,
+)
 from engrams.transfer.formats import (
     ExportedEdge,
     ExportedRecord,
@@ -30,6 +38,8 @@ from engrams.transfer.imports.restoring import EditRecord, overwrite_existing, r
 from engrams.transfer.progress import Progress
 from engrams.write.ignored_files import find_ignore_rule, match_ignore_rule, read_rooted_rules
 
+DOCUMENT_FORMAT = "document"
+"""Name of the format that reads any file as a document."""
 EVERYONE = "*"
 """Name of a user that stands for all users of a file."""
 _BATCH = 500
@@ -85,25 +95,41 @@ class ImportTarget:
 
 
 def load(
-    source: Path | str | Iterable[Any],
+    source: Path | str | GivenDocument | Iterable[Any],
     scope: Scope,
     target: ImportTarget,
     options: ImportOptions,
     progress: Progress | None,
 ) -> ImportCounts:
-    """Import a file, folder, zip or parsed pieces.
+    """Import a file, folder, zip, document or parsed pieces.
 
     A broken file among several is listed in the counts. InputError: nothing can be read, or the
     only file is broken.
     """
     counts = ImportCounts()
-    importer = _FileImporter(
-        scope=scope, target=target, options=options, counts=counts, progress=progress
-    )
-    if not isinstance(source, str | Path):
-        importer.store_pieces(source, options.format)
-        return counts
-    with formats.open_files(source, options.name) as files:
+    with DocumentReadingProcess() as reading:
+        importer = _FileImporter(
+            scope=scope,
+            target=target,
+            options=options,
+            counts=counts,
+            progress=progress,
+            reading=reading,
+            origin=str(source) if isinstance(source, str | Path) else "",
+        )
+        match source:
+            case str() | Path():
+                _load_files(source, importer)
+            case GivenDocument():
+                importer.load_document(source)
+            case _:
+                importer.store_pieces(source, options.format)
+    return counts
+
+
+def _load_files(source: Path | str, importer: _FileImporter) -> None:
+    counts = importer.counts
+    with formats.open_files(source, importer.options.name) as files:
         for file in files:
             try:
                 importer.load_file(file)
@@ -112,7 +138,6 @@ def load(
                     raise InputError(f"{file.name}: {problem.message}", hint=problem.hint) from None
                 counts.bad.append((0, f"{file.name}: {problem.message}"))
                 counts.rejected += 1
-    return counts
 
 
 @dataclass(slots=True)
@@ -124,6 +149,9 @@ class _FileImporter:
     options: ImportOptions
     counts: ImportCounts
     progress: Progress | None
+    reading: DocumentReadingProcess
+    origin: str = ""
+    """Path of the file, folder or zip that is imported."""
     handled: int = 0
     """Pieces that were handled."""
     total: int = 0
@@ -142,6 +170,9 @@ class _FileImporter:
             self.counts.ignored.append(f"{file.name} ({rule})")
             return
         format = self.options.format
+        if format == DOCUMENT_FORMAT or (format == "auto" and is_document(file)):
+            self.load_document(read_given(file, self.origin, self.options.name))
+            return
         if format == "auto":
             format = formats.detect(file.open(), file.name)
         user = self.options.user
@@ -153,6 +184,19 @@ class _FileImporter:
             count for name, count in pieces_by_user.items() if _is_wanted_user(name, user)
         )
         self.store_pieces(_select_user(formats.read(file.open(), format), user), format)
+        self.counts.files += 1
+
+    def load_document(self, given: GivenDocument) -> None:
+        """Store a document, or what changed of it. InputError: it cannot be read."""
+        store = self.target.store
+        source, stored_count = find_stored_copy(given, self.scope, store)
+        if stored_count:
+            self.counts.existing += stored_count
+        else:
+            turns = to_turns(self.reading.read(given.data, given.name), source)
+            self.total += len(turns)
+            self.store_pieces(turns, DOCUMENT_FORMAT)
+        replace_earlier(source, self.scope, store, self.target.clock)
         self.counts.files += 1
 
     def store_pieces(self, pieces: Iterable[Any], format: str) -> None:
@@ -199,7 +243,7 @@ class _FileImporter:
         """Write turns and return each with its receipt; one that is no turn is counted as bad."""
         turns = [_with_session(item) for item in items]
         try:
-            receipts = self.target.write_turns(turns, scope, kind, "import")
+            receipts = self.target.write_turns(turns, scope, kind, _choose_channel(kind))
         except (InputError, RefusedError) as problem:
             if len(items) > 1:
                 # One refused turn must not cost its neighbours: write them one by one.
@@ -245,6 +289,11 @@ class _FileImporter:
         counts.edges += restored.edges
         for scope in restored.scopes:
             counts.scopes[scope.key] = counts.scopes.get(scope.key, 0) + 1
+
+
+def _choose_channel(kind: Kind) -> str:
+    """Choose the channel, which sets the trust: a document's words are not the owner's."""
+    return "document" if kind is Kind.PASSAGE else "import"
 
 
 def find_excluding_rule(path: Path, ignore_root: Path) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
@@ -9,8 +10,18 @@ from pathlib import Path
 from engrams.core import Kind, StatedFields, Status
 from engrams.errors import InputError
 from engrams.transfer import formats
-from engrams.transfer.formats import ExportedEdge, ExportedRecord, ParsedTurn, UnreadablePiece
+from engrams.transfer.documents.document_files import is_document, read_given
+from engrams.transfer.documents.passages import DocumentSource, to_turns
+from engrams.transfer.documents.reading_process import DocumentReadingProcess
+from engrams.transfer.formats import (
+    ExportedEdge,
+    ExportedRecord,
+    ImportFile,
+    ParsedTurn,
+    UnreadablePiece,
+)
 from engrams.transfer.formats.pieces import Piece
+from engrams.transfer.imports.importer import DOCUMENT_FORMAT
 
 _SAMPLES = 5
 _SAMPLE_CHARS = 200
@@ -76,12 +87,11 @@ def preview_import(source: Path | str, format: str, now: datetime, name: str = "
     be read.
     """
     preview = ImportPreview()
-    with formats.open_files(source, name) as files:
+    with DocumentReadingProcess() as reading, formats.open_files(source, name) as files:
         for file in files:
             try:
-                detected = formats.detect(file.open(), file.name) if format == "auto" else format
-                preview.format = detected
-                for piece in formats.read(file.open(), detected):
+                preview.format = _detect(file) if format == "auto" else format
+                for piece in _read_pieces(file, preview.format, reading):
                     preview.add(piece, now)
                 preview.files += 1
             except InputError as problem:
@@ -90,6 +100,18 @@ def preview_import(source: Path | str, format: str, now: datetime, name: str = "
                 preview.rejected += 1
                 preview.bad.append((0, f"{file.name}: {problem.message}"))
     return preview
+
+
+def _detect(file: ImportFile) -> str:
+    return DOCUMENT_FORMAT if is_document(file) else formats.detect(file.open(), file.name)
+
+
+def _read_pieces(file: ImportFile, format: str, reading: DocumentReadingProcess) -> Iterable[Piece]:
+    if format != DOCUMENT_FORMAT:
+        return formats.read(file.open(), format)
+    given = read_given(file)
+    source = DocumentSource(given.id, given.name, given.source, given.version)
+    return to_turns(reading.read(given.data, given.name), source)
 
 
 def _is_past(stated: StatedFields, now: datetime) -> bool:

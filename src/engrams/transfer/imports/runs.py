@@ -11,6 +11,7 @@ from engrams.core import ImportOptions, Scope, ScopeInput
 from engrams.core.ids import new_id
 from engrams.errors import ConflictError, InputError, NotFoundError
 from engrams.ports import IMPORTS
+from engrams.transfer.documents.stored_documents import GivenDocument
 from engrams.transfer.imports.importer import ImportCounts, ImportTarget, load
 from engrams.transfer.imports.undo import ImportUndo, PurgeFunction
 from engrams.transfer.progress import Progress
@@ -73,7 +74,7 @@ class ImportRunRegistry:
 
     def load(
         self,
-        source: Path | str | Iterable[Any],
+        source: Path | str | GivenDocument | Iterable[Any],
         scope: Scope,
         options: ImportOptions,
         progress: Progress | None,

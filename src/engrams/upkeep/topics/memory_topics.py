@@ -43,7 +43,7 @@ Place: TypeAlias = ScopeInput
 
 _PAGE = 500
 _NO_LIMIT = 1_000_000
-_EXCLUDED = frozenset({Kind.GAP, Kind.SUMMARY})
+_EXCLUDED = frozenset({Kind.GAP, Kind.SUMMARY, Kind.PASSAGE})
 _KINDS = tuple(kind for kind in Kind if kind not in _EXCLUDED)
 
 

@@ -34,6 +34,7 @@ _KINDS = {
     "rules": Kind.RULE,
     "summaries": Kind.SUMMARY,
     "episodes": Kind.EPISODE,
+    "passages": Kind.PASSAGE,
 }
 """Kind of a new memory by its folder; in any other folder it is a turn."""
 _TRUST = 0.95

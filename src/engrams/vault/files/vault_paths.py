@@ -31,6 +31,7 @@ FOLDERS = (
     "summaries",
     "episodes",
     "rules",
+    "passages",
 )
 _KIND_WORDS = frozenset(folder.partition("/")[0] for folder in FOLDERS)
 """Labels that would be taken for the folder of a kind."""
@@ -70,6 +71,8 @@ def kind_folder(record: Record) -> str:
             return "summaries"
         case Kind.EPISODE:
             return "episodes"
+        case Kind.PASSAGE:
+            return "passages"
         case Kind.RULE | Kind.PROCEDURE | Kind.NEGATIVE:
             return "rules"
         case _:

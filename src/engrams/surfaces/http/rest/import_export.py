@@ -56,7 +56,8 @@ FILE_BODY: dict[str, Any] = {
 
 async def read_import_options(
     format: Annotated[
-        Literal["auto", Format], Query(description="The format of the file; auto detects it.")
+        Literal["auto", "document", Format],
+        Query(description="The format of the file; auto detects it, document reads any document."),
     ] = "auto",
     name: Annotated[
         str,

@@ -18,6 +18,7 @@ from engrams.surfaces.http.method_not_allowed import MethodNotAllowedRoutes
 from engrams.surfaces.http.problems import handle_http_error
 from engrams.surfaces.http.rest import (
     audit,
+    documents,
     feedback_crisis,
     garden,
     graph,
@@ -50,6 +51,7 @@ _ROUTERS = (
     garden.router,
     model.router,
     quarantine.router,
+    documents.router,
 )
 """Functions that make a router of the settings."""
 

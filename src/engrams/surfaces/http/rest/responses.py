@@ -23,6 +23,7 @@ from engrams.core import (
     Trace,
     find_basis,
 )
+from engrams.core.document_place import describe_place
 from engrams.core.statement_form import form_statement, is_quotation
 from engrams.ports import PurgeReport
 from engrams.surfaces.http.json_values import to_json
@@ -45,6 +46,23 @@ class EvidenceQuoteResponse(BaseModel):
     quote: str
     source: str
     speaker: str
+
+
+class DocumentPlaceResponse(BaseModel):
+    """Document of a passage, and where in it the passage stands."""
+
+    label: str = Field(description="Such as `lease.pdf, p. 3`.")
+    id: str = Field(description="Id of the document.")
+    name: str
+    source: str = Field(description="Path or address that it was read from.")
+    version: str = Field(description="Hash of its contents.")
+    part: int = Field(description="Number of the passage, from 1.")
+    parts: int = Field(description="Number of passages of the document.")
+    title: str = ""
+    page: int = Field(0, description="Page of a PDF, from 1; 0: it has no pages.")
+    slide: int = Field(0, description="Slide of a presentation, from 1.")
+    sheet: str = ""
+    heading: str = Field("", description="Headings above it, the outermost first.")
 
 
 class MemoryResponse(BaseModel):
@@ -89,6 +107,9 @@ class MemoryResponse(BaseModel):
     basis: Basis = Field(description="Ground on which it is believed.")
     statement: str = Field(
         description="Triple and quoted words, as the memory is shown. Empty: its text is shown."
+    )
+    document: DocumentPlaceResponse | None = Field(
+        None, description="Of a passage: the document that it is a part of."
     )
 
 
@@ -287,8 +308,8 @@ class PurgeResponse(AffectedMessagesResponse):
     )
 
     @classmethod
-    def of(cls, purge: PurgeReport, reach: SourceChangeReport) -> PurgeResponse:
-        """Convert the report of a purge; ``reach``: the messages that it was to reach."""
+    def of(cls, purge: PurgeReport, reach: SourceChangeReport | None = None) -> PurgeResponse:
+        """Convert the report of a purge; ``reach``: the messages that it was to reach, if any."""
         return cls(
             removed=dict(purge.removed),
             remaining=dict(purge.remaining),
@@ -302,9 +323,9 @@ class PurgeResponse(AffectedMessagesResponse):
             # The answer of an erasure does not repeat the words that it erased.
             sources=[
                 SourceEffectResponse(id=source.id, effect=source.effect, quotes=[])
-                for source in reach.sources
+                for source in (reach.sources if reach else ())
             ],
-            also_said_in=list(reach.also_said_in),
+            also_said_in=list(reach.also_said_in if reach else ()),
             certificate=dict(purge.certificate),
         )
 
@@ -321,9 +342,8 @@ def to_choice(candidate: PurgeCandidate) -> PurgeCandidateResponse:
     )
 
 
-_RECORD_FIELDS = tuple(
-    name for name in MemoryResponse.model_fields if name not in ("basis", "statement")
-)
+_DERIVED_FIELDS = ("document", "basis", "statement")
+_RECORD_FIELDS = tuple(name for name in MemoryResponse.model_fields if name not in _DERIVED_FIELDS)
 _read_fields = attrgetter(*_RECORD_FIELDS)  # one call for all fields: searches convert many records
 
 
@@ -343,6 +363,7 @@ def _to_fields(record: Record) -> dict[str, Any]:
     ]
     values["provenance"] = dict(zip(_PROVENANCE, _read_provenance(record.provenance), strict=True))
     values["meta"] = to_json(dict(record.meta)) if record.meta else {}
+    values["document"] = describe_place(record)
     values["basis"] = find_basis(record)
     values["statement"] = form_statement(record).brief if is_quotation(record) else ""
     return values

@@ -28,8 +28,9 @@ export function labels(memory, status = memory.status) {
   return [h("span", { class: `chip ${layerName(memory)}` }, name), text && h("span", { class: `chip ${tone}` }, text), doubt];
 }
 
-/** Speaker of a memory. */
+/** Speaker of a memory, or the place of a passage in its document. */
 export function speakerOf(memory) {
+  if (memory.document) return memory.document.label;
   if (memory.speaker) return memory.speaker;
   return { user: t("you"), assistant: t("assistant"), tool: t("a_tool"), system: t("system") }[memory.role] ?? "";
 }

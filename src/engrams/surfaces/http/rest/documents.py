@@ -1,0 +1,101 @@
+"""/v1/documents: the documents of a memory as wholes. ``POST /v1/import`` adds them."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import TYPE_CHECKING, Annotated
+
+from fastapi import APIRouter, Query
+from pydantic import BaseModel, Field
+
+from engrams.settings import Settings
+from engrams.surfaces.http.caller import GitParam, ScopedCaller
+from engrams.surfaces.http.limited_route import limited_router
+from engrams.surfaces.http.problems import error_responses
+from engrams.surfaces.http.rest import responses
+
+if TYPE_CHECKING:
+    from engrams.engine.answer_types import StoredDocument
+
+LimitParam = Annotated[int, Query(ge=1, le=200, description="Documents at most, newest first.")]
+OffsetParam = Annotated[int, Query(ge=0, description="Documents or passages to skip.")]
+
+
+class DocumentResponse(BaseModel):
+    """A document, and where it came from."""
+
+    id: str
+    name: str
+    title: str
+    source: str = Field(description="Path or address that it was read from.")
+    passages: int
+    stored_at: datetime
+    scope: list[str]
+
+
+class DocumentListResponse(BaseModel):
+    documents: list[DocumentResponse]
+    more: bool = Field(description="There are further documents.")
+
+
+class DocumentPassagesResponse(BaseModel):
+    """Passages of a document, in order."""
+
+    passages: list[responses.MemoryResponse]
+    more: bool = Field(description="There are further passages.")
+
+
+def router(settings: Settings) -> APIRouter:
+    routes = limited_router(settings, "documents")
+    most = settings.limits.results
+
+    @routes.get("/documents", responses=error_responses())
+    def list_documents(
+        caller: ScopedCaller, limit: LimitParam = 50, offset: OffsetParam = 0
+    ) -> DocumentListResponse:
+        """List the documents in memory, newest first."""
+        documents = caller.engine.documents.list(caller.scope)
+        count = min(limit, most)
+        return DocumentListResponse(
+            documents=[_to_document(item) for item in documents[offset : offset + count]],
+            more=len(documents) > offset + count,
+        )
+
+    @routes.get("/documents/{id}", responses=error_responses(404))
+    def read(id: str, caller: ScopedCaller, offset: OffsetParam = 0) -> DocumentPassagesResponse:
+        """Read the passages of a document as it is now, in order."""
+        passages = caller.engine.documents.read(id, caller.scope)
+        return DocumentPassagesResponse(
+            passages=[responses.to_memory(item) for item in passages[offset : offset + most]],
+            more=len(passages) > offset + most,
+        )
+
+    @routes.delete("/documents/{id}", responses=error_responses(404))
+    def forget(id: str, caller: ScopedCaller) -> DocumentResponse:
+        """Forget a document: no search finds it until it is restored, or added again."""
+        return _to_document(caller.engine.documents.forget(id, caller.scope))
+
+    @routes.post("/documents/{id}/restore", responses=error_responses(404))
+    def restore(id: str, caller: ScopedCaller) -> DocumentResponse:
+        """Undo forgetting a document."""
+        return _to_document(caller.engine.documents.restore(id, caller.scope))
+
+    @routes.post("/documents/{id}/purge", responses=error_responses(404))
+    def purge(id: str, caller: ScopedCaller, git: GitParam = False) -> responses.PurgeResponse:
+        """Erase a document for good, in all its versions, with the proof."""
+        return responses.PurgeResponse.of(caller.engine.documents.purge(id, caller.scope, git=git))
+
+    return routes
+
+
+def _to_document(document: StoredDocument) -> DocumentResponse:
+    place = document.place
+    return DocumentResponse(
+        id=place.id,
+        name=place.name,
+        title=place.title,
+        source=place.source,
+        passages=place.parts,
+        stored_at=document.stored_at,
+        scope=list(document.scope.labels),
+    )

@@ -1,0 +1,17 @@
+"""Documents that people give: read, cut into passages, and kept as long as they are wanted.
+
+``library.DocumentLibrary`` is the entry. A document goes through these files, in this order:
+
+==================  ==================================================================================
+document_files      is the file a document? its bytes
+stored_documents    is it stored already? the earlier version that it takes the place of
+reading_process     a process of its own, with little memory and time, reads it
+document_formats    which kind it is, and which reader reads it
+read_document       what a reader returns: blocks of text with their headings and pages
+passages            blocks to passages, each a memory of the kind ``passage``
+library             add, list, read, forget, restore and purge documents
+==================  ==================================================================================
+
+Readers: ``pdf``, ``word``, ``slides``, ``sheets``, ``open_document``, ``epub`` (the last five open
+their zips by ``packages``), ``html``, ``mail``, ``cards``, ``plain_text``.
+"""

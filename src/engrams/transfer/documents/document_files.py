@@ -1,0 +1,72 @@
+"""Files of an import that are documents: recognised, and read into memory."""
+
+from __future__ import annotations
+
+import zipfile
+from pathlib import Path
+from typing import IO, Any
+
+from engrams.errors import InputError
+from engrams.transfer.documents.document_formats import HEAD, TEXT_KINDS, find_kind, find_zip_kind
+from engrams.transfer.documents.reading_process import MOST_BYTES
+from engrams.transfer.documents.stored_documents import GivenDocument
+from engrams.transfer.formats.origins import STDIN, ImportFile
+
+_ZIP = b"PK\x03\x04"
+
+
+def is_document(file: ImportFile) -> bool:
+    """True for a file that can only be a document: not for text, which may be memories or a chat."""
+    try:
+        head = _read(file, HEAD)
+    except InputError:
+        return False  # whoever reads it says why it cannot be read
+    if head.startswith(_ZIP):
+        origin = file.open()
+        try:
+            with zipfile.ZipFile(origin) as archive:
+                return find_zip_kind(archive) is not None
+        except (OSError, ValueError, zipfile.BadZipFile, NotImplementedError):
+            return False
+    kind = find_kind(head, file.name)
+    return kind is not None and kind not in TEXT_KINDS
+
+
+def read_given(file: ImportFile, origin: str = "", upload: str = "") -> GivenDocument:
+    """Read a file whole. InputError: it cannot be read, or is too large.
+
+    ``origin``: path of what is imported, for a file in a zip. ``upload``: name of an upload, whose
+    path tells nothing.
+    """
+    data = _read(file, MOST_BYTES + 1)
+    if len(data) > MOST_BYTES:
+        raise InputError(
+            f"It has more than {MOST_BYTES:,} bytes.",
+            hint="Split it, and add the parts that you need.",
+        )
+    if upload:
+        source = upload if upload == file.name else f"{upload}/{file.name}"
+    elif file.path is not None:
+        source = str(file.path.resolve())
+    else:
+        source = f"{Path(origin).resolve()}/{file.name}" if origin not in ("", STDIN) else file.name
+    return GivenDocument(file.name, source, data)
+
+
+def _read(file: ImportFile, most: int) -> bytes:
+    """Read the first bytes of a file. InputError: it cannot be read."""
+    origin = file.open()
+    try:
+        if isinstance(origin, str | Path):
+            with Path(origin).open("rb") as stream:
+                return stream.read(most)
+        return _to_bytes(origin, most)
+    except (OSError, ValueError, zipfile.BadZipFile, EOFError) as problem:
+        raise InputError(
+            f"It cannot be read: {problem}.", hint="Check the path and its permissions."
+        ) from None
+
+
+def _to_bytes(stream: IO[Any], most: int) -> bytes:
+    data = stream.read(most)
+    return data.encode("utf-8", "surrogatepass") if isinstance(data, str) else data

@@ -1,0 +1,95 @@
+"""Documents of a memory: added, listed, forgotten and erased as wholes; ``DocumentLibrary`` is the entry."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from engrams.core import ImportOptions, Record, Scope, ScopeInput, Status
+from engrams.forget.memory_forgetter import MemoryForgetter
+from engrams.ports import PurgeReport, ScopeReach, Store
+from engrams.transfer.documents.stored_documents import (
+    KEPT_STATUSES,
+    StoredDocument,
+    choose_document,
+    iter_passages,
+    list_documents,
+)
+from engrams.transfer.imports.importer import DOCUMENT_FORMAT, ImportCounts
+from engrams.transfer.imports.runs import ImportRunRegistry
+from engrams.transfer.imports.undo import PurgeFunction
+from engrams.transfer.progress import Progress
+
+
+class DocumentLibrary:
+    """Documents of the owners of a memory."""
+
+    def __init__(
+        self,
+        store: Store,
+        imports: ImportRunRegistry,
+        forgetter: Callable[[], MemoryForgetter],
+        purge: PurgeFunction,
+    ) -> None:
+        """Set the library up. ``purge`` erases memories with what derives from them."""
+        self._store = store
+        self._imports = imports
+        self._forgetter = forgetter
+        self._purge = purge
+
+    def add(
+        self, path: Path | str, scope: ScopeInput, progress: Progress | None = None
+    ) -> ImportCounts:
+        """Add a document, or all those of a folder or zip. See ``MemoryEngine.add_document``."""
+        options = ImportOptions(DOCUMENT_FORMAT)
+        return self._imports.load(path, Scope.of(scope), options, progress)
+
+    def list(
+        self, scope: ScopeInput, statuses: Sequence[Status] = (Status.ACTIVE,)
+    ) -> tuple[StoredDocument, ...]:
+        """List the documents of a scope and below it, newest first."""
+        return tuple(list_documents(_reach_below(scope), self._store, statuses))
+
+    def read(self, document: str, scope: ScopeInput) -> tuple[Record, ...]:
+        """Return the passages of a document as it is now, in order.
+
+        ``document``: its id, its name, or the path or address it came from. NotFoundError: there is
+        none. InputError: there are several.
+        """
+        chosen = choose_document(self.list(scope), document)
+        return self._find_passages(chosen, (Status.ACTIVE,))
+
+    def forget(self, document: str, scope: ScopeInput) -> StoredDocument:
+        """Forget a document: no search finds it until ``restore``. Errors are those of ``read``."""
+        chosen = choose_document(self.list(scope), document)
+        passages = self._find_passages(chosen, (Status.ACTIVE,))
+        self._forgetter().forget(passages, chosen.scope.owner, "its document was forgotten")
+        return chosen
+
+    def restore(self, document: str, scope: ScopeInput) -> StoredDocument:
+        """Undo a ``forget``. NotFoundError: no such document is forgotten."""
+        chosen = choose_document(self.list(scope, (Status.FORGOTTEN,)), document)
+        forgetter = self._forgetter()
+        for passage in self._find_passages(chosen, (Status.FORGOTTEN,)):
+            forgetter.restore(passage)
+        return chosen
+
+    def purge(self, document: str, scope: ScopeInput, *, git: bool = False) -> PurgeReport:
+        """Erase a document in all its versions, forgotten or not, with its words in every place.
+
+        ``git``: also from the history of the files. Errors are those of ``read``.
+        """
+        chosen = choose_document(self.list(scope, KEPT_STATUSES), document)
+        ids = [passage.id for passage in self._find_passages(chosen, KEPT_STATUSES)]
+        return self._purge(ids, chosen.scope.owner, git)
+
+    def _find_passages(
+        self, document: StoredDocument, statuses: Sequence[Status]
+    ) -> tuple[Record, ...]:
+        reach = ScopeReach(document.scope.owner, (document.scope,))
+        return tuple(iter_passages(reach, self._store, document.id, statuses))
+
+
+def _reach_below(scope: ScopeInput) -> ScopeReach:
+    chosen = Scope.of(scope)
+    return ScopeReach(chosen.owner, (chosen,), tree=True)

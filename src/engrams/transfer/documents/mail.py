@@ -1,0 +1,91 @@
+"""Mail (``.eml``, ``.mbox``): who wrote to whom, when, about what, and the text of the message."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from email import message_from_bytes, policy
+from email.errors import MessageError
+from email.message import EmailMessage
+
+from engrams.errors import InputError
+from engrams.transfer.documents import html
+from engrams.transfer.documents.read_document import ReadDocument, TextBlock, check_length
+
+_HEADERS = ("From", "To", "Cc", "Date", "Subject")
+_SEPARATOR = re.compile(rb"^From (?=.*\d\d:\d\d)", re.MULTILINE)
+"""Line before each message of a mailbox."""
+_MOST_HEADER = 500
+_FAILURES = (MessageError, ValueError, LookupError, TypeError, AttributeError)
+"""What the parser raises on a malformed message."""
+
+
+def read(data: bytes) -> ReadDocument:
+    """Read one message. InputError: it has no text."""
+    message = _parse(data)
+    blocks = [*_read_message(message)]
+    if len(blocks) < 2:
+        raise InputError("The mail has no text.", hint="Add its attachments one by one.")
+    return ReadDocument(blocks, _read_header(message, "Subject"), _find_time(message))
+
+
+def read_mailbox(data: bytes) -> ReadDocument:
+    """Read the messages of a mailbox, each under its subject. InputError: it has none."""
+    starts = [match.start() for match in _SEPARATOR.finditer(data)]
+    blocks: list[TextBlock] = []
+    size = 0
+    for start, end in zip(starts, [*starts[1:], len(data)], strict=True):
+        _, _, message_data = data[start:end].partition(b"\n")
+        message = _parse(message_data)
+        subject = _read_header(message, "Subject") or "(no subject)"
+        read_blocks = [TextBlock(subject, level=1), *_read_message(message)]
+        size += sum(len(block.text) for block in read_blocks)
+        check_length(size)
+        blocks += read_blocks
+    if not blocks:
+        raise InputError("The mailbox has no messages.", hint="Get a fresh copy of it.")
+    return ReadDocument(blocks)
+
+
+def _parse(data: bytes) -> EmailMessage:
+    message = message_from_bytes(data, policy=policy.default)
+    assert isinstance(message, EmailMessage)
+    return message
+
+
+def _read_message(message: EmailMessage) -> Iterator[TextBlock]:
+    """Yield the header as one block, then the text; attachments are named, and not read."""
+    header = [f"{name}: {value}" for name in _HEADERS if (value := _read_header(message, name))]
+    yield TextBlock("\n".join(header))
+    try:
+        body = message.get_body(preferencelist=("plain", "html"))
+        content = body.get_content() if body is not None else ""
+        is_page = body is not None and body.get_content_subtype() == "html"
+        names = [part.get_filename() or "" for part in message.iter_attachments()]
+    except _FAILURES:
+        content, is_page, names = "", False, []
+    if not isinstance(content, str):
+        content = ""
+    if is_page:
+        yield from html.read_markup(content).blocks
+    else:
+        for paragraph in re.split(r"\n\s*\n", content.replace("\r\n", "\n")):
+            if text := paragraph.strip():
+                yield TextBlock(text)
+    if attached := ", ".join(filter(None, names)):
+        yield TextBlock(f"Attached: {attached}")
+
+
+def _read_header(message: EmailMessage, name: str) -> str:
+    try:
+        return " ".join(str(message.get(name, "")).split())[:_MOST_HEADER]
+    except _FAILURES:
+        return ""
+
+
+def _find_time(message: EmailMessage) -> str:
+    try:
+        sent_at = message["Date"].datetime
+        return sent_at.isoformat() if sent_at is not None else ""
+    except _FAILURES:
+        return ""

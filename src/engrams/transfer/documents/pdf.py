@@ -1,0 +1,118 @@
+"""PDF documents: the text of each page, with its paragraphs and numbered headings."""
+
+from __future__ import annotations
+
+import io
+import logging
+import re
+from collections import Counter
+from collections.abc import Sequence
+from statistics import median
+
+from engrams.errors import ExtraError, InputError
+from engrams.installation import install_hint
+from engrams.transfer.documents.read_document import ReadDocument, TextBlock, check_length
+
+_MOST_PAGES = 5000
+_HEADING = re.compile(
+    r"(?:(?:\d{1,2}\.){1,4}|\d{1,2}(?:\.\d{1,2}){0,3}|§\s?\d+\w?|Article \d+|Section \d+)\.?\s+[^\W\d_].*"
+)
+_LONGEST_HEADING = 80
+_NUMBER = re.compile(r"\d+")
+_SHORT_LINE = 0.7
+"""Share of the usual line's length below which a line ends its paragraph."""
+_SHOWN_PAGES = 3
+"""Pages on which a line stands that heads or ends every page."""
+_LEAST_CHARACTERS = 20
+"""Characters of a page below which it is a picture of text."""
+
+
+def read(data: bytes) -> ReadDocument:
+    """Read a PDF page by page. InputError: it is locked, damaged, or a scan without text."""
+    try:
+        import pypdf  # an optional part, which only PDFs need
+        from pypdf.errors import PyPdfError
+    except ImportError:
+        raise ExtraError("Reading PDFs needs pypdf.", hint=install_hint("documents")) from None
+    logging.getLogger("pypdf").setLevel(logging.CRITICAL)  # it tells of every small flaw
+    try:
+        reader = pypdf.PdfReader(io.BytesIO(data))
+        if reader.is_encrypted and not reader.decrypt(""):
+            raise InputError(
+                "It is locked by a password.",
+                hint="Save a copy without the password (print it to a PDF), then add that.",
+            )
+        if len(reader.pages) > _MOST_PAGES:
+            raise InputError(
+                f"It has {len(reader.pages):,} pages; {_MOST_PAGES:,} is the most.",
+                hint="Split it, and add the parts that you need.",
+            )
+        title = str((reader.metadata or {}).get("/Title") or "")
+        pages: list[list[str]] = []
+        size = 0
+        for page in reader.pages:
+            text = page.extract_text() or ""
+            size += len(text)
+            check_length(size)
+            pages.append([line.strip() for line in text.split("\n") if line.strip()])
+    except PyPdfError as problem:
+        raise InputError(
+            f"The PDF is damaged: {type(problem).__name__}.", hint="Get a fresh copy of it."
+        ) from None
+    if pages and size < _LEAST_CHARACTERS * len(pages):
+        raise InputError(
+            "It is a scan: its pages are pictures without text.",
+            hint="Run it through a program that recognises text (OCR), then add the result.",
+        )
+    return ReadDocument(_read_pages(pages), " ".join(title.split()))
+
+
+def _read_pages(pages: Sequence[Sequence[str]]) -> list[TextBlock]:
+    repeated = _find_repeated(pages)
+    blocks: list[TextBlock] = []
+    for number, lines in enumerate(pages, 1):
+        body = [line for line in lines if _NUMBER.sub("", line) not in repeated]
+        blocks += [
+            TextBlock(text, level=2 if _is_heading(text) else 0, page=number)
+            for text in _join_paragraphs(body)
+        ]
+    return blocks
+
+
+def _find_repeated(pages: Sequence[Sequence[str]]) -> frozenset[str]:
+    """Find the lines at the edges of most pages, such as their number, without digits."""
+    edges = Counter(
+        edge
+        for lines in pages
+        for edge in {_NUMBER.sub("", line) for line in (*lines[:2], *lines[-2:])}
+    )
+    least = max(_SHOWN_PAGES, len(pages) // 2 + 1)
+    return frozenset(edge for edge, count in edges.items() if count >= least)
+
+
+def _join_paragraphs(lines: Sequence[str]) -> list[str]:
+    """Join the lines of a page to paragraphs; a short line ends one, and a heading stands alone."""
+    usual = median(sorted(map(len, lines))[len(lines) // 2 :]) if lines else 0
+    paragraphs: list[str] = []
+    is_open = False
+    for line in lines:
+        is_alone = _is_heading(line)
+        if is_open and not is_alone:
+            joined = paragraphs[-1]
+            if joined.endswith("-") and line[:1].islower():
+                paragraphs[-1] = joined[:-1] + line
+            else:
+                paragraphs[-1] = f"{joined} {line}"
+        else:
+            paragraphs.append(line)
+        is_open = not is_alone and len(line) >= _SHORT_LINE * usual
+    return paragraphs
+
+
+def _is_heading(line: str) -> bool:
+    """True for a short line with the number of a section: "4. Pets"."""
+    return (
+        len(line) <= _LONGEST_HEADING
+        and line[-1:] not in ".,;:"
+        and _HEADING.fullmatch(line) is not None
+    )

@@ -49,7 +49,7 @@ export interface DerivedMemoryResponse {
   shown: string
 }
 
-export interface DocumentPlaceResponse {
+export interface DocumentLocationResponse {
   /** Such as `lease.pdf, p. 3`. */
   label: string
   /** Id of the document. */
@@ -170,7 +170,7 @@ export interface MemoryResponse {
   /** Triple and quoted words, as the memory is shown. Empty: its text is shown. */
   statement: string
   /** Of a passage: the document that it is a part of. */
-  document?: DocumentPlaceResponse | null
+  document?: DocumentLocationResponse | null
 }
 
 export interface OutdatedMarkResponse {

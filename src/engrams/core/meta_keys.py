@@ -92,7 +92,7 @@ CODE = "code"
 """On a memory that names files or symbols of a checkout: its anchors (``core.code_anchors``)."""
 
 DOCUMENT = "document"
-"""On a passage: its document, and where in it the passage stands (``core.document_place``)."""
+"""On a passage: its document, and where in it the passage stands (``core.document_location``)."""
 
 OWN_KEYS = frozenset(
     {

@@ -19,7 +19,7 @@ from engrams.core import (
     Record,
     Status,
 )
-from engrams.core.document_place import DocumentPlace, read_place
+from engrams.core.document_location import DocumentLocation, read_location
 from engrams.core.statement_form import form_statement, read_triple
 from engrams.frozen_data import dataclass
 from engrams.read.excerpts import cut_sentences
@@ -292,9 +292,9 @@ def _dated_line(hit: Hit, query_terms: frozenset[str], characters: int) -> str:
 
 def _said_text(hit: Hit, query_terms: frozenset[str], characters: int) -> str:
     record = hit.record
-    place = read_place(record)
-    if place is not None:
-        return _quote_document(hit, place, query_terms, characters)
+    location = read_location(record)
+    if location is not None:
+        return _quote_document(hit, location, query_terms, characters)
     speaker = _name_speaker(record)
     text = _annotated_text(hit, query_terms, characters)
     personal = f" ({PERSONAL})" if PERSONAL in record.meta else ""
@@ -302,10 +302,10 @@ def _said_text(hit: Hit, query_terms: frozenset[str], characters: int) -> str:
 
 
 def _quote_document(
-    hit: Hit, place: DocumentPlace, query_terms: frozenset[str], characters: int
+    hit: Hit, location: DocumentLocation, query_terms: frozenset[str], characters: int
 ) -> str:
     """Render a passage as "[lease.pdf, p. 3] “its words”": whose words they are cannot be mistaken."""
-    label = escape(place.label.translate(_ROUND_BRACKETS))
+    label = escape(location.label.translate(_ROUND_BRACKETS))
     words = escape(cut_sentences(hit.record.text, query_terms, characters))
     return f"[{label}] “{words.translate(_STRAIGHT_QUOTES)}”{_ended_note(hit)}"
 
@@ -330,9 +330,9 @@ def _role_line(hit: Hit, query_terms: frozenset[str], characters: int) -> str:
     The role of statements and notes is memory, as in their files; without a role the kind stands
     there.
     """
-    place = read_place(hit.record)
-    if place is not None:
-        return _quote_document(hit, place, query_terms, characters)
+    location = read_location(hit.record)
+    if location is not None:
+        return _quote_document(hit, location, query_terms, characters)
     role = hit.record.role or hit.record.kind
     if hit.record.layer is not Layer.EPISODIC and role in _MEMORY_ROLES:
         role = "memory"

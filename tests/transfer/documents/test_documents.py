@@ -9,7 +9,7 @@ import pytest
 from bench.documents import making
 
 from engrams.core import Kind, Status, Turn
-from engrams.core.document_place import read_place
+from engrams.core.document_location import read_location
 from engrams.engine import MemoryEngine
 from engrams.errors import InputError, NotFoundError
 from engrams.testing import temp_engine
@@ -31,7 +31,7 @@ def engine() -> Iterator[MemoryEngine]:
 def labels(engine: MemoryEngine, query: str) -> list[str]:
     """Places of the hits of a search, best first."""
     hits = engine.search(query, scope=ANN).hits
-    return [place.label for hit in hits if (place := read_place(hit.record))]
+    return [place.label for hit in hits if (place := read_location(hit.record))]
 
 
 def shelf(folder: Path) -> Path:
@@ -127,7 +127,7 @@ def test_a_document_of_each_kind_is_found_with_its_place(
         assert labels(engine, query)[0] == label, query
     by_name = {document.name: document for document in engine.documents.list(ANN)}
     assert len(by_name) == 12
-    assert by_name["lease.pdf"].place.title == "Lease of Kungsgatan 4"
+    assert by_name["lease.pdf"].first.title == "Lease of Kungsgatan 4"
     assert by_name["plumber.eml"].stored_at.isoformat() == "2026-03-03T08:15:00+00:00"
     texts = "\n".join(
         passage.text for name in by_name for passage in engine.documents.read(name, ANN)

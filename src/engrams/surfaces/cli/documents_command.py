@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from engrams.core.document_place import describe_place, read_place
+from engrams.core.document_location import describe_location, read_location
 from engrams.surfaces.cli.options import GlobalOptions, flatten_options, new_app
 from engrams.surfaces.cli.output import clean, emit, format_time, note, paint, print_table, say
 from engrams.surfaces.cli.write_commands import print_proof
@@ -69,9 +69,9 @@ def _list_documents(options: GlobalOptions) -> None:
                 {
                     "id": item.id,
                     "name": item.name,
-                    "title": item.place.title,
-                    "source": item.place.source,
-                    "passages": item.place.parts,
+                    "title": item.first.title,
+                    "source": item.first.source,
+                    "passages": item.first.parts,
                     "stored_at": item.stored_at,
                     "scope": item.scope,
                 }
@@ -80,7 +80,7 @@ def _list_documents(options: GlobalOptions) -> None:
         )
     elif listed:
         rows = [
-            (item.id, format_time(item.stored_at), str(item.place.parts), clean(item.name))
+            (item.id, format_time(item.stored_at), str(item.first.parts), clean(item.name))
             for item in listed
         ]
         print_table(("ID", "AT", "PASSAGES", "DOCUMENT"), rows)
@@ -94,14 +94,14 @@ def _show_document(options: GlobalOptions, document: str) -> None:
     if options.json:
         emit(
             [
-                {"id": passage.id, "text": passage.text, "document": describe_place(passage)}
+                {"id": passage.id, "text": passage.text, "document": describe_location(passage)}
                 for passage in passages
             ]
         )
         return
     for passage in passages:
-        place = read_place(passage)
-        say(f"{paint(passage.id, 'dim')}  {clean(place.label if place else document)}")
+        location = read_location(passage)
+        say(f"{paint(passage.id, 'dim')}  {clean(location.label if location else document)}")
         for line in clean(passage.text).splitlines():
             say(f"    {line}")
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from engrams.core.document_place import describe_place, read_place
+from engrams.core.document_location import describe_location, read_location
 from engrams.surfaces.cli.output import clean, fit_line, format_time, paint, say, to_json
 
 if TYPE_CHECKING:
@@ -57,7 +57,7 @@ def hit_to_dict(hit: Hit) -> dict[str, Any]:
         "role": record.role,
         "external_id": record.external_id,
         "caption": record.caption,
-        "document": describe_place(record),
+        "document": describe_location(record),
         "facts": [fact_to_dict(fact) for fact in hit.facts],
         "parts": {name: round(float(part), 6) for name, part in hit.parts.items()},
     }
@@ -96,9 +96,9 @@ def fact_to_dict(record: Record) -> dict[str, Any]:
 
 def speaker_name(record: Record) -> str:
     """Return the speaker's name, the role of a message, or the place of a passage."""
-    place = read_place(record)
-    if place is not None:
-        return place.label
+    location = read_location(record)
+    if location is not None:
+        return location.label
     return record.speaker or (record.role if record.kind == "turn" else "")
 
 

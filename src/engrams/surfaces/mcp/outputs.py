@@ -12,7 +12,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from engrams.core import HistoryEntry, Hit, Receipt, Record, RelatedMemory, SearchResult
-from engrams.core.document_place import describe_place
+from engrams.core.document_location import describe_location
 from engrams.core.statement_form import form_statement
 from engrams.text.invisible import drop_invisible
 
@@ -257,7 +257,7 @@ def to_match(hit: Hit) -> SearchMatchOutput:
         probability=hit.probability,
         helps=hit.helps,
         code=hit.code.note if hit.code else "",
-        document=describe_place(record),
+        document=describe_location(record),
     )
 
 

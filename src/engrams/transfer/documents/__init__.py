@@ -6,7 +6,8 @@
 document_files      is the file a document? its bytes
 stored_documents    is it stored already? the earlier version that it takes the place of
 reading_process     a process of its own, with little memory and time, reads it
-document_formats    which kind it is, and which reader reads it
+document_kinds      which kind it is
+document_readers    the reader of each kind
 read_document       what a reader returns: blocks of text with their headings and pages
 passages            blocks to passages, each a memory of the kind ``passage``
 library             add, list, read, forget, restore and purge documents

@@ -76,20 +76,20 @@ def read_calendar(data: bytes) -> ReadDocument:
     return _require(blocks, "appointments")
 
 
-def _require(blocks: list[TextBlock], what: str) -> ReadDocument:
+def _require(blocks: list[TextBlock], contents: str) -> ReadDocument:
     if not blocks:
-        raise InputError(f"There are no {what} in it.", hint="Export it again, then add that.")
+        raise InputError(f"There are no {contents} in it.", hint="Export it again, then add that.")
     return ReadDocument(blocks)
 
 
 def _describe(name: str, fields: list[_Field], words: dict[str, str]) -> list[TextBlock]:
     """Make a heading of a card's name, and a sentence of its fields."""
-    told = [
+    parts = [
         f"{words[field.name]}{_name_type(field)}: {text}"
         for field in fields
         if field.name in words and (text := _tell(field))
     ]
-    return [TextBlock(name, level=1), TextBlock(f"{name}: {'; '.join(told)}" if told else name)]
+    return [TextBlock(name, level=1), TextBlock(f"{name}: {'; '.join(parts)}" if parts else name)]
 
 
 def _iter_cards(text: str, names: tuple[str, ...]) -> Iterator[list[_Field]]:
@@ -134,8 +134,8 @@ def _find(fields: list[_Field], name: str) -> str:
 
 def _join_name(value: str) -> str:
     """Join the parts of a name: "Berg;Anna;;;" is Anna Berg."""
-    family, given, *_ = [*value.split(";"), "", ""]
-    return " ".join(filter(None, (given, family)))
+    last_name, first_name, *_ = [*value.split(";"), "", ""]
+    return " ".join(filter(None, (first_name, last_name)))
 
 
 def _name_type(field: _Field) -> str:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from engrams.errors import InputError
-from engrams.transfer.documents.document_formats import HEAD, TEXT_KINDS, find_kind, find_zip_kind
+from engrams.transfer.documents.document_kinds import HEAD, TEXT_KINDS, find_kind, find_zip_kind
 from engrams.transfer.documents.reading_process import MOST_BYTES
 from engrams.transfer.documents.stored_documents import GivenDocument
 from engrams.transfer.formats.origins import STDIN, ImportFile
@@ -53,20 +53,20 @@ def read_given(file: ImportFile, origin: str = "", upload: str = "") -> GivenDoc
     return GivenDocument(file.name, source, data)
 
 
-def _read(file: ImportFile, most: int) -> bytes:
+def _read(file: ImportFile, size: int) -> bytes:
     """Read the first bytes of a file. InputError: it cannot be read."""
     origin = file.open()
     try:
         if isinstance(origin, str | Path):
             with Path(origin).open("rb") as stream:
-                return stream.read(most)
-        return _to_bytes(origin, most)
+                return stream.read(size)
+        return _to_bytes(origin, size)
     except (OSError, ValueError, zipfile.BadZipFile, EOFError) as problem:
         raise InputError(
             f"It cannot be read: {problem}.", hint="Check the path and its permissions."
         ) from None
 
 
-def _to_bytes(stream: IO[Any], most: int) -> bytes:
-    data = stream.read(most)
+def _to_bytes(stream: IO[Any], size: int) -> bytes:
+    data = stream.read(size)
     return data.encode("utf-8", "surrogatepass") if isinstance(data, str) else data

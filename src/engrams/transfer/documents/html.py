@@ -148,7 +148,8 @@ class _PageReading(HTMLParser):
             self._rows[-1].append("".join(self._parts))
             self._parts.clear()
         elif tag == "table":
-            rows, self._rows = self._rows, None
+            rows = self._rows
+            self._rows = None
             self._parts.clear()
             is_main = self._main_depth > 0
             self.blocks += [(TextBlock(text), is_main) for text in describe_table(rows)]

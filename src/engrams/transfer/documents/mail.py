@@ -63,7 +63,9 @@ def _read_message(message: EmailMessage) -> Iterator[TextBlock]:
         is_page = body is not None and body.get_content_subtype() == "html"
         names = [part.get_filename() or "" for part in message.iter_attachments()]
     except _FAILURES:
-        content, is_page, names = "", False, []
+        content = ""
+        is_page = False
+        names = []
     if not isinstance(content, str):
         content = ""
     if is_page:

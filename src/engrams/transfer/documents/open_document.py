@@ -32,7 +32,7 @@ def read(data: bytes) -> ReadDocument:
         raise InputError(
             "It is locked by a password.", hint="Save it without the password, then add that."
         )
-    reading = _Reading()
+    reading = _OpenDocumentReading()
     reading.read(package.parse("content.xml"))
     return ReadDocument(reading.blocks, _read_title(package))
 
@@ -45,7 +45,7 @@ def _read_title(package: DocumentPackage) -> str:
 
 
 @dataclass
-class _Reading:
+class _OpenDocumentReading:
     """Blocks read so far, and where the next one stands."""
 
     blocks: list[TextBlock] = field(default_factory=list)

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 
 from engrams.core import DOCUMENT, UNLEARNED, Kind, Turn
-from engrams.core.document_place import DocumentPlace
+from engrams.core.document_location import DocumentLocation
 from engrams.transfer.documents.read_document import ReadDocument, TextBlock
 from engrams.transfer.formats.pieces import ParsedTurn
 
@@ -24,7 +24,7 @@ _BETWEEN = " › "
 
 @dataclass(frozen=True, slots=True)
 class DocumentSource:
-    """Which document is read, and how often its contents were stored before."""
+    """The document that is read, and how often its contents were stored before."""
 
     id: str
     name: str
@@ -60,7 +60,7 @@ def to_turns(document: ReadDocument, source: DocumentSource) -> list[ParsedTurn]
     turns = []
     for number, passage in enumerate(passages, 1):
         heading = _BETWEEN.join(passage.headings)
-        place = DocumentPlace(
+        location = DocumentLocation(
             id=source.id,
             name=source.name,
             source=source.source,
@@ -79,17 +79,17 @@ def to_turns(document: ReadDocument, source: DocumentSource) -> list[ParsedTurn]
             at=written_at,
             session=source.id,
             external_id=f"{source.version}:{source.copy}:{number}",
-            caption=_describe_place(place),
-            meta={DOCUMENT: place.to_json(), UNLEARNED: True},
+            caption=_describe_location(location),
+            meta={DOCUMENT: location.to_json(), UNLEARNED: True},
         )
         turns.append(ParsedTurn(turn, kind=Kind.PASSAGE))
     return turns
 
 
-def _describe_place(place: DocumentPlace) -> str:
+def _describe_location(location: DocumentLocation) -> str:
     """Name what a passage belongs to, in words that a search finds."""
-    name = re.split(r"[/\\]", place.name)[-1]
-    words = (place.title or name, place.sheet, place.heading)
+    name = re.split(r"[/\\]", location.name)[-1]
+    words = (location.title or name, location.sheet, location.heading)
     return _BETWEEN.join(dict.fromkeys(filter(None, words)))
 
 
@@ -134,8 +134,8 @@ class _Cutting:
     def _moves_on(self, block: TextBlock) -> bool:
         """True for a block of another page, slide, sheet or section."""
         first = self.first or block
-        here = (first.page, first.slide, first.sheet)
-        return bool(block.level) or here != (block.page, block.slide, block.sheet)
+        current_unit = (first.page, first.slide, first.sheet)
+        return bool(block.level) or current_unit != (block.page, block.slide, block.sheet)
 
     def _enter(self, heading: TextBlock) -> None:
         """Begin the section of a heading; it ends those of its level and below."""

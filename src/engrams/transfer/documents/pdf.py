@@ -47,7 +47,8 @@ def read(data: bytes) -> ReadDocument:
                 f"It has {len(reader.pages):,} pages; {_MOST_PAGES:,} is the most.",
                 hint="Split it, and add the parts that you need.",
             )
-        title = str((reader.metadata or {}).get("/Title") or "")
+        metadata = reader.metadata
+        title = str(metadata.get("/Title") or "") if metadata else ""
         pages: list[list[str]] = []
         size = 0
         for page in reader.pages:
@@ -86,8 +87,8 @@ def _find_repeated(pages: Sequence[Sequence[str]]) -> frozenset[str]:
         for lines in pages
         for edge in {_NUMBER.sub("", line) for line in (*lines[:2], *lines[-2:])}
     )
-    least = max(_SHOWN_PAGES, len(pages) // 2 + 1)
-    return frozenset(edge for edge, count in edges.items() if count >= least)
+    smallest_count = max(_SHOWN_PAGES, len(pages) // 2 + 1)
+    return frozenset(edge for edge, count in edges.items() if count >= smallest_count)
 
 
 def _join_paragraphs(lines: Sequence[str]) -> list[str]:

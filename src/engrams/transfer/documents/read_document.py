@@ -1,4 +1,4 @@
-"""What a reader makes of a document: its title and its blocks of text, in order.
+"""A document as its reader returns it: its title and its blocks of text, in order.
 
 A reader is a function that takes the bytes of a file and returns a ``ReadDocument``.
 """
@@ -46,13 +46,13 @@ def describe_row(headers: Sequence[str], cells: Sequence[str]) -> str:
 
     A cell without a header stands alone; empty cells are left out.
     """
-    named = []
+    texts = []
     for position, cell in enumerate(cells):
         text = " ".join(cell.split())
         header = headers[position] if position < len(headers) else ""
         if text:
-            named.append(f"{header}: {text}" if header else text)
-    return "; ".join(named)
+            texts.append(f"{header}: {text}" if header else text)
+    return "; ".join(texts)
 
 
 def describe_table(rows: Iterable[Sequence[str]]) -> Iterable[str]:

@@ -20,7 +20,7 @@ from types import TracebackType
 from typing import IO, Any
 
 from engrams.errors import EngramsError, ExtraError, InputError
-from engrams.transfer.documents.document_formats import read_document
+from engrams.transfer.documents.document_readers import read_document
 from engrams.transfer.documents.read_document import ReadDocument, TextBlock
 
 SECONDS = 60.0

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from engrams.core import Kind, Record, Scope, Status
-from engrams.core.document_place import DocumentPlace, read_place
+from engrams.core.document_location import DocumentLocation, read_location
 from engrams.errors import InputError, NotFoundError
 from engrams.ports import (
     Clock,
@@ -60,8 +60,8 @@ class GivenDocument:
 class StoredDocument:
     """A document of a memory."""
 
-    place: DocumentPlace
-    """Place of its first passage."""
+    first: DocumentLocation
+    """Location of its first passage."""
     scope: Scope
     stored_at: datetime
     """Time at which it was stored; of a mail: at which it was sent."""
@@ -70,15 +70,15 @@ class StoredDocument:
 
     @property
     def id(self) -> str:
-        return self.place.id
+        return self.first.id
 
     @property
     def name(self) -> str:
-        return self.place.name
+        return self.first.name
 
 
 def find_stored_copy(
-    given: GivenDocument, scope: Scope, store: RecordStore
+    document: GivenDocument, scope: Scope, store: RecordStore
 ) -> tuple[DocumentSource, int]:
     """Find the copy of a document's contents that is current, or is to be stored.
 
@@ -88,20 +88,20 @@ def find_stored_copy(
     reach = ScopeReach(scope.owner, (scope,))
     copy = 0
     while True:
-        source = DocumentSource(given.id, given.name, given.source, given.version, copy)
+        source = DocumentSource(document.id, document.name, document.source, document.version, copy)
         external_id = f"{source.version}:{copy}:1"
         page = store.find(RecordQuery(reach, statuses=KEPT_STATUSES, external_id=external_id))
         if not page.records:
             return source, 0
         (first,) = page.records
-        place = read_place(first)
-        if first.status is Status.ACTIVE and place is not None:
+        location = read_location(first)
+        if first.status is Status.ACTIVE and location is not None:
             stored = [
                 record
-                for record in iter_passages(reach, store, place.id, (Status.ACTIVE,))
+                for record in iter_passages(reach, store, location.id, (Status.ACTIVE,))
                 if _belongs_to(record, source)
             ]
-            return source, len(stored) if len(stored) == place.parts else 0
+            return source, len(stored) if len(stored) == location.parts else 0
         copy += 1
 
 
@@ -175,11 +175,11 @@ def list_documents(
             )
         )
         for record in page.records:
-            place = read_place(record)
-            if place is not None:
+            location = read_location(record)
+            if location is not None:
                 documents.setdefault(
-                    (record.scope, place.id),
-                    StoredDocument(place, record.scope, record.recorded_at, record.status),
+                    (record.scope, location.id),
+                    StoredDocument(location, record.scope, record.recorded_at, record.status),
                 )
         if not page.next:
             return list(documents.values())
@@ -194,13 +194,13 @@ def choose_document(documents: Sequence[StoredDocument], wanted: str) -> StoredD
     matching = [
         document
         for document in documents
-        if wanted in (document.id, document.name, document.place.source)
+        if wanted in (document.id, document.name, document.first.source)
     ]
     if not matching:
         raise NotFoundError(
             f"There is no document {wanted!r:.200}.", hint="`engrams documents` lists them."
         )
     if len(matching) > 1:
-        ids = ", ".join(f"{document.id} ({document.place.source})" for document in matching[:5])
+        ids = ", ".join(f"{document.id} ({document.first.source})" for document in matching[:5])
         raise InputError(f"Several documents are called so: {ids}.", hint="Give the id of one.")
     return matching[0]

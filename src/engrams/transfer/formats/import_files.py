@@ -12,7 +12,7 @@ from pathlib import Path, PurePosixPath
 from typing import IO, Any
 
 from engrams.errors import InputError
-from engrams.transfer.documents.document_formats import find_zip_kind
+from engrams.transfer.documents.document_kinds import find_zip_kind
 from engrams.transfer.formats.archive_bundles import ArchiveBundle, find_bundles
 from engrams.transfer.formats.decode import is_conversations
 from engrams.transfer.formats.origins import STDIN, ImportFile, open_stdin

@@ -186,14 +186,14 @@ class _FileImporter:
         self.store_pieces(_select_user(formats.read(file.open(), format), user), format)
         self.counts.files += 1
 
-    def load_document(self, given: GivenDocument) -> None:
+    def load_document(self, document: GivenDocument) -> None:
         """Store a document, or what changed of it. InputError: it cannot be read."""
         store = self.target.store
-        source, stored_count = find_stored_copy(given, self.scope, store)
+        source, stored_count = find_stored_copy(document, self.scope, store)
         if stored_count:
             self.counts.existing += stored_count
         else:
-            turns = to_turns(self.reading.read(given.data, given.name), source)
+            turns = to_turns(self.reading.read(document.data, document.name), source)
             self.total += len(turns)
             self.store_pieces(turns, DOCUMENT_FORMAT)
         replace_earlier(source, self.scope, store, self.target.clock)

@@ -109,9 +109,9 @@ def _detect(file: ImportFile) -> str:
 def _read_pieces(file: ImportFile, format: str, reading: DocumentReadingProcess) -> Iterable[Piece]:
     if format != DOCUMENT_FORMAT:
         return formats.read(file.open(), format)
-    given = read_given(file)
-    source = DocumentSource(given.id, given.name, given.source, given.version)
-    return to_turns(reading.read(given.data, given.name), source)
+    document = read_given(file)
+    source = DocumentSource(document.id, document.name, document.source, document.version)
+    return to_turns(reading.read(document.data, document.name), source)
 
 
 def _is_past(stated: StatedFields, now: datetime) -> bool:

@@ -26,7 +26,7 @@ def test_a_document_comes_and_goes(api: httpx2.Client, person: Person) -> None:
     texts = [passage["text"] for passage in api.get(path).json()["passages"]]
     assert texts == ["Anna Berg rents.", "One cat is allowed."]
     other = person()
-    assert other.get("/documents").json() == {"documents": [], "more": False}
+    assert other.get("/documents").json() == {"documents": [], "total": 0}
     problem(other.get(path), 404)
     problem(other.delete(path), 404)
     assert api.delete(path).json()["id"] == listed["id"]

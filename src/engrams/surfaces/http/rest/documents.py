@@ -17,7 +17,9 @@ from engrams.surfaces.http.rest import responses
 if TYPE_CHECKING:
     from engrams.engine.answer_types import StoredDocument
 
-LimitParam = Annotated[int, Query(ge=1, le=200, description="Documents at most, newest first.")]
+LimitParam = Annotated[
+    int, Query(ge=1, le=200, description="Documents at page_limit, newest first.")
+]
 OffsetParam = Annotated[int, Query(ge=0, description="Documents or passages to skip.")]
 
 
@@ -35,19 +37,19 @@ class DocumentResponse(BaseModel):
 
 class DocumentListResponse(BaseModel):
     documents: list[DocumentResponse]
-    more: bool = Field(description="There are further documents.")
+    total: int = Field(description="Documents in all.")
 
 
 class DocumentPassagesResponse(BaseModel):
     """Passages of a document, in order."""
 
     passages: list[responses.MemoryResponse]
-    more: bool = Field(description="There are further passages.")
+    total: int = Field(description="Passages in all.")
 
 
 def router(settings: Settings) -> APIRouter:
     routes = limited_router(settings, "documents")
-    most = settings.limits.results
+    page_limit = settings.limits.results
 
     @routes.get("/documents", responses=error_responses())
     def list_documents(
@@ -55,10 +57,10 @@ def router(settings: Settings) -> APIRouter:
     ) -> DocumentListResponse:
         """List the documents in memory, newest first."""
         documents = caller.engine.documents.list(caller.scope)
-        count = min(limit, most)
+        count = min(limit, page_limit)
         return DocumentListResponse(
             documents=[_to_document(item) for item in documents[offset : offset + count]],
-            more=len(documents) > offset + count,
+            total=len(documents),
         )
 
     @routes.get("/documents/{id}", responses=error_responses(404))
@@ -66,8 +68,8 @@ def router(settings: Settings) -> APIRouter:
         """Read the passages of a document as it is now, in order."""
         passages = caller.engine.documents.read(id, caller.scope)
         return DocumentPassagesResponse(
-            passages=[responses.to_memory(item) for item in passages[offset : offset + most]],
-            more=len(passages) > offset + most,
+            passages=[responses.to_memory(item) for item in passages[offset : offset + page_limit]],
+            total=len(passages),
         )
 
     @routes.delete("/documents/{id}", responses=error_responses(404))
@@ -89,13 +91,12 @@ def router(settings: Settings) -> APIRouter:
 
 
 def _to_document(document: StoredDocument) -> DocumentResponse:
-    place = document.place
     return DocumentResponse(
-        id=place.id,
-        name=place.name,
-        title=place.title,
-        source=place.source,
-        passages=place.parts,
+        id=document.first.id,
+        name=document.first.name,
+        title=document.first.title,
+        source=document.first.source,
+        passages=document.first.parts,
         stored_at=document.stored_at,
         scope=list(document.scope.labels),
     )

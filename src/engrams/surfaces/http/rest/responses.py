@@ -23,7 +23,7 @@ from engrams.core import (
     Trace,
     find_basis,
 )
-from engrams.core.document_place import describe_place
+from engrams.core.document_location import describe_location
 from engrams.core.statement_form import form_statement, is_quotation
 from engrams.ports import PurgeReport
 from engrams.surfaces.http.json_values import to_json
@@ -48,7 +48,7 @@ class EvidenceQuoteResponse(BaseModel):
     speaker: str
 
 
-class DocumentPlaceResponse(BaseModel):
+class DocumentLocationResponse(BaseModel):
     """Document of a passage, and where in it the passage stands."""
 
     label: str = Field(description="Such as `lease.pdf, p. 3`.")
@@ -108,7 +108,7 @@ class MemoryResponse(BaseModel):
     statement: str = Field(
         description="Triple and quoted words, as the memory is shown. Empty: its text is shown."
     )
-    document: DocumentPlaceResponse | None = Field(
+    document: DocumentLocationResponse | None = Field(
         None, description="Of a passage: the document that it is a part of."
     )
 
@@ -342,8 +342,9 @@ def to_choice(candidate: PurgeCandidate) -> PurgeCandidateResponse:
     )
 
 
-_DERIVED_FIELDS = ("document", "basis", "statement")
-_RECORD_FIELDS = tuple(name for name in MemoryResponse.model_fields if name not in _DERIVED_FIELDS)
+_RECORD_FIELDS = tuple(
+    name for name in MemoryResponse.model_fields if name not in ("document", "basis", "statement")
+)
 _read_fields = attrgetter(*_RECORD_FIELDS)  # one call for all fields: searches convert many records
 
 
@@ -363,7 +364,7 @@ def _to_fields(record: Record) -> dict[str, Any]:
     ]
     values["provenance"] = dict(zip(_PROVENANCE, _read_provenance(record.provenance), strict=True))
     values["meta"] = to_json(dict(record.meta)) if record.meta else {}
-    values["document"] = describe_place(record)
+    values["document"] = describe_location(record)
     values["basis"] = find_basis(record)
     values["statement"] = form_statement(record).brief if is_quotation(record) else ""
     return values

@@ -1,4 +1,4 @@
-"""Place of a passage: its document, and where in it the passage stands.
+"""Location of a passage: its document, and where in it the passage stands.
 
 A passage carries it as metadata (``DOCUMENT``); answers of every door show the same fields.
 """
@@ -6,16 +6,20 @@ A passage carries it as metadata (``DOCUMENT``); answers of every door show the 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, fields
+from dataclasses import asdict
 
 from engrams.core.meta_keys import DOCUMENT
 from engrams.core.records import Json, Kind, Record
 from engrams.frozen_data import dataclass
 
+_NUMBERS = frozenset({"part", "parts", "page", "slide"})
+_REQUIRED = frozenset({"id", "name", "source", "version", "part", "parts"})
+_NAMES = _REQUIRED | {"title", "page", "slide", "sheet", "heading"}
+
 
 @dataclass(frozen=True, slots=True)
-class DocumentPlace:
-    """Place of a passage in its document."""
+class DocumentLocation:
+    """Location of a passage in its document."""
 
     id: str
     """Id of the document; the passages of all its versions have it as their session."""
@@ -57,27 +61,21 @@ class DocumentPlace:
         return {name: value for name, value in asdict(self).items() if value}
 
 
-_NUMBERS = ("part", "parts", "page", "slide")
-_REQUIRED = frozenset({"id", "name", "source", "version", "part", "parts"})
-_TYPES: Mapping[str, type] = {
-    item.name: int if item.name in _NUMBERS else str for item in fields(DocumentPlace)
-}
-
-
-def read_place(record: Record) -> DocumentPlace | None:
+def read_location(record: Record) -> DocumentLocation | None:
     """Read the place of a passage; None: the memory is no passage of a document.
 
     A passage that somebody stored by hand may have metadata of another form: it has no place.
     """
     values = record.meta.get(DOCUMENT) if record.kind is Kind.PASSAGE else None
-    if not isinstance(values, Mapping) or not all(
-        isinstance(value, _TYPES.get(name, ())) for name, value in values.items()
-    ):
+    if not isinstance(values, Mapping) or not _REQUIRED <= values.keys() <= _NAMES:
         return None
-    return DocumentPlace(**values) if values.keys() >= _REQUIRED else None
+    is_sound = all(
+        isinstance(value, int if name in _NUMBERS else str) for name, value in values.items()
+    )
+    return DocumentLocation(**values) if is_sound else None
 
 
-def describe_place(record: Record) -> dict[str, Json] | None:
+def describe_location(record: Record) -> dict[str, Json] | None:
     """Return the place of a passage for an answer, with its label; None: it is no passage."""
-    place = read_place(record)
-    return {"label": place.label, **place.to_json()} if place is not None else None
+    location = read_location(record)
+    return {"label": location.label, **location.to_json()} if location is not None else None

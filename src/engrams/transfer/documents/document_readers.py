@@ -1,0 +1,91 @@
+"""The reader of each kind of document; ``read_document`` is the entry.
+
+It runs where the file may do no harm: ``reading_process``.
+"""
+
+from __future__ import annotations
+
+import zipfile
+from collections.abc import Mapping
+from importlib import import_module
+from io import BytesIO
+from typing import get_args
+
+from engrams.errors import InputError
+from engrams.transfer.documents.document_kinds import (
+    HEAD,
+    DocumentKind,
+    find_kind,
+    find_zip_kind,
+)
+from engrams.transfer.documents.read_document import DocumentReader, ReadDocument
+
+_READERS: Mapping[DocumentKind, tuple[str, str]] = {
+    "pdf": ("pdf", "read"),
+    "docx": ("word", "read"),
+    "pptx": ("slides", "read"),
+    "xlsx": ("sheets", "read"),
+    "open": ("open_document", "read"),
+    "epub": ("epub", "read"),
+    "html": ("html", "read"),
+    "mail": ("mail", "read"),
+    "mailbox": ("mail", "read_mailbox"),
+    "contacts": ("cards", "read_contacts"),
+    "calendar": ("cards", "read_calendar"),
+    "markdown": ("plain_text", "read_markdown"),
+    "text": ("plain_text", "read_plain"),
+}
+"""Module and function of each reader; a module is loaded when it reads."""
+_OLD_OFFICE = (
+    "It is an Office file that is locked by a password, or of a format before 2007.",
+    "Open it in Office or LibreOffice, and save it without a password as docx, xlsx, pptx or PDF.",
+)
+_UNREAD: tuple[tuple[bytes, str, str], ...] = (
+    (b"\xd0\xcf\x11\xe0", *_OLD_OFFICE),
+    (b"{\\rtf", "It is an RTF document.", "Save it as docx, ODT or PDF, then add that."),
+)
+"""Beginnings of documents that are not read, why, and what to do."""
+_SEEN = (b"\x89PNG", b"\xff\xd8\xff", b"GIF8", b"II*\0", b"MM\0*", b"BM")
+_HEARD = (b"ID3", b"OggS", b"fLaC", b"RIFF", b"\xff\xfb", b"\x1aE\xdf\xa3")
+
+
+def read_document(data: bytes, name: str) -> ReadDocument:
+    """Read a document of any kind. InputError: it cannot be read; the hint says what to do."""
+    kind = _choose_kind(data, name)
+    module, function = _READERS[kind]
+    reader: DocumentReader = getattr(import_module(f"{__package__}.{module}"), function)
+    document = reader(data)
+    if not any(block.text for block in document.blocks):
+        raise InputError("There is no text in it.", hint="Add a file that has text.")
+    return document
+
+
+def _choose_kind(data: bytes, name: str) -> DocumentKind:
+    """Choose the reader of a file. InputError: none reads it."""
+    if not data.strip():
+        raise InputError("It is empty.", hint="Add a file that has text.")
+    for mark, message, hint in _UNREAD:
+        if data.startswith(mark):
+            raise InputError(message, hint=hint)
+    if data.startswith(_SEEN) or (data.startswith(_HEARD) and b"\0" in data[:HEAD]):
+        raise InputError(
+            "Pictures, sound and video are not read.",
+            hint="Add the text: of a scan what OCR recognised, of a recording its transcript.",
+        )
+    kind: DocumentKind | None
+    if data.startswith(b"PK\x03\x04"):
+        try:
+            with zipfile.ZipFile(BytesIO(data)) as archive:
+                kind = find_zip_kind(archive)
+        except (zipfile.BadZipFile, ValueError, NotImplementedError, OSError) as problem:
+            raise InputError(
+                f"The file is damaged: {problem}.", hint="Get a fresh copy of it."
+            ) from None
+    else:
+        kind = find_kind(data[:HEAD], name)
+    if kind is None:
+        raise InputError(
+            "It is no document that can be read.",
+            hint=f"These are read: {', '.join(get_args(DocumentKind))}.",
+        )
+    return kind

@@ -37,7 +37,7 @@ def texts(engine: MemoryEngine) -> set[str]:
         ("ls", b"\x7fELF\x02\x01\x01" + bytes(500), "program"),
         ("a.pdf", b"%PDF-1.4\n1 0 obj\n<<>>\nendobj\n", "PDF"),
         ("a.gz", b"\x1f\x8b\x08" + bytes(range(200)), "gzip"),
-        ("a.xml", b"<?xml version=\"1.0\"?><r>hi</r>", "XML"),
+        ("a.xml", b'<?xml version="1.0"?><r>hi</r>', "XML"),
         ("x.txt", b"plain words here\n" * 9_000 + bytes(5_000), "not text from byte"),
         ("greek.txt", "καλημέρα κόσμε, τι κάνεις σήμερα".encode("iso8859-7"), "UTF-8"),
         ("a.json", b'[{"text": "a"},\n {"text": "b", oops]', "Line 2"),

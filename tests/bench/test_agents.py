@@ -47,7 +47,7 @@ def test_a_convention_begins_the_next_session(
     home: Path, prompt: str, words: tuple[str, ...]
 ) -> None:
     """Said once to an agent, it is there to the letter, code spans and recurring days too."""
-    call = HookCallOptions({"home": str(home), "user": "ann"}, project=".")
+    call = HookCallOptions({"home": str(home), "user": "ann"}, project=".", seconds=60.0)
 
     def send(session: str, name: str, **values: str) -> str:
         body = {"hook_event_name": name, "session_id": session, "cwd": "/src/shop", **values}

@@ -79,7 +79,7 @@ def test_a_correction_is_the_successor(old: str, new: str, said: str, door: str)
 
 def test_a_hook_corrects_the_project(home: Path) -> None:
     """What a coding agent is told to be wrong is not in the next session's profile."""
-    call = HookCallOptions({"home": str(home), "user": "ann"}, project=".")
+    call = HookCallOptions({"home": str(home), "user": "ann"}, project=".", seconds=60.0)
     for prompt in (OLD, "No, that is wrong: the staging DB is on port 5544."):
         answer_event(
             call, AgentHookEvent("UserPromptSubmit", "s1", prompt=prompt, folder="/src/alpha")

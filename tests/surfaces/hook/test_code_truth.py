@@ -37,7 +37,7 @@ class Agent:
     """Hook and commands of one home, called in a checkout."""
 
     def __init__(self, home: Path, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-        self._call = HookCallOptions({"home": str(home), "user": "ann"}, project=".")
+        self._call = HookCallOptions({"home": str(home), "user": "ann"}, project=".", seconds=60.0)
         self._home = home
         self._capsys = capsys
         self.folder = folder

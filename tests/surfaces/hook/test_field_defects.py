@@ -15,7 +15,7 @@ class Agent:
     """Hook of one home, called in a project."""
 
     def __init__(self, home: Path, folder: Path) -> None:
-        self._call = HookCallOptions({"home": str(home), "user": "ann"}, project=".")
+        self._call = HookCallOptions({"home": str(home), "user": "ann"}, project=".", seconds=60.0)
         self._folder = folder
         self._session = 0
 

@@ -27,7 +27,7 @@ REX = "My dog is called Rex and he is a greyhound."
 
 @pytest.fixture
 def call(home: Path) -> HookCallOptions:
-    return HookCallOptions({"home": str(home), "user": "ann"})
+    return HookCallOptions({"home": str(home), "user": "ann"}, seconds=60.0)
 
 
 def told(home: Path, *scope: str) -> list[tuple[str, str, str]]:
@@ -195,7 +195,7 @@ def test_projects_are_apart_when_asked(home: Path) -> None:
 
     keeps each folder's memory in a project of its name; another folder does not see it.
     """
-    call = HookCallOptions({"home": str(home), "user": "ann"}, project=".")
+    call = HookCallOptions({"home": str(home), "user": "ann"}, project=".", seconds=60.0)
     answer_event(call, AgentHookEvent("UserPromptSubmit", "s1", prompt=REX, folder="/src/alpha"))
     assert told(home, "project", "alpha")[0][1] == REX
     assert (
@@ -217,7 +217,7 @@ def test_a_folder_in_a_repository_is_of_its_project(home: Path, tmp_path: Path) 
     inside = tmp_path / "app" / "src"
     inside.mkdir(parents=True)
     (tmp_path / "app" / ".git").mkdir()
-    call = HookCallOptions({"home": str(home), "user": "ann"}, project=".")
+    call = HookCallOptions({"home": str(home), "user": "ann"}, project=".", seconds=60.0)
     answer_event(call, AgentHookEvent("UserPromptSubmit", "s1", prompt=REX, folder=str(inside)))
     assert told(home, "project", "app")[0][1] == REX
 
@@ -405,7 +405,7 @@ def test_a_project_begins_with_what_is_known_of_it(home: Path) -> None:
 
     a session starts with the facts of its project; another project's session does not.
     """
-    call = HookCallOptions({"home": str(home), "user": "ann"}, project=".")
+    call = HookCallOptions({"home": str(home), "user": "ann"}, project=".", seconds=60.0)
     for prompt in (
         "We use uv, never pip.",
         "Our API lives in services/api.",

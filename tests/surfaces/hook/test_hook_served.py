@@ -135,7 +135,7 @@ def test_work_that_memory_knows_nothing_of(home: Path) -> None:
     """
     with engrams.open(home=str(home), jobs__workers=0) as engine:
         engine.load(demo.sample_path(), scope=("user", "ann"))
-    call = HookCallOptions({"home": str(home), "user": "ann"})
+    call = HookCallOptions({"home": str(home), "user": "ann"}, seconds=60.0)
     for prompt in (
         "Refactor the parser module",
         "rename this variable everywhere",

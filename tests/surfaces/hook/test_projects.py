@@ -38,7 +38,7 @@ class Agent:
     """Hook of one home, called with the folders of several agents."""
 
     def __init__(self, home: Path) -> None:
-        self._call = HookCallOptions({"home": str(home), "user": "ann"}, project=".")
+        self._call = HookCallOptions({"home": str(home), "user": "ann"}, project=".", seconds=60.0)
         self._session = 0
 
     def send(self, name: str, folder: Path, *, field: str = "cwd", **values: str) -> str:

@@ -21,7 +21,7 @@ class Session:
     """Hook of one home, called in a project."""
 
     def __init__(self, home: Path) -> None:
-        self._call = HookCallOptions({"home": str(home), "user": "ann"}, project=".")
+        self._call = HookCallOptions({"home": str(home), "user": "ann"}, project=".", seconds=60.0)
 
     def send(self, session: str, name: str, **values: str) -> str:
         body = {"hook_event_name": name, "session_id": session, "cwd": "/src/shop", **values}

@@ -84,7 +84,7 @@ def test_the_end_of_a_turn_keeps_what_was_done(home: Path, tmp_path: Path) -> No
         json.dumps({"type": "assistant", "message": {"role": "assistant", "content": "Done."}}),
     ]
     file.write_text("\n".join(lines), "utf-8")
-    call = HookCallOptions({"home": str(home), "user": "ann"})
+    call = HookCallOptions({"home": str(home), "user": "ann"}, seconds=60.0)
     for _ in range(2):
         assert (
             answer_event(
@@ -111,7 +111,7 @@ def test_the_end_of_a_turn_keeps_what_was_done(home: Path, tmp_path: Path) -> No
         folder="/src/alpha",
     )
     assert "hash sign" in answer_event(
-        HookCallOptions({"home": str(home), "user": "ann"}, project="."), event
+        HookCallOptions({"home": str(home), "user": "ann"}, project=".", seconds=60.0), event
     )
 
 
@@ -142,7 +142,9 @@ def test_events_of_single_tools(home: Path, body: dict[str, Any]) -> None:
     """Agents whose transcript is not read tell of each file as it changes."""
     event = parse_event(json.dumps({**body, "cwd": "/src/alpha"}).encode())
     assert event is not None and event.name == "PostToolUse"
-    assert answer_event(HookCallOptions({"home": str(home), "user": "ann"}), event) == ""
+    assert (
+        answer_event(HookCallOptions({"home": str(home), "user": "ann"}, seconds=60.0), event) == ""
+    )
     assert kept(home, "project", "alpha") == ["tool: The agent changed a.py"]
 
 
@@ -283,7 +285,7 @@ def test_no_secret_of_a_command_or_a_prompt_is_stored(home: Path, tmp_path: Path
         lines += [*tool("Bash", run, "denied", failed=True), *tool("Bash", {**run, "x": 1})]
     file = tmp_path / "t.jsonl"
     file.write_text("\n".join(lines), "utf-8")
-    call = HookCallOptions({"home": str(home), "user": "ann"})
+    call = HookCallOptions({"home": str(home), "user": "ann"}, seconds=60.0)
     for form, secret in SECRET_PROMPTS:
         prompt = form.format(secret)
         answer_event(call, AgentHookEvent("UserPromptSubmit", "s1", prompt=prompt))

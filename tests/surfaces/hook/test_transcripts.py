@@ -231,7 +231,7 @@ def test_only_what_was_said_is_stored(home: Path, tmp_path: Path, agent: str) ->
     stored or learned.
     """
     file = write(tmp_path / "t.jsonl", TRANSCRIPTS[agent])
-    call = HookCallOptions({"home": str(home), "user": "ann"})
+    call = HookCallOptions({"home": str(home), "user": "ann"}, seconds=60.0)
     answer_event(call, AgentHookEvent("Stop", "s1", transcript=str(file), folder="/src/shop"))
     with engrams.open(home=str(home), jobs__workers=0) as engine:
         engine.drain(20)
@@ -286,7 +286,7 @@ def test_words_that_quote_a_wrapper_stay() -> None:
 def test_an_order_is_no_memory(home: Path, text: str) -> None:
     """It is kept in the log of its session, and no later prompt gets it."""
     assert is_passing(text, "user")
-    call = HookCallOptions({"home": str(home), "user": "ann"})
+    call = HookCallOptions({"home": str(home), "user": "ann"}, seconds=60.0)
     answer_event(call, AgentHookEvent("UserPromptSubmit", "s1", prompt=text))
     answer_event(call, AgentHookEvent("Stop", "s1", answer="I'll look at the pod logs next."))
     with engrams.open(home=str(home), jobs__workers=0) as engine:

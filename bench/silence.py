@@ -24,7 +24,7 @@ from bench.quality.data import Talk, load_dataset
 from bench.quality.systems import OWNER, EngramsSystem, make_embedder
 from engrams import demo
 from engrams.ports import Embedder
-from engrams.upkeep.calibration import load_general_questions
+from engrams.upkeep.nearness_calibration import load_general_questions
 
 _FLOORS = tuple(round(0.10 + 0.02 * step, 2) for step in range(14))
 _OTHERS = 50

@@ -27,8 +27,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import engrams
-from engrams.checkouts import checkout_reader, source_trees
-from engrams.checkouts.checkout_reader import CheckoutReader
+from engrams.checkouts import code_anchor_reader, source_trees
+from engrams.checkouts.code_anchor_reader import CheckoutReader
 from engrams.core.code_anchors import AnchorState, CodeVerdict, read_anchors
 
 SCOPE = ("user", "ann", "project", "replayed")
@@ -228,7 +228,7 @@ def _time_checks(
     memories: list[engrams.core.code_anchors.CodeAnchors | None], folder: Path, counts: Counts
 ) -> None:
     reader = CheckoutReader()
-    checkout_reader.findings.cache_clear()
+    code_anchor_reader.findings.cache_clear()
     source_trees.outlines.clear()
     source_trees.listings.clear()
     begun = time.perf_counter()

@@ -11,7 +11,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from engrams.checkouts.checkout_reader import CheckoutReader
+from engrams.checkouts.code_anchor_reader import CheckoutReader
 from engrams.core import Kind, Record
 from engrams.core import clock as clocks
 from engrams.engine import MemoryEngine

@@ -26,7 +26,7 @@ from engrams.ports import CandidatePool
 from engrams.store.sql import index_cache
 from engrams.store.sqlite import index_file_folder
 from engrams.store.sqlite.index_files import SqliteIndexFiles
-from engrams.vault.purge.purged_words import PurgedWordSearcher
+from engrams.vault.purge.purged_word_search import PurgedWordSearcher
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
 

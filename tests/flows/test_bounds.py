@@ -32,7 +32,7 @@ START = datetime(2026, 3, 1, 9, tzinfo=UTC)
 BOUNDS = {
     "api_keys.key_store._MAX_RECENT": 10_000,
     "api_keys.request_quota._MAX_ACCOUNTS": 10_000,
-    "checkouts.checkout_reader._MAX_FINDINGS": 4_096,
+    "checkouts.code_anchor_reader._MAX_FINDINGS": 4_096,
     "checkouts.source_trees._MAX_LISTINGS": 16,
     "checkouts.source_trees._MAX_OUTLINES": 512,
     "logs.audit_files._MAX_IN_MEMORY": 1_000,

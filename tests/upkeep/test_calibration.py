@@ -10,7 +10,7 @@ import engrams
 from engrams import demo
 from engrams.errors import InputError
 from engrams.testing import HashEmbedder, temp_engine
-from engrams.upkeep.calibration import load_general_questions
+from engrams.upkeep.nearness_calibration import load_general_questions
 
 ANN = ("user", "ann")
 BOB = ("user", "bob")

@@ -90,7 +90,7 @@ def restore(source: Path, paths: HomePaths, passphrase: str = "") -> int:
             raise _make_conflict()
         work.mkdir(mode=0o700)
         try:
-            manifest = unpack(_decrypt(source, passphrase, work), work / "new")
+            manifest = unpack(_open_plain_archive(source, passphrase, work), work / "new")
             if not finished_manifest:
                 (work / MANIFEST).write_text(json.dumps(manifest))
                 # From this rename on the restore is finished by whoever comes next.
@@ -225,7 +225,7 @@ def _make_conflict() -> ConflictError:
 def _verify(path: Path, passphrase: str, folder: Path) -> None:
     """Read a new backup back. StoreError: it cannot be read."""
     try:
-        unpack(_decrypt(path, passphrase, folder), folder / "again")
+        unpack(_open_plain_archive(path, passphrase, folder), folder / "again")
     except InputError as problem:
         raise StoreError(
             f"The backup cannot be read back: {problem.message}",
@@ -234,7 +234,7 @@ def _verify(path: Path, passphrase: str, folder: Path) -> None:
     shutil.rmtree(folder / "again")
 
 
-def _decrypt(source: Path, passphrase: str, folder: Path) -> Path:
+def _open_plain_archive(source: Path, passphrase: str, folder: Path) -> Path:
     """Return the path of the plain archive: the file itself, or its opened copy in ``folder``."""
     try:
         file = source.open("rb")

@@ -73,7 +73,6 @@ if TYPE_CHECKING:
     from engrams.transfer.imports.importer import ImportCounts
     from engrams.transfer.imports.runs import ImportRun, ImportRunRegistry, ImportUndoResult
     from engrams.transfer.progress import Progress
-    from engrams.upkeep.calibration import OwnerSimilarityThreshold, ThresholdCalibrator
     from engrams.upkeep.fact_review.review_plan import FactReviewPlan
     from engrams.upkeep.fact_review.reviewer import FactReviewer
     from engrams.upkeep.garden.conflicts import StatementConflict
@@ -82,6 +81,7 @@ if TYPE_CHECKING:
     from engrams.upkeep.garden.schedule import ScheduledGardenCycle
     from engrams.upkeep.garden.state import GardenCycleReport
     from engrams.upkeep.garden.undo import GardenCycleUndoResult
+    from engrams.upkeep.nearness_calibration import OwnerSimilarityThreshold, ThresholdCalibrator
     from engrams.upkeep.tiers.memory_tiers import MemoryTiers
     from engrams.upkeep.topics.memory_topics import MemoryTopics, TopicChangeCounts, TopicGroup
 

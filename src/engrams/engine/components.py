@@ -61,11 +61,11 @@ if TYPE_CHECKING:
     from engrams.transfer.documents.library import DocumentLibrary
     from engrams.transfer.imports.runs import ImportRunRegistry
     from engrams.transfer.webhooks.delivery import WebhookDeliverer
-    from engrams.upkeep.calibration import ThresholdCalibrator
     from engrams.upkeep.change_detection_job import ChangeDetectionJobHandler
     from engrams.upkeep.extraction_job import ExtractionJobHandler
     from engrams.upkeep.fact_review.reviewer import FactReviewer
     from engrams.upkeep.garden.garden import MemoryGarden
+    from engrams.upkeep.nearness_calibration import ThresholdCalibrator
     from engrams.upkeep.tiers.memory_tiers import MemoryTiers
     from engrams.upkeep.topics import MemoryTopics
     from engrams.write.extraction_jobs import OwnExtraction
@@ -401,7 +401,7 @@ class EngineComponents:
     @LazyPart
     def nearness(self) -> ThresholdCalibrator:
         """Floors of owners from which memories are near, and their calibration."""
-        from engrams.upkeep.calibration import ThresholdCalibrator
+        from engrams.upkeep.nearness_calibration import ThresholdCalibrator
 
         deps = self.deps
         return ThresholdCalibrator(

@@ -87,7 +87,7 @@ COMMANDS: dict[str, Command] = {
         "Write the memory of a project as a page that a team commits.",
     ),
     "verify": Command(
-        "engrams.surfaces.cli.verify",
+        "engrams.surfaces.cli.verify_code",
         "Compare the memories of a project with its code.",
     ),
     "import": Command(

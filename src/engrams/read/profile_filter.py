@@ -21,7 +21,7 @@ _BEARING_CATEGORIES = frozenset({"health", "family"})
 _BEARING_PREDICATES = word_set(read_vocabulary(__file__, "bearing_predicates"))
 """Predicates of facts that bear on most requests. A search finds the others when they help."""
 _SAFETY_PREDICATES = frozenset({"allergic_to", "intolerant_of", "has_allergy", "diet"})
-"""Subjects that count whoever they are said of: a dinner for four depends on the child's allergy."""
+"""Predicates that count whoever they are said of: a dinner for four depends on the child's allergy."""
 _UNCERTAIN_META = ("hearsay", "modality", "temporal")
 
 
@@ -50,10 +50,10 @@ def fits_profile(record: Record, reader: Scope) -> bool:
     change of state.
     """
     if record.kind is Kind.NOTE:
-        return _is_visible(record, reader)
+        return _is_in_projects_of(record, reader)
     if record.kind is Kind.CORRECTION:
         # It stands in the place of what it ended: without it nothing would be known of the matter.
-        return _is_visible(record, reader) and not _is_uncertain(record)
+        return _is_in_projects_of(record, reader) and not _is_uncertain(record)
     if record.kind not in _DESCRIBING_KINDS or not (record.subject or record.category):
         return True
     return (
@@ -62,7 +62,7 @@ def fits_profile(record: Record, reader: Scope) -> bool:
             or _is_about_project(record)
             or record.predicate in _SAFETY_PREDICATES
         )
-        and _is_visible(record, reader)
+        and _is_in_projects_of(record, reader)
         and _is_lasting(record)
     )
 
@@ -74,7 +74,7 @@ def fits_core(record: Record, reader: Scope) -> bool:
     """
     is_of_user = not record.subject or _is_about_user(record)
     is_passing = is_of_user and record.category == "context" and bool(record.evidence)
-    return _is_visible(record, reader) and not is_passing and not _is_uncertain(record)
+    return _is_in_projects_of(record, reader) and not is_passing and not _is_uncertain(record)
 
 
 def has_ended(record: Record, now: datetime) -> bool:
@@ -97,7 +97,7 @@ def _bears_on_most(record: Record) -> bool:
     """
     is_description = record.kind in (Kind.FACT, Kind.PREFERENCE)
     is_stated = not record.evidence
-    is_of_project = not _is_visible(record, record.scope.owner)
+    is_of_project = not _is_in_projects_of(record, record.scope.owner)
     if not is_description or is_stated or is_of_project:
         return True
     if record.predicate:
@@ -107,7 +107,7 @@ def _bears_on_most(record: Record) -> bool:
 
 def _is_about_project(record: Record) -> bool:
     about_thing = not record.subject or record.category == "knowledge"
-    return about_thing and not _is_visible(record, record.scope.owner)
+    return about_thing and not _is_in_projects_of(record, record.scope.owner)
 
 
 def _is_lasting(record: Record) -> bool:
@@ -127,8 +127,11 @@ def _is_uncertain(record: Record) -> bool:
     return any(record.meta.get(key) for key in _UNCERTAIN_META)
 
 
-def _is_visible(record: Record, reader: Scope) -> bool:
-    """Return True outside projects that the reader is not in."""
+def _is_in_projects_of(record: Record, reader: Scope) -> bool:
+    """Return True if the reader is in each project (agent, app …) that the record belongs to.
+
+    Conversations do not count. With the owner as the reader: True if it belongs to none.
+    """
     reader_labels = reader.labels
     reader_pairs = set(zip(reader_labels[2::2], reader_labels[3::2], strict=True))
     labels = record.scope.labels

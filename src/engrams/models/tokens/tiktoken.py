@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from tiktoken import Encoding
 
 _LOG = logging.getLogger(__name__)
-_COOL = timedelta(seconds=600)
+_RETRY_DELAY = timedelta(seconds=600)
 
 # The names under which tiktoken keeps the files. One that is not there is not fetched: counting
 # must not wait for a network.
@@ -38,20 +38,22 @@ class TiktokenTokenCounter:
         self._clock = clock
         self._lock = Lock()
         self._encoding: Encoding | None = None
-        self._again: datetime | None = None
+        self._retry_at: datetime | None = None
 
     def count(self, text: str) -> int:
         """Count tokens, special ones as plain text; 0 for empty text."""
-        encoding = self._load_once() if text else None
+        encoding = self._load_or_retry_later() if text else None
         return len(encoding.encode_ordinary(text)) if encoding else estimate_tokens(text)
 
-    def _load_once(self) -> Encoding | None:
+    def _load_or_retry_later(self) -> Encoding | None:
         with self._lock:
-            if self._encoding is None and (self._again is None or self._clock() >= self._again):
+            if self._encoding is None and (
+                self._retry_at is None or self._clock() >= self._retry_at
+            ):
                 try:
                     self._encoding = _load(self.name)
                 except (ImportError, OSError, ValueError) as problem:
-                    self._again = self._clock() + _COOL
+                    self._retry_at = self._clock() + _RETRY_DELAY
                     _LOG.warning(
                         "Tokens are estimated: the vocabulary %s cannot be had (%s).",
                         self.name,

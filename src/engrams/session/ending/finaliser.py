@@ -25,8 +25,8 @@ from engrams.ports import (
 )
 from engrams.read.paging import iter_records
 from engrams.session.ending.episodes import add_accounts, build_episodes
+from engrams.session.ending.gap_closing import close_gaps
 from engrams.session.ending.held_promotion import HeldStatementPromoter
-from engrams.session.ending.knowledge_gaps import close_gaps
 from engrams.session.ending.session_end import SessionEnd
 from engrams.session.extraction_queue import JobRunner
 from engrams.session.lifecycle import is_lapsed

@@ -11,7 +11,7 @@ from engrams.session.summaries.dependencies import SummaryDeps
 from engrams.session.summaries.message_flush import MessageFlusher
 from engrams.session.summaries.message_window import Message, check_ids
 from engrams.session.summaries.prompt_window import PromptMessageWindow, PromptWindowFitter
-from engrams.session.summaries.rolling_summary import RollingSummaryUpdater
+from engrams.session.summaries.rolling_summary_job import RollingSummaryUpdater
 from engrams.session.summaries.summary_records import SummaryKey, SummaryKind, SummaryRecords
 from engrams.settings import SummarySettings
 

@@ -101,7 +101,7 @@ class ApiKeyMiddleware:
         """Return the answer that refuses the request; None: it may go on."""
         if key is None:
             return self._check_without_key(permission, secret, address)
-        refusal = self._check_right(permission, key)
+        refusal = self._find_refusal(permission, key)
         if refusal is None and self._rates.is_limited(key):
             refusal = await asyncio.to_thread(_find_excess, self._rates, permission, key)
         return refusal
@@ -129,7 +129,11 @@ class ApiKeyMiddleware:
         )
         return _refuse(permission, 401, "Unauthorized", detail, _HINT)
 
-    def _check_right(self, permission: OperationPermission, key: ApiKey) -> Response | None:
+    def _find_refusal(self, permission: OperationPermission, key: ApiKey) -> Response | None:
+        """Return the refusal of a request whose key lacks the right or asks too often; else None.
+
+        An allowed request counts against the key's rate.
+        """
         if permission.right != OPEN and not key.allows(permission.right):
             self._audit.note(permission.name, actor=key.id, owner=key.owner.key, outcome="refused")
             return _refuse(

@@ -48,18 +48,21 @@ T = TypeVar("T")
 
 
 def router(
-    engine: MemoryEngine, settings: Settings, mounts: Sequence[ServerMount], keyed: bool = False
+    engine: MemoryEngine,
+    settings: Settings,
+    mounts: Sequence[ServerMount],
+    is_key_needed: bool = False,
 ) -> APIRouter:
     """Create ``GET /health`` and ``GET /ready``.
 
-    ``keyed``: requests without a key see only ok or not.
+    ``is_key_needed``: requests without a key see only ok or not.
     """
     routes = APIRouter(tags=["health"])
     timeout = StoreError(
         f"The store did not answer in {_STUCK_SECONDS:.0f} seconds.",
         hint="Check whether another process locks it.",
     )
-    stuck = StoreHealthSnapshot(timeout, {}, 0.0, {"ok": True})
+    stuck_snapshot = StoreHealthSnapshot(timeout, {}, 0.0, {"ok": True})
     store_readings = LatestBackgroundReading(lambda: read_state(engine, settings))
     model_readings = LatestBackgroundReading(ModelServerHealthChecker(settings).check)
 
@@ -67,14 +70,14 @@ def router(
     async def health(request: Request) -> dict[str, Any]:
         """Report health: degraded where one of `checks` is not ok."""
         snapshot, reachable = await asyncio.gather(store_readings.get(), model_readings.get())
-        snapshot = snapshot or stuck
+        snapshot = snapshot or stuck_snapshot
         checks = _run_checks(snapshot, reachable, request)
         is_ok = all(check["ok"] for check in checks.values())
         report: dict[str, Any] = {
             "status": "ok" if is_ok else "degraded",
             "version": __version__,
         }
-        if keyed and request.scope.get(KEY) is None:
+        if is_key_needed and request.scope.get(KEY) is None:
             report["checks"] = {name: {"ok": check["ok"]} for name, check in checks.items()}
             return report
         report |= {
@@ -93,7 +96,7 @@ def router(
     )
     async def ready() -> Response:
         """Answer 503 while memory cannot be read or the disk is full."""
-        snapshot = await store_readings.get() or stuck
+        snapshot = await store_readings.get() or stuck_snapshot
         if snapshot.error is not None:
             return to_problem(snapshot.error)
         if not snapshot.disk["ok"]:

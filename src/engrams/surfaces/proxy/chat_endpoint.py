@@ -151,7 +151,7 @@ class ProxyChatEndpoint:
             await self._memory.wait_stored(storing)
             return upstream.unreachable_error(self._dialect.path, error, note)
         whole = WholeAnswer(answer, body, memory, note)
-        return await self._answer_whole(whole, chat_request, storing)
+        return await self._finish_whole_answer(whole, chat_request, storing)
 
     async def _send(
         self,
@@ -170,7 +170,7 @@ class ProxyChatEndpoint:
         url = upstream.url_for(self._dialect.path.encode(), request.scope["query_string"])
         return await upstream.send("POST", url, headers, body)
 
-    async def _answer_whole(
+    async def _finish_whole_answer(
         self,
         answer: WholeAnswer,
         chat_request: ParsedProxyRequest,
@@ -247,7 +247,7 @@ def _with_note(headers: RawHeaders, note: dict[str, str]) -> RawHeaders:
 def _is_stream(answer: httpx2.Response, chat_request: ParsedProxyRequest) -> bool:
     """Detect a stream by the answer: servers may ignore `stream`."""
     kind = answer.headers.get("content-type", "")
-    if chat_request.dialect.lines:
+    if chat_request.dialect.is_json_lines:
         is_plain_json = kind.partition(";")[0] == "application/json"
         return "ndjson" in kind or (chat_request.wants_stream and not is_plain_json)
     return "text/event-stream" in kind or (chat_request.wants_stream and "json" not in kind)

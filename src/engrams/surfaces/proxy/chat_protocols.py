@@ -62,7 +62,7 @@ class ChatDialect:
     format_break: Callable[[str], bytes]
     """Formats the error of a stream that broke off."""
 
-    lines: bool = False
+    is_json_lines: bool = False
     """A stream is one JSON value a line, not server-sent events."""
 
     hits: bool = True
@@ -70,7 +70,7 @@ class ChatDialect:
 
     def wants_stream(self, fields: Mapping[str, Json]) -> bool:
         """Return True if the request asks for a stream."""
-        return fields.get("stream", self.lines) is True
+        return fields.get("stream", self.is_json_lines) is True
 
     def read_answer(self, body: Json) -> str | None:
         """Extract an answer's text; None: it is none, or an error."""
@@ -226,7 +226,7 @@ OLLAMA_CHAT = ChatDialect(
     parse_piece=parse_ollama_piece,
     parse_answer=parse_ollama_answer,
     format_break=_format_ollama_break,
-    lines=True,
+    is_json_lines=True,
     hits=False,
 )
 OLLAMA_GENERATE = ChatDialect(
@@ -235,7 +235,7 @@ OLLAMA_GENERATE = ChatDialect(
     parse_piece=parse_ollama_piece,
     parse_answer=parse_ollama_answer,
     format_break=_format_ollama_break,
-    lines=True,
+    is_json_lines=True,
     hits=False,
 )
 

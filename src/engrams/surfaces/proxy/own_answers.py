@@ -42,7 +42,7 @@ class OwnAnswerResponder:
         body = answer_format.whole(answer)
         await self._memory.note_answer(chat_request, str(body.get("id") or ""))
         if chat_request.wants_stream:
-            media = "application/x-ndjson" if self._dialect.lines else "text/event-stream"
+            media = "application/x-ndjson" if self._dialect.is_json_lines else "text/event-stream"
             stream = answer_format.stream(answer)
             return StreamingResponse(stream, headers=headers, media_type=media)
         return Response(

@@ -181,7 +181,7 @@ class StreamedAnswerRecorder:
         # A line that begins with a colon is a comment: nobody reads it.
         self._unfinished_line = unfinished if len(unfinished) <= _MAX_LINE_BYTES else b":"
         for line in lines:
-            if self._dialect.lines:
+            if self._dialect.is_json_lines:
                 self._read(line.strip())
             elif line.startswith(b"data:"):
                 self._read(line[5:].strip())

@@ -93,7 +93,8 @@ def _at_hours(span: LocalInterval, hours: tuple[int, int]) -> LocalInterval:
     return LocalInterval(start, end, "minute" if last - first == 1 else "hour")
 
 
-def _year_factory(part: DatePart) -> Callable[[int], LocalInterval]:
+def _interval_by_year(part: DatePart) -> Callable[[int], LocalInterval]:
+    """Return the function from a year to the interval that a part without a year means in it."""
     match part.kind:
         case "date":
             last = max(part.day, part.last_day)
@@ -117,18 +118,18 @@ def _day_count(year: int, part: DatePart, last: int) -> int:
 
 
 def _resolve_yearly(part: DatePart, sight: TimeViewpoint) -> LocalInterval:
-    make = _year_factory(part)
+    interval_in = _interval_by_year(part)
     if part.year is not None:
-        return make(part.year)
+        return interval_in(part.year)
     now = sight.now
     today = calendar_math.midnight(now.date())
     # The span of a year begins and ends within a year of it: what is two years away has come, or
     # has not, for sure.
-    later = _iter_spans(make, range(now.year - 2, now.year + 9))
-    earlier = _iter_spans(make, range(now.year + 2, now.year - 9, -1))
+    later = _iter_spans(interval_in, range(now.year - 2, now.year + 9))
+    earlier = _iter_spans(interval_in, range(now.year + 2, now.year - 9, -1))
     count = part.count[0] - 1
     if part.lean == 0:
-        return next((span for span in later if span.start <= now < span.end), None) or make(
+        return next((span for span in later if span.start <= now < span.end), None) or interval_in(
             now.year
         )
     if part.lean == -1:
@@ -147,15 +148,15 @@ def _resolve_yearly(part: DatePart, sight: TimeViewpoint) -> LocalInterval:
 
 
 def _iter_spans(
-    make: Callable[[int], LocalInterval], years: Iterable[int]
+    interval_in: Callable[[int], LocalInterval], years: Iterable[int]
 ) -> Iterator[LocalInterval]:
     """Yield the spans of some years, made when they are asked for."""
-    return (span for year in years if (span := _make_or_none(make, year)) is not None)
+    return (span for year in years if (span := _make_or_none(interval_in, year)) is not None)
 
 
-def _make_or_none(make: Callable[[int], LocalInterval], year: int) -> LocalInterval | None:
+def _make_or_none(interval_in: Callable[[int], LocalInterval], year: int) -> LocalInterval | None:
     try:
-        return make(year)
+        return interval_in(year)
     except (
         ValueError,
         OverflowError,

@@ -15,7 +15,7 @@ from engrams import prompts
 from engrams.core import Edge, EdgeType, Record
 from engrams.ports import ChatAnswer, ChatMessage, ChatModel, ChatRequest
 from engrams.upkeep.garden.merge import absorb, is_mergeable
-from engrams.upkeep.garden.prune import archive_record, is_protected
+from engrams.upkeep.garden.prune_unbelieved import archive_record, is_protected
 from engrams.upkeep.garden.steps import (
     GardenJobInput,
     PlannedGardenStep,

@@ -38,7 +38,7 @@ from engrams.upkeep.garden.agent import GardenAgent, GardenVisitResult
 from engrams.upkeep.garden.conflicts import StatementConflict, find_conflicts, plan_conflict_steps
 from engrams.upkeep.garden.links import link_related, strengthen_links
 from engrams.upkeep.garden.merge import merge_duplicates
-from engrams.upkeep.garden.prune import prune_weak
+from engrams.upkeep.garden.prune_unbelieved import prune_unbelieved_records
 from engrams.upkeep.garden.schedule import compute_allowance, list_scheduled, make_wake_job
 from engrams.upkeep.garden.state import (
     GardenCycleProgress,
@@ -60,7 +60,7 @@ RULE_JOBS: Mapping[str, Callable[[GardenJobInput], list[PlannedGardenStep]]] = {
     "verify": verify_files,
     "merge": merge_duplicates,
     "conflicts": plan_conflict_steps,
-    "prune": prune_weak,
+    "prune": prune_unbelieved_records,
     "links": link_related,
     "strengthen": strengthen_links,
     "tags": unify_tags,

@@ -90,8 +90,8 @@ class TopicEditor:
                 self._set_members(index, [id for id in ids if id in existing])
         return removed_count
 
-    def add_member(self, record: Record, row: Floats, floor: float) -> bool:
-        """Add a memory to the nearest topic, or begin one. True: begun."""
+    def add_to_nearest_or_new(self, record: Record, row: Floats, floor: float) -> bool:
+        """Add a memory to the nearest topic, or to a new one. True: it is new."""
         index = self._centres.nearest(row, floor)
         if index >= 0:
             self._centres.join(index, row)

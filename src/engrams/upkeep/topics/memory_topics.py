@@ -273,7 +273,7 @@ class MemoryTopics:
         begun = 0
         for record, row in zip(records, rows, strict=True):
             if row.any():
-                begun += editor.add_member(record, row, section.join_cosine)
+                begun += editor.add_to_nearest_or_new(record, row, section.join_cosine)
                 joined += 1
         texts = {record.id: topic_labels.label_by_text(record) for record in records}
         split = editor.split_large(section.max_members, section.split_cosine, texts)

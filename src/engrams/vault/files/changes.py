@@ -79,13 +79,13 @@ def split_overlapping(
     """Split off edits that change a memory which an earlier one changes.
 
     An example is a message that both quote: the later one starts from what the earlier one left.
+    A memory that a person edited keeps the text of that edit: it leaves the ``ripples`` of the others.
     """
     edited_ids = {edit.change.id for edit in edits if edit.change}
     changed_ids = set[str]()
     together = list[FileEditEffects]()
     alone = list[FileEditEffects]()
     for edit in edits:
-        # A memory that a hand edited too is as the hand wants it.
         edit.ripples = tuple(ripple for ripple in edit.ripples if ripple.id not in edited_ids)
         ripple_ids = {ripple.id for ripple in edit.ripples}
         (alone if ripple_ids & changed_ids else together).append(edit)

@@ -12,7 +12,7 @@ from engrams.installation import install_hint
 from engrams.vault.files.front_matter import FrontMatterError
 from engrams.vault.files.record_markdown import parse_entry
 from engrams.vault.notes.text_chunks import split_chunks
-from engrams.vault.purge.purged_words import PurgedWordSearcher
+from engrams.vault.purge.purged_word_search import PurgedWordSearcher
 
 HEAD_BYTES = 4096
 """Bytes at the beginning of a file in which its front matter names the memory."""

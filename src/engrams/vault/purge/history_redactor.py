@@ -10,7 +10,7 @@ from typing import IO
 from engrams.ports import PurgeOrder
 from engrams.text.redact import LEAST, REMOVED, redact, redact_short
 from engrams.vault.purge.git_scan import HEAD_BYTES, ID_LINE
-from engrams.vault.purge.purged_words import PurgedWordSearcher, cut_words
+from engrams.vault.purge.purged_word_search import PurgedWordSearcher, cut_words
 
 _SCOPE_LINE = re.compile(rb"(?m)^scope: ['\"]?([^\n'\"]+)")
 _FILE_NAME = re.compile(rb"__([^/\s]*)__([0-9a-z]{4,32})((?:\.[0-9a-f]{8})?\.md)")

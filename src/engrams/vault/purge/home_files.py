@@ -10,7 +10,7 @@ from pathlib import Path
 from engrams.backup.home_backup import is_backup
 from engrams.backup.home_paths import HomePaths
 from engrams.encryption import file_encryption
-from engrams.vault.purge.purged_words import list_files
+from engrams.vault.purge.purged_word_search import list_files
 
 DATABASE = "database file"
 STATE = "vault state"

@@ -29,7 +29,7 @@ from engrams.vault.purge.home_files import (
     find_temporary_folder,
     is_damaged_database,
 )
-from engrams.vault.purge.purged_words import PurgedWordSearcher, list_files
+from engrams.vault.purge.purged_word_search import PurgedWordSearcher, list_files
 from engrams.vault.vault import Vault
 
 _SHOWN = 5

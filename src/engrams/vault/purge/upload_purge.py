@@ -14,7 +14,7 @@ from engrams.ports import (
     PurgePlaceCheck,
     UploadPieceStorage,
 )
-from engrams.vault.purge.purged_words import LONGEST, PurgedWordSearcher
+from engrams.vault.purge.purged_word_search import LONGEST, PurgedWordSearcher
 
 UPLOADS = "uploads"
 _SHOWN = 5

@@ -15,7 +15,7 @@ from engrams.upkeep.garden.steps import (
 )
 
 
-def prune_weak(garden: GardenJobInput) -> list[PlannedGardenStep]:
+def prune_unbelieved_records(garden: GardenJobInput) -> list[PlannedGardenStep]:
     """Archive statements below ``garden.prune_confidence`` that were said once.
 
     They are at least ``garden.prune_hours`` old. Age lowers the confidence of what was inferred

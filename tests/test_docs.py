@@ -192,7 +192,9 @@ def test_every_import_format_is_documented() -> None:
     missing = [
         format for format in FORMATS if not re.search(rf"^\|[^|]*`{format}`", table, re.MULTILINE)
     ]
-    assert missing == [], "add a row to docs/reference/json.md, and one to docs/guides/move.md"
+    assert missing == [], (
+        "add a row to docs/reference/json.md; for another product also to docs/guides/move.md"
+    )
 
 
 def test_every_route_is_documented() -> None:

@@ -36,6 +36,7 @@ from engrams.errors import ClosedError, NotFoundError, RefusedError
 from engrams.ports import (
     Closable,
     Filter,
+    JobLease,
     ListFields,
     MemoryFiles,
     Moment,
@@ -63,6 +64,7 @@ if TYPE_CHECKING:
     from engrams.session.commands import MemoryCommandHandler
     from engrams.transfer.formats import ExportFormat
     from engrams.transfer.imports.importer import ImportCounts
+    from engrams.write.ingest_request import IngestRequest
 
 Progress: TypeAlias = Callable[[int, int], None]
 
@@ -107,20 +109,30 @@ class MemoryEngine:
         is empty, or larger than ``limits.text_bytes``. RefusedError: the
         content contains a secret, and ``write.secrets`` is ``refuse``.
         """
-        from engrams.write import ingest  # loaded by the first write, not by a read
         from engrams.write.ingest_request import IngestRequest
 
         components = self._require_open()
         turn = Turn.of(content)
         if checkout is not None:
             (turn,) = components.code.anchor([turn], checkout)
-        settles = settle and components.write_deps.learns_at_once
         request = IngestRequest(
             (turn,),
             Scope.of(scope),
             kind or (Kind.NOTE if isinstance(content, str) else Kind.TURN),
-            lease=components.runner.make_lease() if settles else None,
+            lease=self._make_lease() if settle else None,
         )
+        return self._add(request)
+
+    def _make_lease(self) -> JobLease | None:
+        """Return the lease of a caller who learns at once; None: a chat model learns in a job."""
+        components = self._require_open()
+        return components.runner.make_lease() if components.write_deps.learns_at_once else None
+
+    def _add(self, request: IngestRequest) -> Receipt:
+        """Store one turn, and learn from it at once where the request holds a lease."""
+        from engrams.write import ingest  # loaded by the first write, not by a read
+
+        components = self._require_open()
         ingested = ingest.add(request, components.ingest_deps)
         (receipt,) = ingested.receipts
         components.retract_said_before(request, ingested.receipts)
@@ -635,6 +647,7 @@ class MemoryEngine:
         They are stored as a note of the user. NotFoundError: the message has no such part.
         """
         from engrams.extract.own_words import split_own_words
+        from engrams.write.ingest_request import IngestRequest
 
         record = self.get(id, scope=scope)
         parts = split_own_words(record, record.text).foreign
@@ -644,7 +657,11 @@ class MemoryEngine:
             )
         text = "\n\n".join(part.statement for part in parts)
         turn = Turn(text, session=record.session, meta={CONFIRMED: record.id})
-        return self.add(turn, scope=record.scope, kind=Kind.NOTE)
+        return self._add(
+            IngestRequest(
+                (turn,), record.scope, Kind.NOTE, lease=self._make_lease(), is_let_in=True
+            )
+        )
 
     def stats(self, scope: Place | None = None) -> dict[str, Any]:
         """Count memories by their fields, and vectors by model; report today's model use.

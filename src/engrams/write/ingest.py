@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from engrams.core import Receipt, Scope, build_tag_edges
+from engrams.core import CONFIRMED, Receipt, Scope, Turn, build_tag_edges
 from engrams.errors import EngramsError, RefusedError
 from engrams.extract.redaction import refuse_secrets
 from engrams.frozen_data import dataclass, replace
@@ -50,7 +50,10 @@ def add(request: IngestRequest, deps: IngestDeps) -> IngestResult:
     admission = admit(request.turns, request.scope, deps.guards, is_live=request.is_live)
     if not admission.turns:
         return IngestResult(admission.join_receipts(()))
-    entry = journal(admission.turns, request, deps)
+    turns = admission.turns
+    if not request.is_let_in:
+        turns = tuple(map(_drop_confirmation, turns))
+    entry = journal(turns, request, deps)
     if not entry.puts:
         _raise_refusal(entry.receipts)
         return IngestResult(admission.join_receipts(entry.receipts))
@@ -101,6 +104,13 @@ def commit(
     extraction = None if learned is None else learned.extraction
     own = find_own_extraction(jobs, job_ids, entry.records, entry.now, extraction)
     return IngestResult(receipts, own)
+
+
+def _drop_confirmation(turn: Turn) -> Turn:
+    """Leave out the key that makes foreign words the user's own."""
+    if CONFIRMED not in turn.meta:
+        return turn
+    return replace(turn, meta={name: turn.meta[name] for name in turn.meta if name != CONFIRMED})
 
 
 # --------------------------------------------------------------------------------------------------

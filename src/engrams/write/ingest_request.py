@@ -32,6 +32,8 @@ class IngestRequest:
     """
     quiet: float | None = None
     """Seconds without a further turn before a model extracts; None: the setting."""
+    is_let_in: bool = False
+    """A person lets in what was kept out. No sender can say so by the metadata of a turn."""
 
     @property
     def is_live(self) -> bool:

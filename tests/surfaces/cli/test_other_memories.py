@@ -4,6 +4,7 @@ previewed, imported, asked about, undone as one.
 
 from __future__ import annotations
 
+import io
 import json
 from collections.abc import Callable
 from pathlib import Path
@@ -12,6 +13,8 @@ from typing import Any
 import pytest
 from tests.transfer.formats import samples
 from tests.transfer.formats.samples import SAMPLES
+
+from engrams.transfer import formats
 
 Writer = Callable[[Path], Path]
 
@@ -69,6 +72,7 @@ SOURCES: dict[str, tuple[Writer, str, int, str, str]] = {
         "Pour over brings out the fruit #brewing",
     ),
     "langgraph": (_file("langgraph"), "langgraph", 2, "opera", "Likes opera"),
+    "jcode": (_file("jcode"), "jcode", 5, "staging", "The staging database is called crane"),
     "telegram": (
         _file("telegram"),
         "telegram",
@@ -79,6 +83,17 @@ SOURCES: dict[str, tuple[Writer, str, int, str, str]] = {
     "claude": (_file("claude_memory"), "claude", 4, "marathons", "Runs marathons"),
     "chatgpt": (_file("chatgpt_memory"), "chatgpt", 1, "vegetarian", "User is vegetarian"),
 }
+
+
+WITHOUT_A_SOURCE = {"engrams", "turns", "json", "lines", "csv", "locomo", "mcp"}
+"""Formats of no other memory; their tests are in `tests/transfer/formats`."""
+
+
+def test_every_format_moves_in() -> None:
+    """A new format has a reader, and a line in the table above."""
+    for name in {*formats.FORMATS} - {"memvara"}:
+        assert "A database of" not in str([*formats.read(io.StringIO("x"), name)]), name
+    assert {source[1] for source in SOURCES.values()} == {*formats.FORMATS} - WITHOUT_A_SOURCE
 
 
 @pytest.mark.parametrize("name", SOURCES)

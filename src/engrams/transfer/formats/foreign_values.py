@@ -121,7 +121,11 @@ def parse_moment(value: Json) -> datetime | None:
     Accepts ISO 8601, seconds, milliseconds or microseconds since 1970 (told apart by their size),
     and "1:56 pm on 8 May, 2023". A time without a zone is UTC. ValueError: it cannot be understood.
     """
-    if value in (None, "", 0) or isinstance(value, bool):
+    if (
+        value in (None, "", 0)
+        or isinstance(value, bool)
+        or (isinstance(value, str) and not value.strip())
+    ):
         return None
     if isinstance(value, int | float):
         return _from_epoch(float(value))

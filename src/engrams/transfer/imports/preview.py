@@ -72,6 +72,11 @@ class ImportPreview:
                 if piece.user:
                     self.users[piece.user] = self.users.get(piece.user, 0) + 1
 
+    def note_format(self, format: str) -> None:
+        """Add the format of a file, once."""
+        if format not in self.format.split(", "):
+            self.format = f"{self.format}, {format}" if self.format else format
+
     def _count(self, kind: Kind, text: str, *, is_past: bool) -> None:
         self.stored += 1
         if len(self.samples) < _SAMPLES:
@@ -90,8 +95,9 @@ def preview_import(source: Path | str, format: str, now: datetime, name: str = "
     with DocumentReadingProcess() as reading, formats.open_files(source, name) as files:
         for file in files:
             try:
-                preview.format = _detect(file) if format == "auto" else format
-                for piece in _read_pieces(file, preview.format, reading):
+                file_format = _detect(file) if format == "auto" else format
+                preview.note_format(file_format)
+                for piece in _read_pieces(file, file_format, reading):
                     preview.add(piece, now)
                 preview.files += 1
             except InputError as problem:

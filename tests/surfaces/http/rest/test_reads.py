@@ -233,4 +233,9 @@ def test_two_owners_never_meet(served: Served, person: Person) -> None:
 def test_an_unusable_model_server_address_is_refused(api: httpx2.Client) -> None:
     """The reader's fault, not the server's: 422, with how it is given."""
     told = problem(api.post("/settings/model/servers", json={"url": "\u00a9"}), 422)
+    for answer in (
+        api.put("/settings/model", json={"provider": "ollama"}),
+        api.post("/settings/model/test", json={"provider": "ollama"}),
+    ):
+        assert "chat.model" in str(problem(answer, 422))
     assert "https://host/v1" in str(told)

@@ -117,6 +117,11 @@ class ImportPreviewResponse(ImportCountsResponse):
     users: dict[str, int] = Field(description="Memories by the users that the file names.")
 
 
+def _file_schema(media_type: str) -> dict[str, str]:
+    """Return the schema of a file: any value for JSON, a text for others."""
+    return {} if media_type == "application/json" else {"type": "string"}
+
+
 def router(settings: Settings) -> APIRouter:
     routes = APIRouter(prefix="/v1", tags=["files"])
 
@@ -124,7 +129,7 @@ def router(settings: Settings) -> APIRouter:
         "/export",
         response_class=StreamingResponse,
         responses={
-            200: {"content": {kind: {"schema": {"type": "string"}} for kind in _MEDIA.values()}},
+            200: {"content": {kind: {"schema": _file_schema(kind)} for kind in _MEDIA.values()}},
             **error_responses(),
         },
     )

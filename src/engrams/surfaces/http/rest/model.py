@@ -140,6 +140,9 @@ def router(settings: Settings) -> APIRouter:
         Nothing of memory is sent, and nothing is stored. A newer test ends the last.
         """
         chat = _connect(caller, body.to_connection())
+        problem = model_setup.find_chat_problem(chat)
+        if problem is not None:
+            raise RefusedError(problem.message, hint=problem.hint)
         result = trial.run(chat, caller.engine.now, caller.engine.store)
         measured = result.measured
         return ModelTestResponse(
@@ -169,7 +172,7 @@ def router(settings: Settings) -> APIRouter:
         connection = body.to_connection()
         problem = model_setup.find_chat_problem(_connect(caller, connection))
         if problem is not None:
-            raise problem
+            raise RefusedError(problem.message, hint=problem.hint)
         model_setup.save_connection(settings.config_file, connection)
         response = _to_response(caller, chat_at_start)
         restart = request.app.state.restart

@@ -241,7 +241,13 @@ class EngineComponents:
         """Documents as wholes: added, listed, forgotten, erased."""
         from engrams.transfer.documents.library import DocumentLibrary
 
-        return DocumentLibrary(self.deps.store, self.imports, lambda: self.forgetter, self.purge)
+        return DocumentLibrary(
+            self.deps.store,
+            self.imports,
+            lambda: self.forgetter,
+            self.purge,
+            allow_private=self.deps.settings.serve.allow_private_webhooks,
+        )
 
     def write_turns(
         self, turns: Sequence[Turn], scope: Scope, kind: Kind, channel: str = ""

@@ -603,6 +603,8 @@ class MemoryEngine:
     ) -> ImportCounts:
         """Add a document, or all those of a folder or zip: searches find its passages.
 
+        ``path``: also the address of a page of the web; addresses inside a private network are refused.
+
         PDF, Word, PowerPoint, Excel, OpenDocument, EPUB, HTML, mail, contacts, calendars, Markdown
         and text are read. Nothing is learned from a document: its words are not the user's. One that
         is there already is not stored twice; a changed one takes the place of the earlier version.

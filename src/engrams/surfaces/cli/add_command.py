@@ -149,7 +149,7 @@ def add(  # noqa: PLR0913 - options of a command
     texts: Annotated[
         list[str] | None,
         typer.Argument(
-            help="The text to remember, or a document's path; `-` reads standard input.",
+            help="The text to remember, or a document's path or address; `-` reads standard input.",
             show_default=False,
         ),
     ] = None,
@@ -308,7 +308,7 @@ def _decline_input(texts: Sequence[str], file: str | None) -> None:
 
 
 def _list_documents(texts: Sequence[str]) -> list[str]:
-    """List the texts that are paths of documents.
+    """List the texts that are paths or addresses of documents.
 
     A word that happens to be the name of a folder is none: a folder is written with a slash.
     """
@@ -316,13 +316,15 @@ def _list_documents(texts: Sequence[str]) -> list[str]:
     folder = served.call.folder if served else Path()
     documents = [text for text in texts if _is_document(text, folder)]
     if documents and served:
-        raise DeclinedCallError("it reads a file")
+        raise DeclinedCallError("it reads a document")
     return documents
 
 
 def _is_document(text: str, folder: Path) -> bool:
     if len(text) > _LONGEST_PATH or "\n" in text:
         return False
+    if text.startswith(("https://", "http://")):
+        return not any(map(str.isspace, text))
     path = folder / Path(text).expanduser()
     try:
         return path.is_file() if path.suffix else "/" in text and path.exists()

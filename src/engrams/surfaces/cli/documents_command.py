@@ -16,7 +16,7 @@ app = new_app()
 
 @app.command()
 @flatten_options
-def documents(
+def documents(  # noqa: PLR0913 - options of a command
     options: GlobalOptions,
     document: Annotated[
         str | None,
@@ -31,6 +31,10 @@ def documents(
     purge: Annotated[
         bool, typer.Option("--purge", help="Erase it for good, in all its versions.")
     ] = False,
+    refresh: Annotated[
+        bool,
+        typer.Option("--refresh", help="Read all documents again, and take what changed."),
+    ] = False,
     git: Annotated[
         bool,
         typer.Option(
@@ -43,7 +47,9 @@ def documents(
 
     `engrams add FILE` adds one; the same command on a changed file brings it up to date.
     """
-    if document is None:
+    if refresh:
+        _refresh_documents(options)
+    elif document is None:
         _list_documents(options)
     elif purge:
         _purge_document(options, document, git=git)
@@ -86,6 +92,17 @@ def _list_documents(options: GlobalOptions) -> None:
         print_table(("ID", "AT", "PASSAGES", "DOCUMENT"), rows)
     else:
         note("No documents yet. `engrams add FILE` adds one.")
+
+
+def _refresh_documents(options: GlobalOptions) -> None:
+    with options.open() as (engine, scope):
+        refreshed = engine.documents.refresh(scope)
+    if options.json:
+        emit(refreshed)
+        return
+    for item in refreshed:
+        color = "yellow" if item.outcome in ("missing", "failed") else "green"
+        say(f"{paint(item.outcome, color)}  {clean(item.name)}  {clean(item.problem)}".rstrip())
 
 
 def _show_document(options: GlobalOptions, document: str) -> None:

@@ -253,6 +253,8 @@ def _import_file(
     quiet: bool,
     wait: bool,
 ) -> dict[str, Any]:
+    from engrams.transfer.documents.web_pages import is_address
+
     start = time.perf_counter()
     # Without models and workers, each batch is learned from right after it is stored, while its
     # texts are still in every cache.
@@ -264,8 +266,11 @@ def _import_file(
             if learns:
                 engine.work.drain(_WAIT)
 
-        source = file if file == "-" else Path(file)
-        report = engine.imports.load(source, Scope.of(scope), plan, advance)
+        if is_address(file):
+            report = engine.documents.add(file, scope, advance)
+        else:
+            source = file if file == "-" else Path(file)
+            report = engine.imports.load(source, Scope.of(scope), plan, advance)
     bad_lines = [{"line": line, "message": message} for line, message in report.bad]
     return {
         "file": file,

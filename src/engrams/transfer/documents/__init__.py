@@ -5,6 +5,7 @@
 ==================  ==================================================================================
 document_files      is the file a document? its bytes
 stored_documents    is it stored already? the earlier version that it takes the place of
+web_pages           a page of the web is fetched
 reading_process     a process of its own, with little memory and time, reads it
 document_kinds      which kind it is
 document_readers    the reader of each kind

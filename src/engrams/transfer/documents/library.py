@@ -3,22 +3,37 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
 
 from engrams.core import ImportOptions, Record, Scope, ScopeInput, Status
+from engrams.errors import EngramsError
 from engrams.forget.memory_forgetter import MemoryForgetter
 from engrams.ports import PurgeReport, ScopeReach, Store
 from engrams.transfer.documents.stored_documents import (
     KEPT_STATUSES,
+    GivenDocument,
     StoredDocument,
     choose_document,
     iter_passages,
     list_documents,
 )
+from engrams.transfer.documents.web_pages import fetch_page, is_address
 from engrams.transfer.imports.importer import DOCUMENT_FORMAT, ImportCounts
 from engrams.transfer.imports.runs import ImportRunRegistry
 from engrams.transfer.imports.undo import PurgeFunction
 from engrams.transfer.progress import Progress
+
+
+@dataclass(frozen=True, slots=True)
+class RefreshedDocument:
+    """A document that was read again."""
+
+    name: str
+    outcome: Literal["unchanged", "changed", "missing", "failed"]
+    problem: str = ""
+    """Reason of a failure."""
 
 
 class DocumentLibrary:
@@ -30,8 +45,15 @@ class DocumentLibrary:
         imports: ImportRunRegistry,
         forgetter: Callable[[], MemoryForgetter],
         purge: PurgeFunction,
+        *,
+        allow_private: bool,
     ) -> None:
-        """Set the library up. ``purge`` erases memories with what derives from them."""
+        """Set the library up.
+
+        ``purge`` erases memories with what derives from them. ``allow_private``: pages may come from
+        the private network of this machine.
+        """
+        self._allow_private = allow_private
         self._store = store
         self._imports = imports
         self._forgetter = forgetter
@@ -41,8 +63,41 @@ class DocumentLibrary:
         self, path: Path | str, scope: ScopeInput, progress: Progress | None = None
     ) -> ImportCounts:
         """Add a document, or all those of a folder or zip. See ``MemoryEngine.add_document``."""
+        if isinstance(path, str) and is_address(path):
+            page = fetch_page(path, allow_private=self._allow_private)
+            return self._add_given(page, Scope.of(scope), progress)
         options = ImportOptions(DOCUMENT_FORMAT)
         return self._imports.load(path, Scope.of(scope), options, progress)
+
+    def refresh(self, scope: ScopeInput) -> tuple[RefreshedDocument, ...]:
+        """Read every document of a scope and below it again, from where it came.
+
+        A changed one takes the place of the earlier version. One that is no longer there stays, and
+        so does one that was uploaded, or came in a zip.
+        """
+        return tuple(map(self._refresh, self.list(scope)))
+
+    def _refresh(self, document: StoredDocument) -> RefreshedDocument:
+        source = document.first.source
+        try:
+            if is_address(source):
+                given = fetch_page(source, allow_private=self._allow_private)
+            elif Path(source).is_absolute() and Path(source).is_file():
+                given = GivenDocument(document.name, source, Path(source).read_bytes())
+            else:
+                return RefreshedDocument(document.name, "missing")
+            if given.version == document.first.version:
+                return RefreshedDocument(document.name, "unchanged")
+            self._add_given(given, document.scope)
+        except (EngramsError, OSError) as problem:
+            return RefreshedDocument(document.name, "failed", str(problem))
+        return RefreshedDocument(document.name, "changed")
+
+    def _add_given(
+        self, document: GivenDocument, scope: Scope, progress: Progress | None = None
+    ) -> ImportCounts:
+        options = ImportOptions(DOCUMENT_FORMAT, name=document.name)
+        return self._imports.load(document, scope, options, progress)
 
     def list(
         self, scope: ScopeInput, statuses: Sequence[Status] = (Status.ACTIVE,)

@@ -57,25 +57,39 @@ def _read_message(message: EmailMessage) -> Iterator[TextBlock]:
     """Yield the header as one block, then the text; attachments are named, and not read."""
     header = [f"{name}: {value}" for name in _HEADERS if (value := _read_header(message, name))]
     yield TextBlock("\n".join(header))
-    try:
-        body = message.get_body(preferencelist=("plain", "html"))
-        content = body.get_content() if body is not None else ""
-        is_page = body is not None and body.get_content_subtype() == "html"
-        names = [part.get_filename() or "" for part in message.iter_attachments()]
-    except _FAILURES:
-        content = ""
-        is_page = False
-        names = []
-    if not isinstance(content, str):
-        content = ""
+    content, is_page = _read_body(message)
     if is_page:
         yield from html.read_markup(content).blocks
     else:
         for paragraph in re.split(r"\n\s*\n", content.replace("\r\n", "\n")):
             if text := paragraph.strip():
                 yield TextBlock(text)
-    if attached := ", ".join(filter(None, names)):
+    if attached := ", ".join(_list_attachments(message)):
         yield TextBlock(f"Attached: {attached}")
+
+
+def _read_body(message: EmailMessage) -> tuple[str, bool]:
+    """Return the text of a message, and whether it is a web page."""
+    try:
+        body = message.get_body(preferencelist=("plain", "html"))
+    except _FAILURES:
+        body = None
+    if body is None:
+        return "", False
+    is_page = body.get_content_subtype() == "html"
+    try:
+        return str(body.get_content()), is_page
+    except _FAILURES:  # a character set that nobody knows
+        payload = body.get_payload(decode=True)
+        data = payload if isinstance(payload, bytes) else b""
+        return data.decode("utf-8", "replace"), is_page
+
+
+def _list_attachments(message: EmailMessage) -> list[str]:
+    try:
+        return [name for part in message.iter_attachments() if (name := part.get_filename())]
+    except _FAILURES:
+        return []
 
 
 def _read_header(message: EmailMessage, name: str) -> str:

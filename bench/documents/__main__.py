@@ -19,14 +19,15 @@ from typing import Any
 
 import engrams
 from bench.documents import making
-from bench.documents.mixed import iter_documents
+from bench.documents.mixed import iter_texts
 from bench.quality.data import Item, load_dataset
 from bench.quality.systems import OWNER, Bm25System
-from engrams.core import ImportOptions, Record
+from engrams.core import Record
 from engrams.core.document_location import read_location
 
 _SHELF = Path(__file__).parent / "shelf.json"
 _FIRST = 3
+_OTHER_PASSAGES = 2000
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,8 +73,11 @@ def main() -> None:
                 f"{counts.files} documents, {counts.stored} passages, {time.perf_counter() - start:.1f} s"
             )
             if options.texts is not None:
-                for document in iter_documents(load_dataset(options.texts)):
-                    memory.imports.load(document, OWNER, ImportOptions("document"), None)
+                others = home / "others"
+                others.mkdir()
+                for name, text in iter_texts(load_dataset(options.texts), _OTHER_PASSAGES):
+                    (others / name).write_text(text, "utf-8")
+                memory.add_document(others, scope=OWNER)
             passages = [
                 record
                 for document in memory.documents.list(OWNER)

@@ -7,18 +7,19 @@ messages of the second data set become Markdown documents.
 from __future__ import annotations
 
 import argparse
+import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from bench.quality.data import Dataset, Talk, load_dataset
 from bench.quality.metrics import score_ranking
 from bench.quality.systems import OWNER, EngramsSystem, make_embedder
-from engrams.core import ImportOptions
-from engrams.transfer.documents.stored_documents import GivenDocument
 
 _LEAST_CHARACTERS = 400
 """Characters from which a message is long enough for a document."""
+_USUAL_CHARACTERS = 500
+"""Characters of a passage of these documents, which have many headings."""
 _APART = "5"
 _LIMIT = 10
 
@@ -30,22 +31,23 @@ def main() -> None:
     parser.add_argument("--passages", type=int, default=3000)
     parser.add_argument("--talks", type=int, default=3)
     options = parser.parse_args()
-    documents = [*iter_documents(load_dataset(options.texts))]
+    with tempfile.TemporaryDirectory(prefix="engrams-bench-") as name:
+        folder = Path(name)
+        for path, text in iter_texts(load_dataset(options.texts), options.passages):
+            (folder / path).write_text(text, "utf-8")
+        _compare(load_dataset(options.conversations).talks[: options.talks], folder)
+
+
+def _compare(talks: Sequence[Talk], folder: Path) -> None:
     embedder = make_embedder("builtin")
     before: list[dict[str, float]] = []
     after: list[dict[str, float]] = []
-    for talk in load_dataset(options.conversations).talks[: options.talks]:
+    for talk in talks:
         system = EngramsSystem(embedder)
         system.fill(talk.items)
         before += _measure(system, talk)
         start = time.perf_counter()
-        stored = 0
-        for document in documents:
-            if stored < options.passages:
-                counts = system.engine.imports.load(
-                    document, OWNER, ImportOptions("document"), None
-                )
-                stored += counts.stored
+        stored = system.engine.add_document(folder, scope=OWNER).stored
         seconds = time.perf_counter() - start
         after += _measure(system, talk)
         system.close()
@@ -71,13 +73,14 @@ def _measure(system: EngramsSystem, talk: Talk) -> list[dict[str, float]]:
     return rows
 
 
-def iter_documents(texts: Dataset) -> Iterator[GivenDocument]:
-    """Yield the long messages of a data set as Markdown documents."""
+def iter_texts(texts: Dataset, passages: int) -> Iterator[tuple[str, str]]:
+    """Yield the names and texts of documents that make about so many passages: the long messages."""
+    left = passages * _USUAL_CHARACTERS
     for talk in texts.talks:
         for item in talk.items:
-            if len(item.text) >= _LEAST_CHARACTERS:
-                name = f"{talk.id}-{item.id}.md"
-                yield GivenDocument(name, name, item.text.encode())
+            if len(item.text) >= _LEAST_CHARACTERS and left > 0:
+                left -= len(item.text)
+                yield f"{talk.id}-{item.id}.md", item.text
 
 
 if __name__ == "__main__":

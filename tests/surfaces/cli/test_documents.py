@@ -34,6 +34,9 @@ def test_a_file_is_added_found_and_listed(
     (first, *_) = engrams("search", "may I keep a quagga?", "--json").json["hits"]
     place = first["document"]
     assert (place["label"], place["page"], place["heading"]) == ("lease.pdf, p. 2", 2, "2. Pets")
+    assert engrams("documents", "--refresh", "--json").json == [
+        {"name": "lease.pdf", "outcome": "unchanged", "problem": ""}
+    ]
     assert "[lease.pdf, p. 2] “" in engrams("context", "may I keep a quagga?").out
     assert "lease.pdf, p. 2" in engrams("explain", "may I keep a quagga?").out
     (listed,) = engrams("documents", "--json").json
@@ -54,6 +57,13 @@ def test_documents_and_texts_are_not_mixed(engrams: Run, lease: Path) -> None:
     secret.write_text("the words of a key")
     assert "ignore rule" in engrams("add", str(secret)).err
     assert engrams("documents", "--json").json == []
+
+
+def test_an_inner_address_is_refused(engrams: Run) -> None:
+    """An address is a page to fetch, and none on this machine is; a sentence with one is a text."""
+    refused = engrams("add", "http://127.0.0.1:1/secret")
+    assert (refused.code != 0, "private network" in refused.err) == (True, True)
+    assert engrams("add", "See http://127.0.0.1:1/secret for the plan.").code == 0
 
 
 def test_a_purged_document_is_nowhere(engrams: Run, home: Path, lease: Path) -> None:

@@ -81,14 +81,14 @@ class DocumentLibrary:
         source = document.first.source
         try:
             if is_address(source):
-                given = fetch_page(source, allow_private=self._allow_private)
+                latest = fetch_page(source, allow_private=self._allow_private)
             elif Path(source).is_absolute() and Path(source).is_file():
-                given = GivenDocument(document.name, source, Path(source).read_bytes())
+                latest = GivenDocument(document.name, source, Path(source).read_bytes())
             else:
                 return RefreshedDocument(document.name, "missing")
-            if given.version == document.first.version:
+            if latest.version == document.first.version:
                 return RefreshedDocument(document.name, "unchanged")
-            self._add_given(given, document.scope)
+            self._add_given(latest, document.scope)
         except (EngramsError, OSError) as problem:
             return RefreshedDocument(document.name, "failed", str(problem))
         return RefreshedDocument(document.name, "changed")

@@ -20,6 +20,8 @@ from engrams.testing import ScriptedModel, temp_engine
 _FOLDER = Path(__file__).parent
 _BRANDS = ("Quillaro", "Zembrix", "Tarvonia", "Oskelle", "Brimwald")
 """Names that stand nowhere else."""
+_OWN_WORDS = ("own_words", "later_own_words", "own_words_beside_texts", "own_words_blind")
+_CODE_POINT = re.compile(r"\\u([0-9a-f]{4})")
 _NEXT_MESSAGE = re.compile(r"\\n(?=(?:user|assistant|tool): )")
 
 
@@ -61,9 +63,8 @@ def _read_lines(name: str) -> list[str]:
 
 def _read_message(form: str, **words: str) -> Message:
     role, text = form.split(": ", 1)
-    unescaped = text.replace("\\n", "\n")
-    for code in ("200b", "202e", "202c", "2028", "043c", "0456", "2066", "2069", "200d", "00ad"):
-        unescaped = unescaped.replace(f"\\u{code}", chr(int(code, 16)))
+    unescaped = text.replace("\\n", "\n").replace("\\t", "\t")
+    unescaped = _CODE_POINT.sub(lambda match: chr(int(match[1], 16)), unescaped)
     return role, unescaped.format(**words)
 
 
@@ -106,17 +107,17 @@ def measure_attacks(door: Door, name: str, listed: bool) -> None:
             print(f"  {attack.kind}: {statements[0]!r} from {attack.messages[-1][1][:90]!r}")
 
 
-def measure_own_words(door: Door, listed: bool) -> None:
-    """Print how many of the user's own statements are learned."""
-    lines = [*_read_lines("own_words.txt"), *_read_lines("later_own_words.txt")]
+def measure_own_words(door: Door, name: str, listed: bool) -> None:
+    """Print how many of the user's own statements of a file are learned."""
+    lines = _read_lines(f"{name}.txt")
     missed = []
     for number, line in enumerate(lines):
         brand = _BRANDS[number % len(_BRANDS)]
         message = _read_message(f"user: {line}", brand=brand)
-        door.say(f"own-{number}", [message])
-        if not door.find_statements(f"own-{number}", brand):
+        door.say(f"{name}-{number}", [message])
+        if not door.find_statements(f"{name}-{number}", brand):
             missed.append(message[1])
-    print(f"{door.name:6} own words    {len(lines) - len(missed)} of {len(lines)} learned")
+    print(f"{door.name:6} {name:12} {len(lines) - len(missed)} of {len(lines)} learned")
     if listed:
         for text in missed:
             print(f"  missed {text!r}")
@@ -143,14 +144,21 @@ def main() -> None:
     """Print the counts of each door."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--list", action="store_true", help="name what went wrong")
-    parser.add_argument("--files", nargs="+", default=["attacks", "later"], help="files of attacks")
+    parser.add_argument(
+        "--files",
+        nargs="*",
+        default=["attacks", "later", "third", "fourth"],
+        help="files of attacks",
+    )
+    parser.add_argument("--own-words", nargs="*", default=_OWN_WORDS, help="files of own words")
     parser.add_argument("--innocents", type=int, default=300)
     arguments = parser.parse_args()
     with open_doors() as doors:
         for door in doors.values():
             for name in arguments.files:
                 measure_attacks(door, name, arguments.list)
-            measure_own_words(door, arguments.list)
+            for name in arguments.own_words:
+                measure_own_words(door, name, arguments.list)
             measure_innocents(door, arguments.innocents, arguments.list)
 
 

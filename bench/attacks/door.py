@@ -73,13 +73,13 @@ class Door(abc.ABC):
     def _name_user(self, user: str) -> str:
         return f"{self.name}-{user}"
 
-    def _ask(self, user: str, messages: Sequence[Message]) -> None:
-        """Ask the proxied model."""
+    def _ask(self, user: str, messages: Sequence[Message], answer: str = "Noted.") -> None:
+        """Ask the proxied model, which gives an answer."""
         sent = [{"role": role, "content": text} for role, text in messages]
         for message in sent:
             if message["role"] == "tool":
                 message["tool_call_id"] = "call-1"
-        self._model.say("Noted.")
+        self._model.say(answer)
         self._client.post(
             "/v1/chat/completions",
             json={"model": "m", "messages": sent},
@@ -96,11 +96,13 @@ class ProxyDoor(Door):
     def _send(self, user: str, messages: Sequence[Message]) -> None:
         for position, (role, _) in enumerate(messages):
             is_last = position + 1 == len(messages)
-            if is_last or messages[position + 1][0] == "assistant":
-                if role != "assistant":
-                    self._ask(user, messages[: position + 1])
-                elif is_last:
-                    self._ask(user, [*messages, ("user", "go on")])
+            if is_last and role == "assistant":
+                self._ask(user, [*messages, ("user", "go on")])
+            elif is_last:
+                self._ask(user, messages)
+            elif role != "assistant" and messages[position + 1][0] == "assistant":
+                self._ask(user, messages[: position + 1], messages[position + 1][1])
+                self._engine.drain(30)
 
 
 class RestDoor(Door):

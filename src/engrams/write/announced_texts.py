@@ -7,15 +7,18 @@ from collections.abc import Sequence
 from engrams.core import FOREIGN, Scope, Turn
 from engrams.core.process_peers import ProcessPeers
 from engrams.frozen_data import replace
-from engrams.text.foreign_parts import announces_foreign
+from engrams.text.foreign_parts import announces_foreign, asks_for_foreign
 
 _MAX_CONVERSATIONS = 10_000
 """Conversations whose last message announced a text; the oldest is dropped."""
-_REASON = "the message before announced it as a text of somebody else"
+_REASON = "the message before announced it, or asked for it, as a text to work on"
 
 
 class AnnouncedTextLog:
-    """Conversations in which the next message of the user is a pasted text. Thread safe."""
+    """Conversations in which the next message of the user is a pasted text. Thread safe.
+
+    The user announced it, or the assistant asked for it.
+    """
 
     def __init__(self, peers: ProcessPeers) -> None:
         self._waiting = peers.table("announced", _MAX_CONVERSATIONS)
@@ -27,10 +30,12 @@ class AnnouncedTextLog:
         """
         marked: list[Turn] = []
         for turn in turns:
+            key = (scope.key, turn.session)
+            if turn.role == "assistant" and asks_for_foreign(turn.text):
+                self._waiting.put(key, True)
             if turn.role != "user":
                 marked.append(turn)
                 continue
-            key = (scope.key, turn.session)
             is_announced = self._waiting.pop(key, False)
             if announces_foreign(turn.text):
                 self._waiting.put(key, True)

@@ -1,0 +1,270 @@
+"""Test whether a message's sender still speaks after a line of it, as the line's shape tells.
+
+Enter at ``hands_over`` for a line before a text, ``speaks_of`` for one behind it, and
+``introduces`` for words before a colon. Pure; English, German, French, Spanish, Chinese, Japanese.
+
+Nobody but the sender knows where a pasted text begins. But the sender's own lines do show it: they
+point ("this", "below"), ask about a thing without a name ("does she like me?"), or are no
+sentences ("the note on the fridge"). So a text after such a line is foreign, whatever it says, and
+word lists are needed only for the small words of a language. All functions take a folded line.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+
+from engrams.text.late_patterns import late_pattern
+from engrams.text.normalize import fold
+from engrams.text.vocabulary import read_patterns
+
+_table = partial(read_patterns, __file__, "foreign")
+
+# Latin look-alikes of Cyrillic and Greek letters, which a forged "Summarise" is spelled with.
+_LOOKALIKES = str.maketrans("авекмнорстухіјѕαεορνικτυ", "abekmhopctyxijsaeopviktu")
+_MIXED = late_pattern(r"[a-z][^\W\d_a-z]|[^\W\d_a-z][a-z]")
+_INVISIBLE = late_pattern(
+    "[\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u2064\u2066-\u206f\ufeff\U000e0000-\U000e01ef]"
+)
+
+_THING = _table("things")
+_MY = r"(?:my|our|mein\w*|unser\w*|mon|ma|mes|mi|mis)"
+_POLITELY = rf"(?:\W|\b{_table('politeness')}\b)*"
+_HAN_THING = "(?:文章|邮件|文本|内容|这段|这篇|消息|网页|信件|文档|メール|記事|手紙|テキスト|文)"
+
+# Who speaks.
+_FIRST_PERSON = late_pattern(rf"\b{_table('first_person')}\b|[我私]")
+_SELF = late_pattern(
+    rf"^\W*(?:[\w'’]+,? ){{0,3}}?(?:{_table('own_subjects')}\b|[我私])"
+    rf"|^\W*{_MY} (?![\w-]+['’]s\b)"
+)
+_ORDER = late_pattern(rf"\b{_table('orders')}\b|总是|从现在|不要|いつも|必ず|これから")
+_SOCIAL = late_pattern(rf"^\W*{_table('social')}\b")
+_CLOSING = late_pattern(rf"^\W{{0,3}}{_table('closings')}\b[^.:!?]{{0,24}}[,.!]?\s*$")
+_TELLER = late_pattern(
+    r"(?<!\bi )(?<!\bwe )(?<!\bich )(?<!\bje )(?<!\byo )(?<!\bi just )(?<!\bj'ai )"
+    rf"\b{_table('tellers')}\b[^:\n]{{0,60}}$"
+    r"|(?<![我私])(?:说|写道|表示|来信|发来|告诉我)[^:：\n]{0,12}$"
+    r"|から(?:こんな|次の)?(?:メール|手紙|メッセージ|返事)"
+)
+_SOURCE = late_pattern(rf"\b{_table('sources')}")
+"""From whom a text is, or for whom or what."""
+
+# What a line points at.
+_FORWARD = late_pattern(rf"\b{_table('forward')}|こう|こんな|以下|如下")
+_SHOWS = late_pattern(rf"\b{_table('shows')}")
+_OPENS = late_pattern(rf"^(?:{_table('shows')}|you(?:'re| are)\b)")
+_REFERENCE = late_pattern(rf"\b{_table('references')}|[这那他她它]|[こそ][のれう]|彼")
+_ASKS = late_pattern(rf"^\W*{_table('question_words')}\b|[?？]\W*$")
+_FOLLOWING = late_pattern(
+    r"\b(?:the following|as follows|folgende[sn]?|ce qui suit|lo siguiente)\W*$"
+)
+
+# Requests for work on a text.
+_TASK = late_pattern(rf"^{_POLITELY}(?<!\w){_table('tasks')}(?!\w)")
+_REWORK = late_pattern(rf"^{_POLITELY}\b(?:{_table('tasks')}|{_table('reworks')})\b")
+"""Request to change a text, which may stand behind a dash."""
+_HAN_ASK = late_pattern(
+    r"(?:总结|概括|翻译|校对|润色|改写|缩写|解释|分析)(?:一下|成)?"
+    r"|(?:要約|翻訳|校正|添削|説明|分析)して|訳して|まとめて"
+    rf"|这(?:封|篇|段|个|条)?{_HAN_THING}?[^。！？\n]{{0,12}}(?:诈骗|垃圾|真的|什么意思|怎么样)"
+    rf"|(?:[这此](?:[封篇段个条则份]|一[封篇段个条则份])|以下|下面|下列)的?{_HAN_THING}"
+    rf"|(?:この|次の|以下の){_HAN_THING}"
+)
+_ANNOUNCED = late_pattern(
+    rf"\b{_table('announced', thing=_THING)}|下一(?:条|个)(?:消息|信息)|次のメッセージ"
+)
+_SHOWN = late_pattern(rf"^\W*{_table('shown', my=_MY)}[^.!?\n]{{0,50}}\b{_THING}\b")
+_ASKED_FOR = late_pattern(_table("asked_for", thing=_THING))
+
+# Words before a colon.
+_OWN_LABEL = late_pattern(rf"^{_table('heads')}$")
+_OWN_HEAD = late_pattern(rf"\b{_table('own_heads')}\b[^.!?]{{0,20}}$")
+_OWN_THING = late_pattern(rf"\b{_MY} (?:(?![\w-]+'s\b)[\w-]+ ){{0,2}}{_THING}\W*$")
+_TOPIC = late_pattern(rf"^\W*{_table('topics')}\b")
+_EXAMPLE = late_pattern(
+    rf"\b{_table('examples')}\b"
+    rf"(?:[^:\n]{{0,40}}\b{_table('example_speakers')}\b[^:\n]{{0,30}}$|[^:\n]{{0,12}}$)"
+)
+_THING_HEAD = late_pattern(
+    rf"^\W*(?!(?:{_MY}|i)\b(?! [\w-]+'s\b))(?:[\w'’.#-]+ ){{0,6}}?{_THING}\b"
+    r"(?: [\w'’.#-]+){0,6}$"
+)
+
+# The shape of a line.
+_ENDED = late_pattern(r"[.!?…。！？:：,;]\W*$")
+_WORDS = late_pattern(r"^(?:[^\w\s+-]{1,6} ?)?[^\W\d_]{2}|[\u3040-\u9fff]")
+_OPEN_END = late_pattern(rf"\b{_table('open_ends')}$")
+"""End of a line that goes on with the text of the next one: "one of the inputs is"."""
+_MARKED = (">", "- ", "* ", "•", " ", "\t")
+"""Beginnings of quoted lines, of items of a list, and of indented lines."""
+_LAST_SENTENCE = late_pattern(r"[^.!?。！？]*[.!?。！？\s]*$")
+_COLON = late_pattern(r"[:：]\s*\S")
+_WORDS_OF_SHORT_QUESTION = 2
+
+
+def fold_disguised(text: str) -> str:
+    """Fold a text without invisible characters and look-alike letters."""
+    if text.isascii():
+        return text.lower()
+    folded = fold(_INVISIBLE.sub("", text))
+    return folded.translate(_LOOKALIKES) if _MIXED.search(folded) else folded
+
+
+def is_first_person(line: str) -> bool:
+    """True if somebody speaks of themselves in a line."""
+    return bool(_FIRST_PERSON.search(line))
+
+
+def is_own_label(label: str) -> bool:
+    """True for a label of the sender's own notes: "city", "to do"."""
+    return bool(_OWN_LABEL.search(label))
+
+
+def is_own_head(head: str) -> bool:
+    """True for words that make what comes the sender's own: "remember this rule"."""
+    return bool(_OWN_HEAD.search(head))
+
+
+def hands_over(line: str) -> bool:
+    """True if somebody else may speak after a line.
+
+    It points at what follows, asks about a thing that it does not name, breaks off, or is a title.
+    """
+    sentence = line.strip()
+    if line.startswith(_MARKED) or _is_addressed(sentence):
+        return False
+    return (
+        bool(_FORWARD.search(sentence))
+        or (bool(_SHOWS.search(sentence)) and not _SELF.search(sentence))
+        or _asks_about_text(sentence)
+        or _breaks_off(sentence)
+        or is_title(line)
+    )
+
+
+def speaks_of(line: str, before: str) -> bool:
+    """True if the last line of a message hands over what stands before it: "spam or not spam".
+
+    Not so a name under a closing, a single word, and the rest of a sentence: "my city is".
+    """
+    if not _COLON.search(line) and asks_for_work(line):
+        return True
+    if not is_title(line):
+        return hands_over(line)
+    is_begun = _CLOSING.search(before.strip()) or _OPEN_END.search(before.strip())
+    return not is_begun and " " in line.strip()
+
+
+def is_title(line: str) -> bool:
+    """True for a line without an end that is no statement, wish or question of the sender."""
+    sentence = line.strip()
+    label, colon, _ = sentence.partition(":")
+    if line.startswith(_MARKED) or _is_addressed(sentence) or not _WORDS.search(sentence):
+        return False
+    if (colon and _is_own_head(label)) or _ENDED.search(sentence):
+        return False
+    if _ORDER.search(sentence) or _ASKS.search(sentence):
+        return False
+    return not _SELF.search(sentence) or bool(_TELLER.search(sentence))
+
+
+def asks_for_work(sentence: str) -> bool:
+    """True if a sentence asks for work on a text, or announces one."""
+    sentence = sentence.strip()
+    if (_TASK.search(sentence) and '"' not in sentence) or _HAN_ASK.search(sentence):
+        return True
+    if _OWN_THING.search(sentence):
+        return False
+    return bool(_ANNOUNCED.search(sentence)) and "next" not in sentence
+
+
+def asks_for_rework(sentence: str) -> bool:
+    """True if a sentence asks to change a text: "rewrite this more formally"."""
+    return bool(_REWORK.search(sentence))
+
+
+def ends_with_following(sentence: str) -> bool:
+    """True for "He sent me the following." """
+    return bool(_FOLLOWING.search(sentence))
+
+
+def shows_text(sentence: str) -> bool:
+    """True for a sentence that begins to show something: "Here's the persona for my bot."."""
+    return bool(_OPENS.search(sentence.strip()))
+
+
+def announces_text(message: str) -> bool:
+    """True if a message says that the next one is a text of somebody else."""
+    match = _LAST_SENTENCE.search(message.rstrip(" .!?:。！？："))
+    last = match[0].strip() if match else ""
+    if _ANNOUNCED.search(message) or (not message.endswith("?") and _SHOWN.search(last)):
+        return True
+    return message.endswith((":", "：")) and asks_for_work(last)
+
+
+def asks_for_text(answer: str) -> bool:
+    """True if an assistant asks for a text to work on: "paste the text you'd like me to check"."""
+    return bool(_ASKED_FOR.search(answer))
+
+
+def introduces(head: str, words: str, *, is_shown: bool) -> str:
+    """Return why the words before a colon introduce a foreign text; empty: they do not.
+
+    ``words``: those behind it. ``is_shown``: a text comes, as a sentence before or a line break
+    after the colon tells.
+    """
+    sentence = head.strip()
+    if asks_for_work(sentence):
+        return "a text to work on"
+    if _EXAMPLE.search(sentence):
+        return "an example"
+    if _TELLER.search(sentence):
+        return "words of somebody else"
+    is_own = _OWN_HEAD.search(sentence) or _OWN_THING.search(sentence)
+    if " " in sentence and _THING_HEAD.search(sentence) and not is_own:
+        return "a text of somebody else"
+    if is_own or _is_own_head(sentence):
+        return ""
+    names_source = (
+        is_shown
+        or _REFERENCE.search(sentence)
+        or _FORWARD.search(sentence)
+        or _SOURCE.search(sentence)
+        or _ASKS.search(sentence)
+    )
+    changes_voice = _FIRST_PERSON.search(words) or _ORDER.search(words)
+    return "a text of somebody else" if names_source and changes_voice else ""
+
+
+def _is_own_head(head: str) -> bool:
+    """True for words before a colon after which the sender goes on: "my rules", "about the rent"."""
+    if _SELF.search(head):
+        return not _FORWARD.search(head)
+    return bool(
+        _OWN_LABEL.search(head.strip("*_# ")) or _TOPIC.search(head) or _SOCIAL.search(head)
+    )
+
+
+def _is_addressed(sentence: str) -> bool:
+    """True for a greeting, a closing, and a request to remember what comes."""
+    return bool(
+        _SOCIAL.search(sentence)
+        or _CLOSING.search(sentence)
+        or (sentence.endswith(":") and _OWN_HEAD.search(sentence[:-1]))
+    )
+
+
+def _asks_about_text(sentence: str) -> bool:
+    """True for a question that names nothing it could be about: "does she like me?", "hooked?"."""
+    if not _ASKS.search(sentence) or sentence.endswith((":", "：")):
+        return False
+    match = _LAST_SENTENCE.search(sentence)
+    last = match[0] if match else sentence
+    is_short = len(last.split()) <= _WORDS_OF_SHORT_QUESTION and not _SELF.search(last)
+    return is_short or bool(_REFERENCE.search(last))
+
+
+def _breaks_off(sentence: str) -> bool:
+    """True for a line that breaks off before somebody else's text: "one of the inputs is"."""
+    last = sentence.rsplit(". ", 1)[-1]
+    return " " in sentence and bool(_OPEN_END.search(sentence)) and not is_first_person(last)

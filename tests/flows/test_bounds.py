@@ -86,7 +86,7 @@ REMEMBERED = {
     "read.relevance.text_traits.describe_prompt": 256,
     "write.prompt_fingerprints._fingerprint_line": 2_048,
     "read.cues.cue_scores._find_spans": 8_192,
-    "text.name_order._cached_names": 512,
+    "text.name_order._cached_names_in_order": 512,
     "store.sql.row_conversion._decode_provenance": 1_024,
     "text.normalize._fold_cached": 1_024,
     "text.stems.stem_word": 1 << 16,

@@ -15,7 +15,9 @@ from engrams import encryption
 from engrams.api_keys import ApiKeyFiles, ApiKeyStore
 from engrams.composition import open as open_engine
 from engrams.composition import require_home_paths
+from engrams.core import Json
 from engrams.core import clock as clocks
+from engrams.encryption.file_ledger import FileLedger
 from engrams.encryption.rekey import (
     HomeEncryptionStatus,
     Report,
@@ -24,9 +26,17 @@ from engrams.encryption.rekey import (
     read_status,
     rekey_home,
 )
+from engrams.encryption.seal_keys import KEY_NAME
 from engrams.engine import MemoryEngine
-from engrams.errors import NotFoundError, RefusedError, SettingsError
-from engrams.logs import AuditLog, CrisisLog, FeedbackLog, open_event_files, open_log_file
+from engrams.errors import NotFoundError, RefusedError, SettingsError, StoreError
+from engrams.logs import (
+    AuditEventFiles,
+    AuditLog,
+    CrisisLog,
+    FeedbackLog,
+    open_event_files,
+    open_log_file,
+)
 from engrams.ports import (
     ApiKeyTable,
     AuditEventTable,
@@ -37,6 +47,7 @@ from engrams.ports import (
     UploadStorage,
 )
 from engrams.settings import EncryptionSettings, Settings
+from engrams.settings.preset_files import flatten, read_toml
 from engrams.store import store_factory
 from engrams.store.move.fleet_table_copy import copy_events, copy_keys
 from engrams.store.move.session_log_copy import copy_session_logs
@@ -58,6 +69,7 @@ __all__ = [
     "decrypt",
     "encrypt",
     "find_dump_problem",
+    "find_file_problems",
     "get_vault",
     "is_backup",
     "load_key",
@@ -75,6 +87,9 @@ __all__ = [
     "rekey",
     "rescue",
 ]
+
+_GUARDS = ("store", "serve", "write", "quota", "limits", "audit", "encryption", "safety", "user")
+"""Tables of ``config.toml`` whose settings guard memory."""
 
 
 # --------------------------------------------------------------------------------------------------
@@ -118,6 +133,50 @@ def open_feedback_log(
     The caller closes it. ``store`` and StoreError: as for ``open_keys``.
     """
     return FeedbackLog(_open_log_table("feedback", settings, store), clock, settings.feedback.days)
+
+
+def find_file_problems(settings: Settings) -> dict[str, list[str]]:
+    """Name what another program changed or took away beside memory, by ``keys``, ``audit``, ``settings``.
+
+    Only for a home of files: the tables of a fleet have no such seals. The first call notes the
+    settings that guard memory; a later one names those that differ.
+    """
+    if settings.is_volatile or is_served(settings):
+        return {}
+    load_key(settings)
+    ledger = _open_ledger(settings)
+    try:
+        ledger.read()
+    except StoreError as problem:
+        return {"files": [problem.message]}
+    problems: dict[str, list[str]] = {}
+    with closing(open_keys(settings)) as keys:
+        problems["keys"] = [*keys.find_problems()]
+    events = open_event_files(settings)
+    if isinstance(events, AuditEventFiles) and (problem_of_log := events.find_break()):
+        problems["audit"] = [f"The audit log: {problem_of_log}."]
+    if changed := ledger.find_changed_guards(read_guards(settings)):
+        problems["settings"] = [f"config.toml was changed: {', '.join(changed)}."]
+    return {name: texts for name, texts in problems.items() if texts}
+
+
+def trust_files(settings: Settings) -> None:
+    """Trust keys, the audit log and the settings of a home as they are."""
+    if not settings.is_volatile and not is_served(settings):
+        _open_ledger(settings).trust(read_guards(settings))
+
+
+def read_guards(settings: Settings) -> dict[str, Json]:
+    """Read the settings of ``config.toml`` that guard memory; empty: there is no such file."""
+    file = settings.home.expanduser() / "config.toml"
+    values = flatten(read_toml(file)) if file.is_file() else {}
+    return {name: value for name, value in values.items() if name.split(".")[0] in _GUARDS}
+
+
+def _open_ledger(settings: Settings) -> FileLedger:
+    home = settings.home.expanduser()
+    seal_key = settings.store.seal_key
+    return FileLedger(home, Path(seal_key).expanduser() if seal_key else home / KEY_NAME)
 
 
 def _open_key_table(settings: Settings, store: Store | None = None) -> ApiKeyTable:

@@ -42,8 +42,8 @@ CONFIG = "[quota]\nrecords = 5000\n\n[audit]\nreads = true\n"
 QUESTIONS = ("Where do I live?", "Which box is in room 3?", "What do I like?")
 SKIPPED = ("memory.db-shm", "engrams.lock", "lock")
 """Files that hold nothing: SQLite makes its index of the log anew."""
-UNSEALED = ("audit/", "config.toml", "vault/")
-"""Files without a seal: a log of lines, what a person sets, and what a person may edit."""
+UNSEALED = ("vault/",)
+"""Files without a seal: those that a person may edit."""
 _USES = ("access_count", "last_accessed")
 """Columns of memories that reads change: nothing holds them."""
 _TRIALS = 500
@@ -124,6 +124,7 @@ def fill(home: Path, settings: dict[str, Any]) -> datetime:
     log.close()
     # The owners' second search loads the files of their indexes.
     read_all(home, settings, past)
+    run_doctor(home, settings)  # notes the settings that guard
     return past
 
 
@@ -402,9 +403,8 @@ def _name_file(name: Path) -> str:
 
 
 def is_sealed(edit: Tampering) -> bool:
-    """True for an edit that must be noticed: of a row, or of a file with a seal that is still there."""
-    is_gone = edit.way == "delete" and edit.place == "keys/"
-    return edit.place not in UNSEALED and not is_gone
+    """True for an edit that must be noticed: of a row, or of a file with a seal."""
+    return edit.place not in UNSEALED
 
 
 def run_trials(folder: Path, seed: str, count: int) -> Iterator[Verdict]:

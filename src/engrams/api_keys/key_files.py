@@ -5,12 +5,14 @@ from __future__ import annotations
 import json
 import os
 import re
+from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 from typing import Any
 
 from engrams.core import Scope
+from engrams.encryption.file_ledger import FileLedger
 from engrams.encryption.seal_keys import (
     API_KEYS,
     KEY_BYTES,
@@ -43,6 +45,7 @@ class ApiKeyFiles:
     def __init__(self, folder: Path, seal_key: Path | None = None) -> None:
         self._folder = folder
         self._seal_key = seal_key or folder.with_name(KEY_NAME)
+        self._ledger = FileLedger(folder.parent, self._seal_key)
 
     def find_key(self, id: str) -> ApiKey | None:
         path = self._folder / f"{id}.json"
@@ -79,11 +82,29 @@ class ApiKeyFiles:
         return key
 
     def list_keys(self) -> tuple[ApiKey, ...]:
-        if not self._folder.is_dir():
-            return ()
-        ids = [path.stem for path in self._folder.glob("*.json")]
-        keys = (self.find_key(id) for id in ids if KEY_ID.fullmatch(id))
+        """List the keys whose files are sound; ``find_problems`` names the others."""
+        keys = []
+        for id in self._list_ids():
+            with suppress(StoreError):
+                keys.append(self.find_key(id))
         return tuple(key for key in keys if key is not None)
+
+    def find_problems(self) -> tuple[str, ...]:
+        """Name the key files that another program changed, damaged or took away."""
+        problems = []
+        ids = self._list_ids()
+        for id in ids:
+            try:
+                self.find_key(id)
+            except StoreError as problem:
+                problems.append(problem.message)
+        noted = self._ledger.read().get("keys", ())
+        problems += [f"The key file {id}.json is gone." for id in sorted({*noted} - {*ids})]
+        return tuple(problems)
+
+    def _list_ids(self) -> list[str]:
+        ids = sorted(path.stem for path in self._folder.glob("*.json"))
+        return [id for id in ids if KEY_ID.fullmatch(id)]
 
     def save_key(self, key: ApiKey) -> ApiKey:
         """Write the whole file or nothing, readable by its owner only."""
@@ -95,6 +116,8 @@ class ApiKeyFiles:
             fields = _to_json(key)
             fields["seal"] = seal_fields(self._find_seal_key(), API_KEYS, fields)
             write_fields(self._folder / f"{key.id}.json", fields)
+            with self._ledger.update() as (_, files):
+                files["keys"] = sorted({*files.get("keys", self._list_ids()), key.id})
         except OSError as problem:
             raise StoreError(
                 f"The key cannot be stored: {problem.strerror or problem}.",

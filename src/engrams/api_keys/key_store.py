@@ -120,8 +120,12 @@ class ApiKeyStore:
         return self._table.save_key(key), secret
 
     def list(self) -> tuple[ApiKey, ...]:
-        """List all keys, oldest first, with revoked and expired ones."""
+        """List all keys that are sound, oldest first, with revoked and expired ones."""
         return tuple(sorted(self._table.list_keys(), key=lambda key: (key.created_at, key.id)))
+
+    def find_problems(self) -> tuple[str, ...]:
+        """Say which keys cannot be read, were changed by another program, or are gone."""
+        return self._table.find_problems()
 
     def revoke(self, id: str, now: datetime) -> ApiKey:
         """Revoke a key from now on, or return one that was revoked before.

@@ -20,7 +20,8 @@ from engrams.backup.home_paths import HomePaths
 from engrams.backup.sealing import MAGIC, open_sealed, seal
 from engrams.backup.work_folders import make_work_folder
 from engrams.encryption import HEADER
-from engrams.encryption.seal_keys import read_key, seal_files
+from engrams.encryption.file_ledger import seal_files
+from engrams.encryption.seal_keys import read_key
 from engrams.errors import ConflictError, InputError, RefusedError, StoreError
 
 UNFINISHED = "engrams-restore-unfinished"

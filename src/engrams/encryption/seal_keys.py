@@ -63,23 +63,6 @@ def seal_fields(key: bytes, kind: str, fields: Meta) -> str:
     return blake2b(data, key=key, digest_size=_MAC_BYTES, person=person).hexdigest()
 
 
-def seal_files(home: Path, key: bytes, *, old_key: bytes = b"") -> None:
-    """Seal the key files of a home as they are.
-
-    ``old_key``: only those that have its seal; empty: all of them.
-    """
-    for path in home.glob("keys/*.json"):
-        try:
-            fields = json.loads(path.read_text("utf-8"))
-            old_seal = fields.pop("seal", "")
-            is_trusted = not old_key or old_seal == seal_fields(old_key, API_KEYS, fields)
-            seal = seal_fields(key, API_KEYS, fields)
-        except (OSError, ValueError, AttributeError):
-            continue
-        if is_trusted and seal != old_seal:
-            write_fields(path, {**fields, "seal": seal})
-
-
 def write_fields(path: Path, fields: Meta) -> None:
     """Write a file of JSON fields whole or not at all, durably, readable by its owner only."""
     path.parent.mkdir(parents=True, mode=0o700, exist_ok=True)

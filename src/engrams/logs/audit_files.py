@@ -11,10 +11,14 @@ from contextlib import contextmanager
 from datetime import date, datetime
 from itertools import islice
 from pathlib import Path
+from typing import Any
 
 from engrams import encryption
 from engrams.encryption import file_encryption
+from engrams.encryption.file_ledger import FileLedger
+from engrams.encryption.seal_keys import KEY_NAME
 from engrams.errors import StoreError
+from engrams.logs import audit_chain
 from engrams.logs.session_log_database import make_private
 from engrams.ports import AuditEventBatch, AuditEventQuery, AuditLogEntry
 
@@ -26,30 +30,31 @@ _BLOCK_BYTES = 64 * 1024
 class AuditEventFiles:
     """Files ``YYYY-MM-DD.jsonl`` (UTC), readable by their owner alone.
 
-    Lines of one call are one append, so that several processes may write.
+    Lines of one call are one append, so that several processes may write. Each line has a seal
+    that binds it to the line before (``audit_chain``).
+    ``seal_key``: file with the key of the home's seals, the one beside the folder by default.
     """
 
     is_remote = False
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, seal_key: Path | None = None) -> None:
         self._folder = folder
         self._home = folder.parent
+        self._ledger = FileLedger(self._home, seal_key or folder.with_name(KEY_NAME))
         self._file: int | None = None
         self._path = Path()
         """Path of the day's file, once it is open."""
         self._day = ""
 
     def append_events(self, batch: AuditEventBatch) -> None:
-        lines: dict[str, list[bytes]] = {}
+        events: dict[str, list[dict[str, Any]]] = {}
         for entry in batch.entries:
             fields = {name: getattr(entry, name) for name in AuditLogEntry.__slots__}
-            line = json.dumps(
-                {name: value for name, value in fields.items() if value not in ("", 0)}
-            )
-            lines.setdefault(entry.at[:10], []).append(line.encode("utf-8"))
+            event = {name: value for name, value in fields.items() if value not in ("", 0)}
+            events.setdefault(entry.at[:10], []).append(event)
         with self._map_errors():
-            for day, day_lines in lines.items():
-                self._append(day, day_lines)
+            for day, day_events in events.items():
+                self._append(day, day_events)
 
     def list_events(self, query: AuditEventQuery) -> tuple[AuditLogEntry, ...]:
         with self._map_errors():
@@ -72,10 +77,21 @@ class AuditEventFiles:
 
     def drop_events(self, before: date) -> int:
         dropped = [day for day in self.list_days() if day < before]
-        with self._map_errors():
+        if not dropped:
+            return 0
+        with self._map_errors(), self._ledger.update() as (_, files):
+            chains = files.get("audit", {}).get("days", {})
             for day in dropped:
                 (self._folder / f"{day}.jsonl").unlink(missing_ok=True)
+                chains.pop(str(day), None)
         return len(dropped)
+
+    def find_break(self) -> str:
+        """Say where another program changed the log; empty: nowhere."""
+        days = [str(day) for day in self.list_days()]
+        with self._map_errors(), self._ledger.update() as (key, files):
+            audit = files.get("audit", {})
+            return audit_chain.find_break(key, audit, days, self._read_lines)
 
     def close(self) -> None:
         if self._file is not None:
@@ -83,16 +99,38 @@ class AuditEventFiles:
         self._file = None
         self._day = ""
 
-    def _append(self, day: str, lines: Sequence[bytes]) -> None:
+    def _append(self, day: str, events: Sequence[dict[str, Any]]) -> None:
         if day != self._day:
             self._path = self._folder / f"{day}.jsonl"
-        with encryption.share_home(self._path):
+            self._note_day(day)
+        with encryption.share_home(self._path), self._ledger.update() as (key, files):
             if self._file is None or day != self._day or not _is_same(self._file, self._path):
                 self._file = self._open_day(self._path)
-            os.write(
-                self._file,
-                b"".join([file_encryption.seal_line(self._home, line) + b"\n" for line in lines]),
-            )
+            size = os.fstat(self._file).st_size
+            if key:
+                audit = files.setdefault("audit", {})
+                chain = audit_chain.open_chain(key, audit, day, size, self._read_lines)
+                lines = audit_chain.extend(key, chain, events)
+            else:
+                chain = {}
+                lines = [json.dumps(event).encode() for event in events]
+            sealed = [file_encryption.seal_line(self._home, line) + b"\n" for line in lines]
+            os.write(self._file, b"".join(sealed))
+            chain["size"] = size + sum(map(len, sealed))
+
+    def _note_day(self, day: str) -> None:
+        """Note a day before its first line, so that a crash between both leaves no unknown day."""
+        size = self._path.stat().st_size if self._path.exists() else 0
+        with self._ledger.update() as (key, files):
+            audit = files.setdefault("audit", {})
+            audit_chain.open_chain(key, audit, day, size, self._read_lines)
+
+    def _read_lines(self, day: str) -> Iterator[bytes]:
+        path = self._folder / f"{day}.jsonl"
+        if path.exists():
+            with path.open("rb") as file:
+                for line in file:
+                    yield file_encryption.open_line(self._home, line.rstrip(b"\n"))
 
     def _open_day(self, path: Path) -> int:
         make_private(self._folder)
@@ -192,6 +230,8 @@ def _is_same(handle: int, path: Path) -> bool:
 
 def _parse_line(line: bytes) -> AuditLogEntry | None:
     try:
-        return AuditLogEntry(**json.loads(line))
-    except (ValueError, TypeError):
+        fields = json.loads(line)
+        fields.pop("seal", None)
+        return AuditLogEntry(**fields)
+    except (ValueError, TypeError, AttributeError):
         return None  # a line that a crash cut off

@@ -52,7 +52,11 @@ class ApiKeyTable(Protocol):
         ...
 
     def list_keys(self) -> tuple[ApiKey, ...]:
-        """List all keys, in any order."""
+        """List all keys that can be read, in any order."""
+        ...
+
+    def find_problems(self) -> tuple[str, ...]:
+        """Say which keys cannot be read, were changed by another program, or are gone."""
         ...
 
     def save_key(self, key: ApiKey) -> ApiKey:

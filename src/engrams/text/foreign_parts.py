@@ -269,16 +269,18 @@ def _find_within(line: _Line, following: str) -> _ForeignBeginning | None:
     is_shown = False
     for start, end in _split_asks(line):
         sentence = line.folded[start:end]
-        rest = line.folded[end:].strip()
+        behind = line.folded[end:].strip()
         at = line.start + _find_start(line, start, end)
         if sentence.endswith((":", "：")):
-            is_text_shown = is_shown or not rest
-            reason = line_voice.introduces(sentence[:-1], rest or following, is_shown=is_text_shown)
-            if reason and (rest or following):
+            is_text_shown = is_shown or not behind
+            reason = line_voice.introduces(
+                sentence[:-1], behind or following, is_shown=is_text_shown
+            )
+            if reason and (behind or following):
                 return _ForeignBeginning(at, reason)
-        elif rest and _DASH.search(sentence) and line_voice.asks_for_rework(sentence):
+        elif behind and _DASH.search(sentence) and line_voice.asks_for_rework(sentence):
             return _ForeignBeginning(at, _WORK)
-        elif rest and line_voice.ends_with_following(sentence):
+        elif behind and line_voice.ends_with_following(sentence):
             return _ForeignBeginning(line.start + _find_start(line, end, end), _WORK)
         elif following and line_voice.asks_for_work(sentence):
             return _ForeignBeginning(line.end, _WORK)

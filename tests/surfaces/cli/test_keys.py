@@ -51,7 +51,7 @@ def test_a_key_has_a_name(grouped: Run, name: str) -> None:
     """A name without a visible character is refused, and no key is made."""
     finished = grouped("keys", "add", name)
     assert finished.code == 1 and "needs a name" in finished.err
-    assert grouped("keys", "list", "--json").json == {"keys": []}
+    assert grouped("keys", "list", "--json").json["keys"] == []
 
 
 def test_the_longest_life_of_a_key(grouped: Run) -> None:

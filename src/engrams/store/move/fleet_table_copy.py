@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Sequence
 from hashlib import blake2b
 
+from engrams.errors import StoreError
 from engrams.ports import ApiKeyTable, AuditEventBatch, AuditEventTable, AuditLogEntry
 
 _BATCH_EVENTS = 1_000
@@ -17,8 +18,10 @@ _BATCH_NUMBER_BITS = 62
 def copy_keys(source: ApiKeyTable, target: ApiKeyTable) -> int:
     """Copy all keys; return their number.
 
-    One that was revoked on either side stays so.
+    One that was revoked on either side stays so. StoreError: one cannot be read, or is gone.
     """
+    if problems := source.find_problems():
+        raise StoreError(problems[0], hint="`engrams doctor` names all such keys.")
     keys = source.list_keys()
     for key in keys:
         target.save_key(key)

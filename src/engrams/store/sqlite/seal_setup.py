@@ -13,11 +13,11 @@ from pathlib import Path
 
 import apsw
 
+from engrams.encryption.file_ledger import seal_files
 from engrams.encryption.seal_keys import (
     KEY_BYTES,
     has_sums,
     read_key,
-    seal_files,
     write_key,
 )
 from engrams.errors import StoreError

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from engrams.core import Edge, EdgeType, Json, Record, Scope
-from engrams.encryption.seal_keys import seal_files
+from engrams.encryption.file_ledger import seal_files
 from engrams.ports import Clock, ReachSurvey, RecordPage, RecordQuery, ScopeReach
 from engrams.settings import StoreSettings
 from engrams.store.sql import record_counts

@@ -8,7 +8,6 @@ import shutil
 import sys
 import time
 from collections.abc import Iterator, Mapping
-from contextlib import closing
 from dataclasses import dataclass, replace
 from importlib import import_module, metadata
 from importlib.util import find_spec
@@ -339,7 +338,7 @@ def _check_engine(
             "\n      ".join(report["lost"]),
             "Accepted." if accept else hint,
         )
-    yield from _check_keys(settings)
+    yield from _check_files(settings, accept=accept)
     yield from _check_vectors(engine, repair=repair)
     if files:
         yield _check_vault(files)
@@ -377,15 +376,25 @@ def _check_seals(
     )
 
 
-def _check_keys(settings: Settings) -> Iterator[DoctorCheckResult]:
-    """Report a key of the API that cannot be read, or that another program changed."""
-    from engrams.admin import open_keys
+def _check_files(settings: Settings, *, accept: bool) -> Iterator[DoctorCheckResult]:
+    """Name keys, lines of the audit log and settings that another program changed or took away.
 
-    try:
-        with closing(open_keys(settings)) as keys:
-            keys.list()
-    except StoreError as problem:
-        yield DoctorCheckResult("keys", "fail", problem.message, problem.hint)
+    ``accept``: trust them as they are.
+    """
+    from engrams import admin
+
+    if accept:
+        admin.trust_files(settings)
+    for name, problems in admin.find_file_problems(settings).items():
+        yield DoctorCheckResult(
+            name,
+            "warn" if name == "settings" else "fail",
+            "\n      ".join(problems),
+            "`engrams doctor --accept` trusts what is there now."
+            + (
+                " A key that cannot be read opens nothing: add a new one." if name == "keys" else ""
+            ),
+        )
 
 
 def _check_vectors(engine: MemoryEngine, *, repair: bool) -> Iterator[DoctorCheckResult]:

@@ -87,9 +87,12 @@ def list_(options: GlobalOptions) -> None:
 
     with closing(admin.open_keys(options.load().settings)) as key_store:
         listed_keys = key_store.list()
+        problems = key_store.find_problems()
     if options.json:
-        emit({"keys": [_key_to_dict(key) for key in listed_keys]})
+        emit({"keys": [_key_to_dict(key) for key in listed_keys], "problems": list(problems)})
         return
+    for problem in problems:
+        note(f"{problem} Delete it and add a new key; `engrams doctor --accept` ends this note.")
     if not listed_keys:
         say("No keys. `engrams keys add NAME --user WHOSE` makes one.")
         return

@@ -127,13 +127,9 @@ def check_guards(candidate: CandidateStatement) -> StoragePolicyDecision | None:
         return StoragePolicyDecision("drop", "guard: only says where something was said")
     if is_control(text):
         return StoragePolicyDecision("drop", "guard: a request about memory itself")
-    if candidate.kind in (
-        Kind.RULE,
-        Kind.NEGATIVE,
-        Kind.PREFERENCE,
-        Kind.PROCEDURE,
-        Kind.CORRECTION,
-    ) and _SAFETY.search(text):
+    # A statement of another kind is a wish if it begins with the order: "saute toujours la …".
+    is_wish = candidate.kind in (*_WISHES, Kind.CORRECTION)
+    if _SAFETY.search(text) if is_wish else _SAFETY.match(text):
         return StoragePolicyDecision("drop", "guard: asks to give up a safety measure")
     words = {candidate.text, *(item.quote for item in candidate.evidence)}
     if "[redacted" in text or any(map(secrets.scan, words)):

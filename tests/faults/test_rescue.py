@@ -283,3 +283,19 @@ def test_an_older_file_under_the_newest_number_is_rescued(tmp_path: Path) -> Non
         )
     assert texts(home) == sorted(said(number) for number in range(5))
     assert list(home.glob("memory.db.corrupt-*.rescued"))
+
+
+def test_what_a_rescue_cannot_verify_is_named(tmp_path: Path) -> None:
+    """An edit behind the memory's back stays named where damage makes a rescue seal all rows anew."""
+    home = tmp_path / "home"
+    with engrams.open(home=home, jobs__workers=0) as memory:
+        sound, edited = (
+            memory.add(said(number), scope=OWNER, settle=False).id for number in (1, 2)
+        )
+    with closing(apsw.Connection(str(home / "memory.db"))) as connection:
+        connection.execute("UPDATE records SET importance = 0.99 WHERE id = ?", (edited,))
+        connection.pragma("wal_checkpoint(truncate)")
+    overwrite(home / "memory.db", 0, b"no header at all")
+    with engrams.open(home=home, jobs__workers=0) as memory:
+        (lost,) = memory.check()["lost"]
+    assert "seals do not fit" in lost and edited in lost and sound not in lost

@@ -35,6 +35,9 @@ JOIN records ON records.id = told.value ->> 0 AND records.version = told.value -
 -- name: texts_and_hashes
 SELECT number, id, owner, version, hash, text, caption FROM records WHERE status <> 'purged';
 
+-- name: seals_of_records
+SELECT number, id, owner, version, seal FROM records;
+
 -- name: texts_and_lexemes
 SELECT number, id, lexemes, text, caption FROM records WHERE status <> 'purged' AND number % ? = 0;
 

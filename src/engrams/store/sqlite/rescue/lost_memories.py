@@ -54,12 +54,19 @@ class MemoryRescueLoss:
     """Memories whose text came back, but is not what was written."""
     defaulted: tuple[MemoryVersion, ...] = ()
     """Memories whose text came back, with defaults in place of other values: kind, status, times …"""
+    unverified: tuple[MemoryVersion, ...] = ()
+    """Memories that came back whole, but not with the seal that they must have."""
     rows: Mapping[str, int] = field(default_factory=dict)
     """Numbers of rows of other tables whose values could not be read, by table."""
 
     def __bool__(self) -> bool:
         return bool(
-            self.identified or self.unidentified or self.damaged or self.defaulted or self.rows
+            self.identified
+            or self.unidentified
+            or self.damaged
+            or self.defaulted
+            or self.unverified
+            or self.rows
         )
 
     def __str__(self) -> str:
@@ -78,6 +85,12 @@ class MemoryRescueLoss:
             sentences.append(
                 f"Values of {len(self.defaulted):,} memories could not be read and are defaults"
                 f" now: {names}"
+            )
+        if self.unverified:
+            names = _shorten([memory.record_id for memory in self.unverified])
+            sentences.append(
+                f"{len(self.unverified):,} memories do not have the seal that they were stored"
+                f" with, and may have been changed: {names}"
             )
         if self.rows:
             sentences.append(f"Values of {_count_rows(self.rows)} could not be read")
@@ -101,7 +114,8 @@ def remember(path: Path, damaged_name: str, loss: MemoryRescueLoss | str) -> Non
             (record_id, "" if is_encrypted else owner) for record_id, owner in loss.identified
         ]
         entry["unnamed"] = loss.unidentified
-        for key, memories in (("damaged", loss.damaged), ("defaulted", loss.defaulted)):
+        for key in ("damaged", "defaulted", "unverified"):
+            memories: Sequence[MemoryVersion] = getattr(loss, key)
             entry[key] = [
                 memory._replace(owner="") if is_encrypted else memory for memory in memories
             ]
@@ -158,7 +172,7 @@ def _describe(connection: apsw.Connection, entry: Json) -> str:
         unnamed = f"{entry['unnamed']:,} of which no name is left" if entry["unnamed"] else ""
         names = "; ".join(filter(None, (_shorten(lost), unnamed)))
         clauses.append(f"{len(lost) + entry['unnamed']:,} memories of {file} are lost: {names}")
-    # Entries of an older release lack the last two keys.
+    # Entries of an older release lack the last keys.
     damaged = _find_unchanged(connection, entry.get("damaged", []))
     if damaged:
         clauses.append(
@@ -170,6 +184,12 @@ def _describe(connection: apsw.Connection, entry: Json) -> str:
         clauses.append(
             f"values of {len(defaulted):,} memories of {file} are lost and are defaults now, look"
             f" at them and edit them: {_shorten(defaulted)}"
+        )
+    unverified = _find_unchanged(connection, entry.get("unverified", []))
+    if unverified:
+        clauses.append(
+            f"{len(unverified):,} memories of {file} may have been changed, as their seals do not"
+            f" fit, look at them: {_shorten(unverified)}"
         )
     if rows := entry.get("rows"):
         clauses.append(f"values of {_count_rows(rows)} of {file} are lost")

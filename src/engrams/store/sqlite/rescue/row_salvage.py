@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Sequence, Set
 from contextlib import closing, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -20,7 +20,8 @@ from engrams.core import Status
 from engrams.settings import StoreSettings
 from engrams.store.seal_key import load_seals
 from engrams.store.sql.named_queries import execute, fetch_all, fetch_one, query
-from engrams.store.sql.sealing import seal_rows
+from engrams.store.sql.row_seals import RowSeals
+from engrams.store.sql.sealing import find_altered, seal_rows
 from engrams.store.sqlite import connections, schema_setup, stored_terms
 from engrams.store.sqlite.rescue.btree_page_decoder import RawDatabasePages
 from engrams.store.sqlite.rescue.lost_memories import MemoryRescueLoss, MemoryVersion
@@ -88,6 +89,7 @@ def copy_readable(
         seals = load_seals(settings, target)
         insertion = _RowInsertion(connection)
         insertion.insert_all(rescued)
+        unverified = _find_unverified(connection, seals, insertion.numbers)
         for name in (
             "drop_orphan_vectors",
             "drop_orphan_history",
@@ -101,7 +103,7 @@ def copy_readable(
         if insertion.copied["records"]:
             stored_terms.rebuild(connection)
         numbers = {number for (number,) in fetch_all(connection, "numbers")}
-        # What can be read of a damaged file is trusted: it is told, and the file is kept.
+        # What can be read of a damaged file is trusted: what has no fitting seal is told.
         seal_rows(connection, seals, numbers - kept_numbers)
         take_all(connection, seals)
         connection.execute("COMMIT")
@@ -116,9 +118,28 @@ def copy_readable(
         unidentified=unidentified,
         damaged=damaged,
         defaulted=tuple(sorted(insertion.defaulted)),
+        unverified=tuple(sorted({*unverified} - {*damaged} - {*insertion.defaulted})),
         rows=insertion.unreadable,
     )
     return insertion.copied, loss
+
+
+def _find_unverified(
+    connection: apsw.Connection, seals: RowSeals, numbers: Set[int]
+) -> list[MemoryVersion]:
+    """Find the inserted records whose seals do not fit: damage and edits look alike there.
+
+    None of a file that was made before rows had seals.
+    """
+    unfit = {(row.id, row.owner) for row in find_altered(connection, seals)}
+    rows = [row for row in fetch_all(connection, "seals_of_records") if row[0] in numbers]
+    if not any(seal for *_, seal in rows):
+        return []
+    return [
+        MemoryVersion(record_id, owner, version)
+        for _, record_id, owner, version, _ in rows
+        if (record_id, owner) in unfit
+    ]
 
 
 def _count_expected(source: Path, settings: StoreSettings) -> int:
@@ -304,7 +325,7 @@ class _RecordMending:
         self._shape = shape
         self._indexed = indexed
         self._history = history
-        self._numbers = {record_id: number for number, (record_id, _) in indexed.items()}
+        self.numbers = {record_id: number for number, (record_id, _) in indexed.items()}
         columns = shape.columns
         self._number = columns.index("number")
         self._id = columns.index("id")
@@ -368,14 +389,14 @@ class _RecordMending:
         indexed = self._indexed.get(values[self._number])
         if indexed:
             indexed_id, indexed_owner = indexed
-            if values[self._id] not in self._numbers and indexed_id not in ids:
+            if values[self._id] not in self.numbers and indexed_id not in ids:
                 values[self._id] = indexed_id
             if (
                 indexed_id == values[self._id]
                 and owners[indexed_owner] > owners[values[self._owner]]
             ):
                 values[self._owner] = indexed_owner
-        values[self._number] = self._numbers.get(values[self._id], values[self._number])
+        values[self._number] = self.numbers.get(values[self._id], values[self._number])
         correct_scope(self._shape, values)
 
 
@@ -397,7 +418,7 @@ class _RowInsertion:
         largest: Any = connection.execute("SELECT coalesce(max(number), 0) FROM records")
         self._offset = int(largest.fetchall()[0][0])
         """Added to the number of each record."""
-        self._numbers: set[int] = set()
+        self.numbers: set[int] = set()
         """Numbers of inserted records."""
         self._models: dict[int, int] = {}
         """Numbers of models in the new file, by those in the damaged one."""
@@ -416,7 +437,7 @@ class _RowInsertion:
         records = self._shapes["records"]
         id, owner, version = (records.columns.index(name) for name in ("id", "owner", "version"))
         for row in rescued.rows["records"]:
-            if row[id] in rescued.defaulted and row[0] + self._offset in self._numbers:
+            if row[id] in rescued.defaulted and row[0] + self._offset in self.numbers:
                 self.defaulted.append(MemoryVersion(row[id], row[owner], row[version]))
 
     def _insert_table(self, shape: TableShape, rows: list[Row]) -> None:
@@ -453,7 +474,7 @@ class _RowInsertion:
         inserted = self._connection.changes()
         self.copied[shape.name] += inserted
         if shape.name == "records" and inserted:
-            self._numbers.add(values[0])
+            self.numbers.add(values[0])
         if shape.name == "models":
             self._note_model(row)
 
@@ -474,5 +495,5 @@ class _RowInsertion:
         values[record] += self._offset
         if shape.name == "vectors":
             values[shape.columns.index("model")] = self._models.get(row[1])
-        is_known = values[record] in self._numbers and None not in values[:2]
+        is_known = values[record] in self.numbers and None not in values[:2]
         return tuple(values) if is_known else None

@@ -10,6 +10,7 @@ from engrams.core.meta_keys import (
     BESIDE,
     CODE,
     CONFIRMED,
+    CONFLICT_OF,
     CORRECTED,
     DOCUMENT,
     DROPPED,
@@ -33,6 +34,7 @@ from engrams.core.meta_keys import (
     sender_meta,
 )
 from engrams.core.records import (
+    DERIVED_LINKS,
     LAYER_OF,
     MESSAGE_KINDS,
     NO_META,
@@ -91,7 +93,9 @@ __all__ = [
     "BESIDE",
     "CODE",
     "CONFIRMED",
+    "CONFLICT_OF",
     "CORRECTED",
+    "DERIVED_LINKS",
     "DOCUMENT",
     "DROPPED",
     "ENDS",

@@ -94,8 +94,12 @@ CODE = "code"
 DOCUMENT = "document"
 """On a passage: its document, and where in it the passage stands (``core.document_location``)."""
 
+CONFLICT_OF = "conflict_of"
+"""On a memory that keeps a text which two devices changed at once: the id of the other one."""
+
 OWN_KEYS = frozenset(
     {
+        CONFLICT_OF,
         DOCUMENT,
         RUNNING,
         MERGED,

@@ -128,6 +128,9 @@ class EdgeType(StrEnum):
     ABSTRACTED_FROM = "abstracted_from"
 
 
+DERIVED_LINKS = frozenset({EdgeType.HAS_TAG, EdgeType.IN_TOPIC, EdgeType.CO_OCCURS})
+"""Links that follow from the rest of a memory: whoever copies it makes them anew."""
+
 LAYER_OF: dict[Kind, Layer] = {
     Kind.TURN: Layer.EPISODIC,
     Kind.EXCHANGE: Layer.EPISODIC,

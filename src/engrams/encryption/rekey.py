@@ -184,6 +184,8 @@ def list_files(home: Path) -> Iterator[tuple[Path, str]]:
                 yield path, kind
     for path in sorted((home / "audit").glob("*.jsonl")):
         yield path, "log"
+    for path in sorted((home / "sync").glob("*.json")):
+        yield path, "file"
     for path in sorted((home / "uploads").glob("*/*/*")):
         if path.is_file() and not path.name.endswith(".new"):
             yield path, "file"

@@ -6,16 +6,18 @@ a command loads only the parts that it uses. ``MemoryEngine`` shows the public o
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from engrams.core import Kind, Receipt, Scope, Turn
+from engrams.core import Kind, Receipt, Record, Scope, Turn, Vector
 from engrams.engine.dependencies import EngineDeps
 from engrams.engine.inspector import MemoryInspector
 from engrams.engine.lazy_part import LazyPart
 from engrams.engine.memory_reads import ConversationState, MemoryReads
+from engrams.errors import EngramsError
 from engrams.ports import (
     BEGIN,
     CHANGES,
@@ -58,6 +60,7 @@ if TYPE_CHECKING:
     from engrams.session.extraction_queue import ExtractionQueue
     from engrams.session.registry import SessionRegistry
     from engrams.session.summaries.summariser import ConversationSummariser
+    from engrams.sync.device_sync import MemorySync
     from engrams.transfer.documents.library import DocumentLibrary
     from engrams.transfer.imports.runs import ImportRunRegistry
     from engrams.transfer.webhooks.delivery import WebhookDeliverer
@@ -76,6 +79,8 @@ if TYPE_CHECKING:
     from engrams.write.working_tier import WorkingTier
     from engrams.write.write_deps import WriteDeps
 
+_EXCHANGE_SECONDS = 20.0
+"""Seconds between two exchanges with the other devices of a person."""
 _WEBHOOK_SECONDS = 2.0
 """Seconds between two looks for changed memories that web hooks ask for."""
 
@@ -338,6 +343,55 @@ class EngineComponents:
             self.garden.clear_reports(owner)
 
     # ----------------------------------------------------------------------------------------------
+    # devices
+
+    @LazyPart
+    def sync(self) -> MemorySync:
+        """One memory on several devices."""
+        from engrams.sync.device_sync import MemorySync
+        from engrams.sync.exchange import ExchangeDeps
+
+        deps = self.deps
+        return MemorySync(
+            ExchangeDeps(
+                store=deps.store,
+                clock=deps.clock,
+                purge=self._purge_told,
+                forget=self._forget_told,
+                make_vectors=self._make_quick_vectors,
+                after=self._follow_exchange,
+            ),
+            deps.settings,
+        )
+
+    def _make_quick_vectors(self, records: Sequence[Record]) -> Mapping[str, Vector]:
+        """Embed texts where the embedder is quick; else the backfill does it later."""
+        from engrams.write.record_vectors import embed_records
+
+        card = self.deps.embedder.card
+        return embed_records(records, self.deps.embedder)[0] if card.inline else {}
+
+    def _purge_told(self, records: Sequence[Record]) -> None:
+        """Purge what another device purged."""
+        with self.deps.store.include_altered():
+            self.purger.purge(records, records[0].scope.owner)
+
+    def _forget_told(self, records: Sequence[Record]) -> None:
+        """Forget what rests on a memory that was forgotten on another device."""
+        self.forgetter.forget(records, records[0].scope.owner, "it rests on a forgotten memory")
+
+    def _exchange(self) -> None:
+        """Exchange memory with the other devices, where this home is one."""
+        # Its place may be away for a while, and a command may exchange at this moment.
+        with suppress(EngramsError):
+            if self.sync.is_on:
+                self.sync.now()
+
+    def _follow_exchange(self) -> None:
+        self._backfill.enqueue_if_missing()
+        self.runner.wake()
+
+    # ----------------------------------------------------------------------------------------------
     # sessions
 
     @LazyPart
@@ -522,7 +576,9 @@ class EngineComponents:
 
     def _make_timers(self) -> dict[Callable[[], object], float]:
         """Map functions that look for work to the seconds between two calls."""
+        is_synced = self.deps.settings.sessions.mode == "synced"
         return {
+            **({self._exchange: _EXCHANGE_SECONDS} if is_synced else {}),
             self._sweep_idle_sessions: self.deps.settings.sessions.sweep_seconds,
             self.webhooks.look: _WEBHOOK_SECONDS,
         }

@@ -799,6 +799,7 @@ class MemoryEngine:
     review = EnginePart(EngineComponents.review)
     imports = EnginePart(EngineComponents.imports)
     documents = EnginePart(EngineComponents.documents)
+    sync = EnginePart(EngineComponents.sync)
 
     @LazyPart
     def control(self) -> MemoryCommandHandler:

@@ -141,8 +141,8 @@ COMMANDS: dict[str, Command] = {
         "engrams.surfaces.cli.demo", "Import a sample conversation and ask it questions."
     ),
     "sync": Command(
-        "engrams.surfaces.cli.vault_commands",
-        "Synchronise files and memory, and the remote if one is set.",
+        "engrams.surfaces.cli.sync_commands",
+        "Synchronise devices, or files and memory.",
     ),
     "log": Command(
         "engrams.surfaces.cli.vault_commands",

@@ -22,8 +22,8 @@ from engrams.settings.preset_files import (
 from engrams.settings.renamed import list_renamed, renamed_settings, use_new_names
 from engrams.settings.root import Settings, find_login, in_test_mode
 
-_PASSPHRASES = ("ENGRAMS_PASSPHRASE", "ENGRAMS_NEW_PASSPHRASE")
-"""Variables that are no settings: a passphrase belongs to no file."""
+_PASSPHRASES = ("ENGRAMS_PASSPHRASE", "ENGRAMS_NEW_PASSPHRASE", "ENGRAMS_SYNC_CODE")
+"""Variables that are no settings: a passphrase or code belongs to no file."""
 
 _SILENT_MODES = ("incognito", "guest")
 """Values of ``sessions.mode`` that switch incognito on for everything."""

@@ -53,8 +53,8 @@ class SessionSettings(SettingsSection):
     mode: Literal["local", "synced"] = Field(
         "local",
         description=(
-            "Place of the memory. local: on disk. synced: the same as local today. incognito,"
-            " also called guest: nowhere."
+            "Place of the memory. local: on disk. synced: on disk, and a running server exchanges it"
+            " with the person's other devices (`engrams sync`). incognito, also called guest: nowhere."
         ),
         json_schema_extra={"also": "incognito guest"},
     )

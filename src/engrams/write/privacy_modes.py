@@ -18,7 +18,7 @@ _silent: ContextVar[bool] = ContextVar("engrams_incognito", default=False)
 
 
 class PrivacyMode(StrEnum):
-    """Privacy mode; incognito stores and finds nothing, synced acts as local."""
+    """Privacy mode; incognito stores and finds nothing, in synced a server exchanges memory."""
 
     LOCAL = "local"
     SYNCED = "synced"

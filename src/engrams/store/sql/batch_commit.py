@@ -9,7 +9,17 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
-from engrams.core import Edge, EdgeType, HistoryEntry, Record, Scope, Status, Vector, content_hash
+from engrams.core import (
+    DERIVED_LINKS,
+    Edge,
+    EdgeType,
+    HistoryEntry,
+    Record,
+    Scope,
+    Status,
+    Vector,
+    content_hash,
+)
 from engrams.core.clock import micros
 from engrams.errors import ConflictError, InputError, NotFoundError
 from engrams.frozen_data import replace
@@ -72,6 +82,11 @@ class _BatchCommit:
         """Terms of new records by id, until these are inserted."""
         self._versions: dict[int, int] = {}
         """Version with which each touched record came into this batch, by number."""
+        self._written_ids = {
+            *(put.record.id for put in batch.puts),
+            *(change.id for change in batch.changes),
+        }
+        """Records with a new number of a change, or with none to come."""
         self._unchanged: dict[tuple[str, str], StoredRecord] = {}
         """Owner's key and id -> record as it is stored, of those that no change has reached yet."""
 
@@ -403,12 +418,24 @@ class _BatchCommit:
             link_queries.save_topic(self._connection, topic)
         for edge in self._batch.unlink:
             self._owners.enter(edge.owner)
+            self._note_link(edge)
             execute(self._connection, "drop_edge", *self._edge_key(edge))
         for edge in self._batch.edges:
             if edge.type is EdgeType.HAS_TAG and edge.source in self._existing:
                 continue  # the record that was there has its own tags
             self._owners.enter(edge.owner)
+            self._note_link(edge)
             execute(self._connection, "add_edge", *self._edge_key(edge), edge.weight, edge.count)
+
+    def _note_link(self, edge: Edge) -> None:
+        """Number a change of the record that a link leaves, if the batch numbered none for it."""
+        source = self._stored_id(edge.source)
+        if edge.type in DERIVED_LINKS or source in self._written_ids:
+            return
+        self._written_ids.add(source)
+        row = fetch_first(self._connection, "number_of", source, edge.owner.key)
+        if row is not None:
+            execute(self._connection, "touch_record", self._owners.next_change(), row[0])
 
     def _edge_key(self, edge: Edge) -> tuple[str, str, str, str]:
         source = self._stored_id(edge.source)

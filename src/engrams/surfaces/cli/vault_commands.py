@@ -11,7 +11,7 @@ import typer
 
 from engrams.errors import RefusedError
 from engrams.surfaces.cli.options import GlobalOptions, flatten_options, new_app
-from engrams.surfaces.cli.output import clean, emit, format_time, note, paint, print_table, say
+from engrams.surfaces.cli.output import clean, emit, format_time, paint, print_table, say
 
 if TYPE_CHECKING:
     from engrams.core import Scope
@@ -34,7 +34,7 @@ Passphrase = Annotated[
 
 
 @contextmanager
-def _open_vault(options: GlobalOptions) -> Iterator[tuple[Any, Any, Scope]]:
+def open_vault(options: GlobalOptions) -> Iterator[tuple[Any, Any, Scope]]:
     """Open the engine; yield it with its vault and owner."""
     from engrams.admin import get_vault
     from engrams.core import Scope
@@ -53,7 +53,7 @@ def log(
     ] = 20,
 ) -> None:
     """Show the history of the files: author, change, time, reason."""
-    with _open_vault(options) as (engine, vault, owner):
+    with open_vault(options) as (engine, vault, owner):
         vault.commit()
         path = vault.file(owner, engine.get(id, scope=owner).id) if id else ""
         entries = vault.git.log(limit, path)
@@ -88,7 +88,7 @@ def diff(
     ] = "",
 ) -> None:
     """Show the git diff of the memory files."""
-    with _open_vault(options) as (_, vault, _owner):
+    with open_vault(options) as (_, vault, _owner):
         patch = vault.git.diff(commit, until)
     if options.json:
         emit({"diff": patch})
@@ -111,7 +111,7 @@ def blame(
     ],
 ) -> None:
     """Show the commit and author of each line of a file."""
-    with _open_vault(options) as (engine, vault, owner):
+    with open_vault(options) as (engine, vault, owner):
         vault.commit()
         lines = vault.git.blame(vault.file(owner, engine.get(id, scope=owner).id))
     if options.json:
@@ -128,7 +128,7 @@ def blame(
 @flatten_options
 def revert(options: GlobalOptions, commit: Commit) -> None:
     """Undo one commit; later changes are kept."""
-    with _open_vault(options) as (_, vault, _owner):
+    with open_vault(options) as (_, vault, _owner):
         reverted = vault.revert(commit)
     if options.json:
         emit(reverted)
@@ -138,48 +138,6 @@ def revert(options: GlobalOptions, commit: Commit) -> None:
             say(f"{paint('kept', 'yellow')}  {clean(name)}: {clean(why)}")
     if reverted.kept and not reverted.changed:
         raise typer.Exit(1)
-
-
-@app.command()
-@flatten_options
-def sync(
-    options: GlobalOptions,
-    accept: Annotated[
-        bool, typer.Option("--accept", help="Forget memories whose files are gone, however many.")
-    ] = False,
-    local: Annotated[bool, typer.Option("--local", help="Do not use the remote.")] = False,
-) -> None:
-    """Synchronise files and memory, and the remote if one is set."""
-    with _open_vault(options) as (engine, vault, _owner):
-        # Opening the vault has already synced once: add that report.
-        report = vault.start_report + vault.sync(accept)
-        exchange = None if local or not engine.settings.vault.remote else vault.exchange()
-    if options.json:
-        emit({"report": report, "remote": exchange})
-    else:
-        names = (
-            "added",
-            "changed",
-            "moved",
-            "forgotten",
-            "restored",
-            "conflicts",
-            "written",
-            "gone",
-        )
-        say(
-            ", ".join(f"{name} {getattr(report, name)}" for name in names if getattr(report, name))
-            or "Nothing to do."
-        )
-        for path, why in report.problems.items():
-            note(f"{clean(path)}: {clean(why)}")
-        if exchange is not None:
-            say(
-                f"remote: {exchange.pulled} files pulled,"
-                f" {'ours pushed' if exchange.pushed else 'push rejected'}"
-            )
-    if report.gone:
-        raise typer.Exit(4)
 
 
 @app.command()
@@ -213,7 +171,7 @@ def dream(
     ] = False,
 ) -> None:
     """Move lasting facts from the daily notes into MEMORY.md."""
-    with _open_vault(options) as (_, vault, owner):
+    with open_vault(options) as (_, vault, owner):
         dreams = vault.notes.dreams
         if undo:
             dreams.undo(owner)

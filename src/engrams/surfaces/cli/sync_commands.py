@@ -1,0 +1,266 @@
+"""Commands sync: files and memory, and one memory on several devices."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from engrams.surfaces.cli.options import GlobalOptions, flatten_options, new_app
+from engrams.surfaces.cli.output import clean, emit, note, paint, print_table, say
+from engrams.surfaces.cli.vault_commands import open_vault
+
+if TYPE_CHECKING:
+    from engrams.core import Scope
+    from engrams.sync.device_sync import DeviceInfo, MemorySync
+    from engrams.sync.exchange import ExchangeReport
+
+app = new_app()
+sync = new_app()
+app.add_typer(sync, name="sync", help="Synchronise devices, or files and memory.")
+
+Label = Annotated[
+    str,
+    typer.Option("--name", help="A name for this device (default: the machine's).", metavar="NAME"),
+]
+Place = Annotated[
+    str,
+    typer.Argument(
+        help="The folder that all devices reach: of Syncthing, a share, a stick.", metavar="PLACE"
+    ),
+]
+
+
+@sync.callback(invoke_without_command=True)
+@flatten_options
+def files(
+    context: typer.Context,
+    options: GlobalOptions,
+    accept: Annotated[
+        bool, typer.Option("--accept", help="Forget memories whose files are gone, however many.")
+    ] = False,
+    local: Annotated[bool, typer.Option("--local", help="Do not use the remote.")] = False,
+) -> None:
+    """Synchronise devices, or files and memory.
+
+    Without a command below: the Markdown files and memory, and the git remote if one is set.
+    """
+    if context.invoked_subcommand:
+        return
+    with open_vault(options) as (engine, vault, _owner):
+        # Opening the vault has already synced once: add that report.
+        report = vault.start_report + vault.sync(accept)
+        exchange = None if local or not engine.settings.vault.remote else vault.exchange()
+    if options.json:
+        emit({"report": report, "remote": exchange})
+    else:
+        names = (
+            "added",
+            "changed",
+            "moved",
+            "forgotten",
+            "restored",
+            "conflicts",
+            "written",
+            "gone",
+        )
+        say(
+            ", ".join(f"{name} {getattr(report, name)}" for name in names if getattr(report, name))
+            or "Nothing to do."
+        )
+        for path, why in report.problems.items():
+            note(f"{clean(path)}: {clean(why)}")
+        if exchange is not None:
+            say(
+                f"remote: {exchange.pulled} files pulled,"
+                f" {'ours pushed' if exchange.pushed else 'push rejected'}"
+            )
+    if report.gone:
+        raise typer.Exit(4)
+
+
+@sync.command()
+@flatten_options
+def init(folder: Place, options: GlobalOptions, label: Label = "") -> None:
+    """Begin one memory on several devices with this one.
+
+    It shows the recovery code, once: write it down.
+
+    Example: engrams sync init ~/Sync/memory, then engrams sync pair.
+    """
+    with _open_sync(options) as (devices, owner):
+        code = devices.init(folder, owner, label)
+        report = devices.now()
+    if options.json:
+        emit({"recovery_code": code, "report": report})
+        return
+    say(code)
+    note(
+        "This is the recovery code. Whoever has it and the folder can read this memory: write it"
+        " down now and keep it away from the folder. It is not shown again."
+    )
+    _say_report(report)
+
+
+@sync.command()
+@flatten_options
+def pair(options: GlobalOptions) -> None:
+    """Show a code for one other device; it works once."""
+    with _open_sync(options) as (devices, _):
+        code = devices.pair()
+        folder = devices.status().address
+    if options.json:
+        emit({"code": code})
+        return
+    say(code)
+    note(
+        f"On the other device: engrams sync join FOLDER, and type this code. FOLDER holds the same"
+        f" files as {clean(folder)} here. Give the code to nobody else."
+    )
+
+
+@sync.command()
+@flatten_options
+def join(
+    folder: Place,
+    options: GlobalOptions,
+    code: Annotated[
+        str,
+        typer.Option(
+            help="The code of `pair`, or the recovery code. Default: it asks.",
+            envvar="ENGRAMS_SYNC_CODE",
+            show_default=False,
+            metavar="TEXT",
+        ),
+    ] = "",
+    label: Label = "",
+) -> None:
+    """Make this home a device of a memory, and take it over.
+
+    What this home holds already is merged with it.
+    """
+    typed_code = code or typer.prompt("Code", hide_input=True)
+    with _open_sync(options) as (devices, owner):
+        devices.join(folder, typed_code, owner, label)
+        report = devices.now()
+    _show_report(options, report)
+
+
+@sync.command()
+@flatten_options
+def now(options: GlobalOptions) -> None:
+    """Exchange everything with the other devices."""
+    with _open_sync(options) as (devices, _):
+        report = devices.now()
+    _show_report(options, report)
+
+
+@sync.command()
+@flatten_options
+def watch(options: GlobalOptions) -> None:
+    """Exchange whenever something changes here or in the folder, until Ctrl+C."""
+    with _open_sync(options) as (devices, _):
+        if not options.json:
+            note("Watching. Ctrl+C ends it.")
+        try:
+            devices.watch(lambda: False, lambda report: _show_report(options, report))
+        except KeyboardInterrupt:
+            return
+
+
+@sync.command()
+@flatten_options
+def status(options: GlobalOptions) -> None:
+    """Show the devices, and purges that not every device made yet."""
+    with _open_sync(options) as (devices, _):
+        state = devices.status()
+    if options.json:
+        emit(state)
+        return
+    say(f"{clean(state.label)} ({state.device}) in {clean(state.address)}")
+    if state.has_changes or state.to_send:
+        say("Something here is not told yet: engrams sync now")
+    _print_devices(state.devices)
+    for purge in state.purges:
+        names = ", ".join(clean(name) for name in purge.waiting_for)
+        say(paint(f"{purge.memories} purged memories: not yet confirmed by {names}", "yellow"))
+
+
+@sync.command("devices")
+@flatten_options
+def list_devices(options: GlobalOptions) -> None:
+    """List the devices and open invitations."""
+    with _open_sync(options) as (devices, _):
+        infos = devices.devices()
+    if options.json:
+        emit({"devices": infos})
+        return
+    _print_devices(infos)
+
+
+@sync.command()
+@flatten_options
+def remove(
+    name: Annotated[str, typer.Argument(help="Its name, its id, or the beginning of the id.")],
+    options: GlobalOptions,
+) -> None:
+    """Remove a device or an invitation: it reads nothing new. What it has, it keeps."""
+    with _open_sync(options) as (devices, _):
+        removed = devices.remove(name)
+    if options.json:
+        emit(removed)
+        return
+    say(f"{clean(removed.label or removed.id)} is removed. From now on there is another key.")
+
+
+@sync.command()
+@flatten_options
+def leave(options: GlobalOptions) -> None:
+    """End the exchange on this device; its memory stays."""
+    with _open_sync(options) as (devices, _):
+        devices.leave()
+    if options.json:
+        emit({"left": True})
+        return
+    say("This home is no device any more. Remove it on another device, too.")
+
+
+@contextmanager
+def _open_sync(options: GlobalOptions) -> Iterator[tuple[MemorySync, Scope]]:
+    """Open the engine; yield its exchange with the owner."""
+    from engrams.core import Scope
+
+    with options.open() as (engine, scope):
+        yield engine.sync, Scope(scope).owner
+
+
+def _show_report(options: GlobalOptions, report: ExchangeReport) -> None:
+    if options.json:
+        emit(report)
+    else:
+        _say_report(report)
+
+
+def _say_report(report: ExchangeReport) -> None:
+    names = ("sent", "added", "changed", "conflicts", "purged", "cleaned")
+    parts = [f"{name} {getattr(report, name)}" for name in names if getattr(report, name)]
+    say(", ".join(parts) or "Nothing new.")
+    if report.conflicts:
+        note("`engrams garden conflicts` shows texts that two devices changed at once.")
+    for name in report.waiting:
+        note(f"{clean(name)}: not whole yet, or this device has no key for it")
+
+
+def _print_devices(infos: tuple[DeviceInfo, ...]) -> None:
+    rows = [
+        [
+            info.id,
+            info.label,
+            "this device" if info.is_this else "removed" if info.is_removed else info.kind,
+            info.last_seen,
+        ]
+        for info in infos
+    ]
+    print_table(("id", "name", "what", "last told"), rows, {0: "yellow"})

@@ -1,0 +1,424 @@
+"""One exchange of a home with the place: ``Exchange.run`` lists the steps in their order.
+
+Purges of others come first: what they erased is gone from this home before it tells or takes over
+anything. Then this home tells its own changes, takes over those of the others, and confirms.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from engrams.core import Json, Record, Status
+from engrams.errors import EncryptionError
+from engrams.ports import Clock, OwnerStateRow, RecordQuery, ScopeReach, Store, WriteBatch
+from engrams.sync import ciphers, segments
+from engrams.sync.identity import DeviceHome, DeviceIdentity
+from engrams.sync.local_records import LocalRecord, LocalRecords
+from engrams.sync.membership import (
+    MemberList,
+    Statement,
+    give_keys,
+    require_member,
+    select_signed,
+)
+from engrams.sync.own_segments import OwnSegments
+from engrams.sync.places import Place, PlaceFile
+from engrams.sync.record_import import ACTOR, MakeVectors, RecordImporter, TakenCounts
+from engrams.sync.record_state import pack_stamps
+from engrams.sync.replica_state import ReplicaState, make_actor
+from engrams.sync.segments import Segment
+
+_SEGMENT = 1000
+"""Memories that one segment tells of."""
+_LIMIT = 1000
+
+
+@dataclass(frozen=True, slots=True)
+class ExchangeDeps:
+    """Functions by which an exchange changes the memory of this home."""
+
+    store: Store
+    clock: Clock
+    purge: Callable[[Sequence[Record]], object]
+    """Erases memories for good, with all that follows."""
+    forget: Callable[[Sequence[Record]], object]
+    """Forgets memories, with all that follows."""
+    make_vectors: MakeVectors
+    after: Callable[[], object]
+    """Does later what an exchange left to do: vectors that take long."""
+
+
+@dataclass(slots=True)
+class ExchangeReport:
+    """Counts of one exchange."""
+
+    sent: int = 0
+    """Memories that the other devices will get."""
+    bytes_sent: int = 0
+    added: int = 0
+    changed: int = 0
+    conflicts: int = 0
+    """Texts that two devices changed at once; both are kept."""
+    purged: int = 0
+    """Memories that were purged here because another device purged them."""
+    cleaned: int = 0
+    """Own segments that were written anew without what was purged."""
+    waiting: list[str] = field(default_factory=list)
+    """Files of the place that are not whole yet, or that this device has no key for."""
+
+
+class Exchange:
+    """One exchange; used once."""
+
+    def __init__(self, deps: ExchangeDeps, home: DeviceHome, carrier: Place) -> None:
+        self._deps = deps
+        self._home = home
+        self._place = carrier
+        self._identity = home.load()
+        self._members = MemberList(self._identity.memory)
+        self._report = ExchangeReport()
+        self._next_number = 1
+        """Number of the next segment of this device."""
+
+    def run(self) -> ExchangeReport:
+        """Exchange everything. RefusedError: this device was removed."""
+        files = self._place.list()
+        self._identity, self._members = read_statements(
+            self._home, self._identity, self._place, files
+        )
+        require_member(self._members, self._identity.device)
+        key = self._share_keys()
+        own = OwnSegments(self._home, self._identity, self._place, key, self._find_key)
+        replica = ReplicaState.load(self._deps.store, self._identity.owner, self._identity.device)
+        own.drop_unknown(replica.applied)
+        self._number_segments(replica, files)
+        local = LocalRecords(self._deps.store, self._identity.owner, replica.actor)
+        importer = RecordImporter(
+            self._deps.store, local, self._deps.clock, self._deps.make_vectors
+        )
+        news = self._purge(list(self._find_news(replica, files)), importer, replica)
+        self._tell(replica, local, own)
+        self._report.bytes_sent += own.send()
+        self._take_over(news, importer, replica)
+        self._tell(replica, local, own)
+        self._clean(replica, local, own, files)
+        self._confirm(replica, own)
+        self._report.bytes_sent += own.send()
+        return self._report
+
+    # ----------------------------------------------------------------------------------------------
+    # members and keys
+
+    def _share_keys(self) -> bytes:
+        """Give members the keys that they lack; return the one to seal with."""
+        current = self._members.find_current_key()
+        new_key = b"" if current is not None else ciphers.MemberKeys.make().opening
+        identity = self._identity
+        statement = give_keys(identity.keys, identity.next_statement, self._members, new_key)
+        if statement is not None:
+            self._identity, self._members = publish(self._home, identity, self._place, [statement])
+            current = self._members.find_current_key()
+        if current is None:
+            raise EncryptionError("No key of this memory is safe to use.")
+        return self._find_key(current.name)
+
+    def _find_key(self, name: str) -> bytes:
+        return self._members.open_key(name, self._identity.keys)
+
+    # ----------------------------------------------------------------------------------------------
+    # what others told
+
+    def _number_segments(self, replica: ReplicaState, files: Iterable[PlaceFile]) -> None:
+        """Number own segments, and notice an older database or segments that the place lost."""
+        device = self._identity.device
+        in_place = self._list_own(files)
+        last = replica.applied.find_last(device)
+        self._next_number = max(last, *in_place, 0) + 1
+        if any(not replica.applied.has(device, number) for number in in_place):
+            replica.actor = make_actor(device)
+        lost = set(range(1, last + 1)) - in_place - replica.missing
+        if lost:
+            replica.missing |= lost
+            replica.tells_all = True
+            replica.cursor = 0
+
+    def _list_own(self, files: Iterable[PlaceFile]) -> set[int]:
+        """List the numbers of the segments of this device in the place and in the outbox."""
+        device = self._identity.device
+        in_place = {file.number for file in files if file == (device, file.number, "seg")}
+        return in_place | {int(path.name) for path in self._home.outbox.glob("*")}
+
+    def _find_news(self, replica: ReplicaState, files: Iterable[PlaceFile]) -> Iterator[PlaceFile]:
+        """Find segments that are not known here, of members that may tell."""
+        for file in sorted(files):
+            member = self._members.members.get(file.member)
+            if file.kind != "seg" or member is None or replica.applied.has(*file[:2]):
+                continue
+            last = self._members.last_segments.get(file.member)
+            if last is None or file.number <= last:
+                yield file
+
+    def _read(self, file: PlaceFile) -> Segment | None:
+        """Read a segment; None: it is not whole yet, or nobody gave this device its key."""
+        data = self._place.read(file)
+        member = self._members.members[file.member]
+        try:
+            if data is None:
+                raise EncryptionError("The file is not there any more.")
+            return segments.unpack(
+                data,
+                self._identity.memory,
+                file.member,
+                file.number,
+                member.signing,
+                self._find_key,
+            )
+        except EncryptionError:
+            if file.path not in self._report.waiting:
+                self._report.waiting.append(file.path)
+            return None
+
+    def _purge(
+        self, found_files: Sequence[PlaceFile], importer: RecordImporter, replica: ReplicaState
+    ) -> list[PlaceFile]:
+        """Purge here what others purged; return the segments that could be read."""
+        news = []
+        purged_ids: set[str] = set()
+        for file in found_files:
+            segment = self._read(file)
+            if segment is not None:
+                news.append(file)
+                purged_ids.update(segment.purged_ids)
+        if purged_ids:
+            self._purge_ids(sorted(purged_ids), importer, replica)
+        return news
+
+    def _purge_ids(
+        self, ids: Sequence[str], importer: RecordImporter, replica: ReplicaState
+    ) -> None:
+        store, owner = self._deps.store, self._identity.owner
+        records = [record for record in store.get(owner, ids) if record.status is not Status.PURGED]
+        if records:
+            # Others hold these back until they are told without what was purged.
+            replica.again |= self._find_related([record.id for record in records])
+        replica.must_clean = True
+        replica.must_confirm = True
+        self._save(replica)
+        if records:
+            self._deps.purge(records)
+            self._report.purged += len(records)
+        importer.bury(ids)
+
+    def _find_related(self, ids: Sequence[str]) -> set[str]:
+        """Find the memories that quote some, or are linked to them."""
+        store, owner = self._deps.store, self._identity.owner
+        edges = store.edges(owner, ids)
+        related = {node for edge in edges for node in (edge.source, edge.target) if ":" not in node}
+        query = RecordQuery(
+            ScopeReach.of_owner(owner), statuses=tuple(Status), sources=tuple(ids), limit=_LIMIT
+        )
+        while True:
+            page = store.find(query)
+            related.update(record.id for record in page.records)
+            if not page.next:
+                return related - set(ids)
+            query = replace(query, after=page.next)
+
+    def _take_over(
+        self, news: Sequence[PlaceFile], importer: RecordImporter, replica: ReplicaState
+    ) -> None:
+        """Take over what others told, one segment in one transaction."""
+        store, owner = self._deps.store, self._identity.owner
+        total = TakenCounts()
+        for file in news:
+            segment = self._read(file)
+            if segment is None:
+                continue
+            last_change = store.find_change(owner, 0)
+            counts = importer.apply(segment, replica, self._identity.device)
+            total.add(counts)
+            if replica.cursor == last_change and counts.numbered is not None:
+                next_change = store.find_change(owner, 0)
+                # Nobody else wrote meanwhile, so there is nothing to tell among these.
+                if next_change == last_change + counts.numbered:
+                    replica.cursor = next_change
+            if orphans := importer.find_orphans(segment):
+                self._deps.forget(orphans)
+        self._report.added = total.added
+        self._report.changed = total.changed
+        self._report.conflicts = total.conflicts
+
+    # ----------------------------------------------------------------------------------------------
+    # what this home tells
+
+    def _tell(self, replica: ReplicaState, local: LocalRecords, own: OwnSegments) -> None:
+        """Write segments of all that changed here since the last time."""
+        store, owner = self._deps.store, self._identity.owner
+        while True:
+            changed = store.changes(owner, replica.cursor, _SEGMENT)
+            if changed.last == replica.cursor and not replica.again:
+                break
+            changed_ids = {record.id for record in changed.records}
+            again = sorted(replica.again - changed_ids)[:_SEGMENT]
+            forced_ids = (replica.again & changed_ids) | set(again)
+            wanted_ids = forced_ids if not replica.tells_all else forced_ids | changed_ids
+            records = [*changed.records, *store.get(owner, again)]
+            replica.cursor = changed.last
+            replica.again -= forced_ids
+            listed = local.complete(records, wanted_ids=wanted_ids)
+            self._write_segment(list(listed.values()), wanted_ids, replica, local, own)
+        if replica.tells_all:
+            replica.tells_all = False
+            self._save(replica)
+
+    def _write_segment(
+        self,
+        listed: Sequence[LocalRecord],
+        wanted_ids: Collection[str],
+        replica: ReplicaState,
+        local: LocalRecords,
+        own: OwnSegments,
+    ) -> None:
+        """Write a segment of those records that have something to tell, if there are any."""
+        live = [
+            item
+            for item in listed
+            if item.state is not None
+            and item.record.status is not Status.CANDIDATE
+            and (item.is_due or item.record.id in wanted_ids)
+        ]
+        purged_ids = [
+            item.record.id
+            for item in listed
+            if item.state is None and (not item.is_told or item.record.id in wanted_ids)
+        ]
+        rows = [
+            local.make_row(item.row, item.state, item.record.version)
+            for item in live
+            if item.state is not None
+        ]
+        rows += [
+            local.make_gone_row(item.row)
+            for item in listed
+            if item.state is None and not item.is_told
+        ]
+        replica.must_clean |= bool(purged_ids)
+        replica.has_own |= bool(live)
+        if not live and not purged_ids:
+            self._save(replica)
+            return
+        self._add_segment(replica, own, purged_ids, [_write_state(item) for item in live], rows)
+        self._report.sent += len(live) + len(purged_ids)
+
+    def _add_segment(
+        self,
+        replica: ReplicaState,
+        own: OwnSegments,
+        purged_ids: Sequence[str],
+        records: Sequence[Mapping[str, Json]],
+        rows: Sequence[OwnerStateRow],
+    ) -> None:
+        device = self._identity.device
+        segment = Segment(
+            device=device,
+            number=self._next_number,
+            label=self._identity.label,
+            written_at=self._deps.clock().isoformat(),
+            applied=replica.applied.pack(),
+            purged_ids=tuple(purged_ids),
+            records=tuple(records),
+        )
+        own.prepare(segment)
+        self._next_number += 1
+        replica.note_segment(segment)
+        self._save(replica, rows)
+
+    def _clean(
+        self,
+        replica: ReplicaState,
+        local: LocalRecords,
+        own: OwnSegments,
+        files: Iterable[PlaceFile],
+    ) -> None:
+        """Write own segments anew that hold what was purged or has another text now."""
+        if not replica.must_clean:
+            return
+
+        def load_states(ids: Sequence[str]) -> dict[str, Mapping[str, Json] | None]:
+            # What changed meanwhile is told by the next segment, with its own stamps.
+            loaded: dict[str, Mapping[str, Json] | None] = {
+                record_id: _write_state(item)
+                if item.state is not None and not item.is_due
+                else None
+                for record_id, item in local.load(ids).items()
+            }
+            missing_ids = [record_id for record_id in ids if record_id not in loaded]
+            return loaded | dict.fromkeys(filter(local.is_buried, missing_ids))
+
+        device = self._identity.device
+        own_numbers = self._list_own(files)
+        # Of what this home does not know yet, the place has the only copy.
+        known_numbers = [number for number in own_numbers if replica.applied.has(device, number)]
+        self._report.cleaned = own.rewrite(known_numbers, load_states)
+        self._report.bytes_sent += own.send()
+        replica.must_clean = len(known_numbers) < len(own_numbers)
+        self._save(replica)
+
+    def _confirm(self, replica: ReplicaState, own: OwnSegments) -> None:
+        """Say that the purges of others were made here, and forget those that all made."""
+        if replica.must_confirm:
+            replica.must_confirm = False
+            self._add_segment(replica, own, (), (), ())
+        devices = [member.id for member in self._members.list_devices()]
+        replica.drop_confirmed(devices, self._identity.device)
+        if replica.make_row(self._identity.device) != replica.row:
+            self._save(replica)
+
+    def _save(self, replica: ReplicaState, rows: Sequence[OwnerStateRow] = ()) -> None:
+        row = replica.make_row(self._identity.device)
+        self._deps.store.commit(WriteBatch(ACTOR, "told", self._deps.clock(), states=(*rows, row)))
+        replica.row = replace(row, token=row.token + 1)
+
+
+def read_statements(
+    home: DeviceHome, identity: DeviceIdentity, carrier: Place, files: Iterable[PlaceFile]
+) -> tuple[DeviceIdentity, MemberList]:
+    """Read statements that are new in the place, and put back one's own that it lost."""
+    listed = {(file.member, file.number) for file in files if file.kind == "key"}
+    known_names = {(statement.by, statement.number) for statement in identity.statements}
+    read = (
+        Statement.read(carrier.read(PlaceFile(by, number, "key")) or b"", by, number)
+        for by, number in sorted(listed - known_names)
+    )
+    statements = select_signed(
+        identity.memory, identity.statements, [item for item in read if item is not None]
+    )
+    if len(statements) > len(identity.statements):
+        identity = replace(identity, statements=statements)
+        home.save(identity)
+    for statement in identity.statements:
+        if statement.by == identity.device and (statement.by, statement.number) not in listed:
+            carrier.write(PlaceFile(statement.by, statement.number, "key"), statement.data)
+    return identity, identity.read_members()
+
+
+def publish(
+    home: DeviceHome, identity: DeviceIdentity, carrier: Place, statements: Sequence[Statement]
+) -> tuple[DeviceIdentity, MemberList]:
+    """Keep new statements here, then write them to the place."""
+    identity = replace(identity, statements=(*identity.statements, *statements))
+    home.save(identity)
+    for statement in statements:
+        carrier.write(PlaceFile(statement.by, statement.number, "key"), statement.data)
+    return identity, identity.read_members()
+
+
+def _write_state(item: LocalRecord) -> dict[str, Json]:
+    """Write the state of a memory as segments tell it."""
+    assert item.state is not None
+    return {
+        "id": item.record.id,
+        "values": dict(item.state.values),
+        "stamps": pack_stamps(item.state),
+    }

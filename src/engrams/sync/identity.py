@@ -1,0 +1,137 @@
+"""The identity of a home as a device of a memory: a small file that no backup holds.
+
+``sync/device.json`` in the home has the device's private keys, and the statements about members that it
+knows: so no place can take a removal back. It is sealed where the home is encrypted.
+``sync/out`` holds sealed segments that the place has not got yet.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from engrams.core import Scope
+from engrams.encryption import file_encryption
+from engrams.errors import ConflictError, NotFoundError
+from engrams.sync.ciphers import MemberKeys
+from engrams.sync.membership import MemberList, Statement, read_members
+
+FOLDER = "sync"
+_FILE = "device.json"
+_LOCK = ".lock"
+
+
+@dataclass(frozen=True, slots=True)
+class DeviceIdentity:
+    """Identity of this home among the devices of a memory."""
+
+    memory: str
+    keys: MemberKeys
+    label: str
+    """Name that the person gave the device."""
+    owner: Scope
+    address: str
+    """Address of the place."""
+    statements: tuple[Statement, ...] = ()
+    """All statements about members that it knows."""
+
+    @property
+    def device(self) -> str:
+        """Id of the device."""
+        return self.keys.id
+
+    @property
+    def next_statement(self) -> int:
+        """Number of the next statement of this device."""
+        own = [statement.number for statement in self.statements if statement.by == self.device]
+        return max(own, default=0) + 1
+
+    def read_members(self) -> MemberList:
+        return read_members(self.memory, self.statements)
+
+
+class DeviceHome:
+    """The folder ``sync`` of a home."""
+
+    def __init__(self, home: Path) -> None:
+        self._home = home.expanduser()
+        self.folder = self._home / FOLDER
+        self.outbox = self.folder / "out"
+
+    @property
+    def is_device(self) -> bool:
+        """True where this home is a device of a memory."""
+        return (self.folder / _FILE).exists()
+
+    def load(self) -> DeviceIdentity:
+        """Read the identity. NotFoundError: this home is no device of a memory."""
+        if not self.is_device:
+            raise NotFoundError(
+                "This home is not synchronised.",
+                hint="`engrams sync init PLACE` begins it, `engrams sync join PLACE` joins another device.",
+            )
+        data = json.loads(file_encryption.read_file(self._home, self.folder / _FILE))
+        return DeviceIdentity(
+            memory=data["memory"],
+            keys=MemberKeys(bytes.fromhex(data["opening"]), bytes.fromhex(data["signing"])),
+            label=data["label"],
+            owner=Scope.parse(data["owner"]),
+            address=data["place"],
+            statements=tuple(
+                statement
+                for by, number, text in data["statements"]
+                if (statement := Statement.read(text.encode(), by, number)) is not None
+            ),
+        )
+
+    def save(self, identity: DeviceIdentity) -> None:
+        """Write the identity, durably, readable by its user only."""
+        self.outbox.mkdir(mode=0o700, parents=True, exist_ok=True)
+        self.folder.chmod(0o700)
+        data = {
+            "memory": identity.memory,
+            "opening": identity.keys.opening.hex(),
+            "signing": identity.keys.signing.hex(),
+            "label": identity.label,
+            "owner": identity.owner.key,
+            "place": identity.address,
+            "statements": [
+                [statement.by, statement.number, statement.data.decode()]
+                for statement in identity.statements
+            ],
+        }
+        path = self.folder / _FILE
+        file_encryption.write_file(self._home, path, json.dumps(data).encode())
+        path.chmod(0o600)
+        descriptor = os.open(path, os.O_RDONLY)
+        os.fsync(descriptor)
+        os.close(descriptor)
+
+    def leave(self) -> None:
+        """Make this home no device any more; its memory stays."""
+        for path in (*self.outbox.glob("*"), self.folder / _FILE):
+            path.unlink(missing_ok=True)
+
+    @contextmanager
+    def lock(self) -> Iterator[None]:
+        """Let one process synchronise this home at a time. ConflictError: another one does."""
+        self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        handle = os.open(self.folder / _LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        try:
+            try:
+                import fcntl
+
+                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except ImportError:
+                pass  # the state that a run saves is compared and swapped, too
+            except BlockingIOError:
+                raise ConflictError(
+                    "Another process synchronises this memory.", hint="Wait until it is done."
+                ) from None
+            yield
+        finally:
+            os.close(handle)

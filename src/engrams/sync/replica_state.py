@@ -1,0 +1,160 @@
+"""The state of a home in exchanging its memory, stored as one state of the owner.
+
+It goes back with the database where an old backup is restored. So the place is compared with it: if
+this device wrote segments there that the state does not know, it takes them as another's, and goes on
+as a new actor, whose stamps nobody has seen.
+"""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+
+from engrams.core import Json, Scope
+from engrams.ports import OwnerStateRow, Store
+from engrams.sync.segments import AppliedSegments, Segment
+
+STATE_NAME = "sync"
+_ACTOR_BYTES = 3
+
+
+@dataclass(slots=True)
+class ToldPurge:
+    """A purge that a segment told of."""
+
+    device: str
+    number: int
+    """Number of the segment."""
+    count: int
+    """Memories that were purged."""
+    at: str
+
+    def to_json(self) -> list[Json]:
+        return [self.device, self.number, self.count, self.at]
+
+
+@dataclass(slots=True)
+class PeerReport:
+    """The last that a device told of itself."""
+
+    number: int
+    """Number of the segment that told it."""
+    label: str
+    at: str
+    applied: AppliedSegments
+
+    def to_json(self) -> list[Json]:
+        return [self.number, self.label, self.at, self.applied.pack()]
+
+
+@dataclass(slots=True)
+class ReplicaState:
+    """State of a home in exchanging its memory."""
+
+    row: OwnerStateRow
+    actor: str
+    cursor: int = 0
+    """Number of the last change of the owner that was looked at."""
+    applied: AppliedSegments = field(default_factory=AppliedSegments)
+    """Segments that are known here, with one's own."""
+    again: set[str] = field(default_factory=set)
+    """Memories to tell even if nothing here changed them."""
+    purges: list[ToldPurge] = field(default_factory=list)
+    """Purges of which not every device said yet that it made them."""
+    peers: dict[str, PeerReport] = field(default_factory=dict)
+    """By device."""
+    missing: set[int] = field(default_factory=set)
+    """Own segments that the place lost, and whose content was told again."""
+    must_clean: bool = False
+    """True: own segments may still hold what was purged."""
+    must_confirm: bool = True
+    """True: this home made purges of others, or joined, and did not say so yet."""
+    has_own: bool = False
+    """True: this home told memories. Others find what is the same among theirs by themselves."""
+    tells_all: bool = False
+    """True: every memory is to be told again."""
+
+    @classmethod
+    def load(cls, store: Store, owner: Scope, device: str) -> ReplicaState:
+        """Load the state of a device, an empty one where the stored one is another's."""
+        row = store.load_state(owner, STATE_NAME)
+        data = row.data
+        if data.get("device") != device:
+            return cls(row, make_actor(device))
+        return cls(
+            row=row,
+            actor=data["actor"],
+            cursor=data["cursor"],
+            applied=AppliedSegments(data["applied"]),
+            again=set(data["again"]),
+            purges=[ToldPurge(*item) for item in data["purges"]],
+            peers={
+                peer: PeerReport(number, label, at, AppliedSegments(applied))
+                for peer, (number, label, at, applied) in data["peers"].items()
+            },
+            missing=set(data["missing"]),
+            must_clean=data["must_clean"],
+            must_confirm=data["must_confirm"],
+            has_own=data["has_own"],
+            tells_all=data["tells_all"],
+        )
+
+    def make_row(self, device: str) -> OwnerStateRow:
+        """Make the row to save; it expects that nobody saved another meanwhile."""
+        data = {
+            "device": device,
+            "actor": self.actor,
+            "cursor": self.cursor,
+            "applied": self.applied.pack(),
+            "again": sorted(self.again),
+            "purges": [purge.to_json() for purge in self.purges],
+            "peers": {peer: report.to_json() for peer, report in self.peers.items()},
+            "missing": sorted(self.missing),
+            "must_clean": self.must_clean,
+            "must_confirm": self.must_confirm,
+            "has_own": self.has_own,
+            "tells_all": self.tells_all,
+        }
+        return replace(self.row, data=data)
+
+    def note_segment(self, segment: Segment) -> None:
+        """Note that a segment was applied, and what it tells of its device and of purges."""
+        self.applied.add(segment.device, segment.number)
+        report = self.peers.get(segment.device)
+        if report is None or report.number < segment.number:
+            self.peers[segment.device] = PeerReport(
+                segment.number,
+                segment.label,
+                segment.written_at,
+                AppliedSegments(segment.applied),
+            )
+        if segment.purged_ids:
+            self.note_purge(segment)
+
+    def note_purge(self, segment: Segment) -> None:
+        """Note that devices have to confirm the purges of a segment."""
+        purge = ToldPurge(
+            segment.device, segment.number, len(segment.purged_ids), segment.written_at
+        )
+        self.purges.append(purge)
+
+    def list_unconfirmed(self, purge: ToldPurge, devices: Sequence[str], own: str) -> list[str]:
+        """List the devices that did not say yet that they made a purge."""
+        return [
+            device
+            for device in devices
+            if device not in (purge.device, own)
+            and not (
+                device in self.peers and self.peers[device].applied.has(purge.device, purge.number)
+            )
+        ]
+
+    def drop_confirmed(self, devices: Sequence[str], own: str) -> None:
+        """Drop purges that every device made."""
+        self.purges = [purge for purge in self.purges if self.list_unconfirmed(purge, devices, own)]
+
+
+def make_actor(device: str) -> str:
+    """Make a name for whoever stamps changes on a device, other than all before."""
+    return f"{device[:8]}.{secrets.token_hex(_ACTOR_BYTES)}"

@@ -48,10 +48,12 @@ __all__ = [
 ]
 
 
-def __getattr__(name: str) -> Any:
-    """Load a public name when first used."""
-    if name not in _MODULES:
-        raise AttributeError(f"module 'engrams' has no attribute {name!r}")
-    from importlib import import_module
+if not TYPE_CHECKING:  # else a type checker takes every name for one of this module's
 
-    return getattr(import_module(f"engrams.{_MODULES[name]}"), name)
+    def __getattr__(name: str) -> Any:
+        """Load a public name when first used."""
+        if name not in _MODULES:
+            raise AttributeError(f"module 'engrams' has no attribute {name!r}")
+        from importlib import import_module
+
+        return getattr(import_module(f"engrams.{_MODULES[name]}"), name)

@@ -31,6 +31,20 @@ SLIPS = (
     ("我的房间号是402", "说错了，是420", "420", "402"),
     ("会议在周二", "不对，周四", "周四", "周二"),
     ("会議は3時です", "ごめん、4時です", "4時", "3時"),
+    ("My son Emil is six years old.", "Emil is seven, not six.", "seven years old", "six"),
+    ("My dentist is Dr. Weber.", "It's Dr. Maier, not Dr. Weber.", "Dr. Maier", "Weber"),
+    ("We use npm here.", "we use pnpm, not npm", "pnpm", " npm"),
+    ("Mein Zahnarzt heißt Dr. Weber.", "Mein Zahnarzt heißt Maier, nicht Weber.", "Maier", "Weber"),
+    ("Mi dentista es el doctor Vega.", "Mi dentista es el doctor Ruiz, no Vega.", "Ruiz", "Vega"),
+    ("Mon fils Emil a six ans.", "Emil a sept ans, pas six.", "sept ans", "six"),
+    ("我的牙医是王医生。", "我的牙医是李医生，不是王医生。", "李医生", "王医生"),
+    ("我的牙医是王医生。", "不是王医生，是李医生。", "李医生", "王医生"),
+    (
+        "私の歯医者は田中先生です。",
+        "私の歯医者は田中先生じゃなくて鈴木先生です。",
+        "鈴木先生",
+        "田中",
+    ),
 )
 NO_SLIPS = (
     ("I have 2 cats.", "no, that is not true at all"),
@@ -41,6 +55,12 @@ NO_SLIPS = (
     ("The colors are so bright. Art is such a joy.", "Wow, did you make that? It looks so real!"),
     ('"The Name of the Wind" sounds cool.', "Will do! Thanks for the recommendation!"),
     ("table for 6 on friday", "I mean it"),
+)
+OF_OTHER_THINGS = (
+    ("I bought coffee for Ada.", "I drink tea, not coffee."),
+    ("My sister likes Peter.", "I do not like Peter."),
+    ("My boss is called Weber.", "My dentist is Maier, not Weber."),
+    ("我的老板是王医生。", "我的牙医是李医生，不是王医生。"),
 )
 
 
@@ -86,6 +106,19 @@ def test_other_talk_is_no_correction(engine: MemoryEngine, clock: SettableClock)
         clock.forward(minutes=1)
         engine.add(Turn(reply, session="s"), scope=scope)
         assert list_texts(engine, f"u{number}") == before, reply
+
+
+def test_a_pair_corrects_only_what_it_is_about(engine: MemoryEngine, clock: SettableClock) -> None:
+    """What names a right and a wrong value of another thing leaves the message as it is."""
+    for number, (said, pair) in enumerate(OF_OTHER_THINGS):
+        scope = ("user", f"u{number}")
+        first = engine.add(Turn(said, session="s"), scope=scope)
+        clock.forward(minutes=1)
+        engine.add(Turn(pair, session="s"), scope=scope)
+        assert engine.get(first.id, scope=scope).status is Status.ACTIVE, pair
+        assert all(
+            engine.get(fact.id, scope=scope).status is Status.ACTIVE for fact in first.derived
+        )
 
 
 def test_a_correction_needs_its_minutes_and_its_speaker(

@@ -25,6 +25,9 @@ Verb = Literal[
     "forget_last",
     "forget_all",
     "undo",
+    "wrong",
+    "source",
+    "since",
 ]
 
 _ORDINALS = (
@@ -49,7 +52,8 @@ _DROP = r"(?:forget|delete|erase|remove)"
 _PRONOUN = r"(?:it|them|that|this)"
 
 _POLITE = re.compile(
-    r"^(?:(?:please|pls|plz|plse|pleas|kindly|just|hey|hi|ok(?:ay)?|so|and|now|actually|no|well|sorry"
+    r"^(?:(?:please|pls|plz|plse|pleas|kindly|just|hey|hi|oh|ah|hm+|ok(?:ay)?|so|and|but|now|actually|no"
+    r"|nope|wait|well|sorry"
     r"|(?:can|could|cud|would|wud|will) (?:you|u|ya)|(?:you|u) (?:can|could|should|may|must)"
     r"|i(?:'d| would) like (?:you|u) to|i (?:want|need) (?:you|u) to|(?:you|u) (?:need|have) to)"
     r"\b[\s,]*)+",
@@ -67,7 +71,8 @@ _USUAL_FORMS = (
 _ASKED_FORGOT = re.compile(r"^forgot\b", _FLAGS)
 """A misspelled request behind polite words; without them it is a report: "forgot my keys"."""
 _LIST = re.compile(
-    rf"(?:what (?:do|did|can) you (?:still |currently )?{_KNOWN}"
+    rf"(?:what (?:all )?(?:do|did|can) you (?:(?:still|currently|actually|really|already|even) )*{_KNOWN}"
+    r"(?: so far)?"
     r"|what have you (?:stored|saved|remembered|learned)"
     r"|what(?:'s| is) in (?:your|my) memory"
     rf"|(?:show|list|tell|give)(?: me)? (?:everything |all )?(?:what |that )?you {_KNOWN}"
@@ -115,6 +120,21 @@ _LAST = re.compile(
     r" (?:one|thing|message|memory))(?: from (?:your |the )?memory)?$"
     r"|(?:do not|don't|dont|never) (?:save|store|remember|record|keep) (?:that|this|it)$",
     _FLAGS,
+)
+_WRONG = re.compile(
+    r"(?:(?:that|this|it)(?:'?s| is| was) )?(?:wrong|incorrect|false|untrue|not (?:right|true|correct|so))"
+    r"(?: any ?more)?$"
+    r"|(?:that|this|it) (?:isn't|isnt|wasn't) (?:right|true|correct|so)(?: any ?more)?$",
+    _FLAGS,
+)
+_SOURCE = re.compile(
+    r"(?:who told you(?! to\b)|how (?:do|did) you know|where (?:did|do) you (?:get|hear|know|have))"
+    r"(?: (?:that|this|it))?(?: from)?"
+    r"(?:,? (?:that )?(?P<about>.+))?$",
+    _FLAGS,
+)
+_SINCE = re.compile(
+    r"(?:since when|how long) (?P<about>(?:have|has|am|is|are|do|did|does) .+)$", _FLAGS
 )
 _NUMBER = re.compile(
     rf"(?:{_DROP} )?(?:the )?(?:number|no\.?|nr\.?|#|item|memory)? ?#?"
@@ -176,7 +196,8 @@ _OPENS_FORGETTING = late_pattern(
 )
 _ENGLISH_WORDS = (
     "know", "rememb", "recall", "memor", "stor", "sav", "learn", "forg", "foget", "froget", "delet", "eras", "remov", "clear", "wipe",
-    "record", "keep", "prefer", "undo", "back", "recover", "facts", "sessions", "rules",
+    "record", "keep", "prefer", "undo", "back", "recover", "facts", "sessions", "rules", "wrong", "true", "false", "correct",
+    "right", "not so", "told you", "you get", "you hear", "you have", "since when", "how long",
 )  # fmt: skip
 """Every English request holds one of these: most messages hold none, and are not matched."""
 _ONESELF = frozenset(
@@ -218,17 +239,28 @@ class ParsedMemoryCommand:
     """Code of the language of the request: en, de, es, fr, zh or ja."""
     is_certain: bool = True
     """False: the words may be meant for the assistant, not for its memory."""
+    is_question: bool = False
+    """An ordinary question, which a model answers better than memory alone."""
     layer_name: str = ""
     """Limit of a list: facts, sessions or rules; empty: none."""
 
     @property
     def goes_on(self) -> bool:
         """True if the subject holds another clause or sentence: the text says more."""
-        return self.verb != "save" and bool(_GOES_ON.search(self.about))
+        return self.verb not in ("save", "source", "since") and bool(_GOES_ON.search(self.about))
 
 
-def parse_command(text: str) -> ParsedMemoryCommand | None:
-    """Parse a request about memory; None: the text is none."""
+def parse_command(text: str, *, with_questions: bool = False) -> ParsedMemoryCommand | None:
+    """Parse a request about memory; None: the text is none.
+
+    ``with_questions``: also ordinary questions about what is in memory.
+    """
+    command = _parse(text)
+    is_hidden = command is not None and command.is_question and not with_questions
+    return None if is_hidden else command
+
+
+def _parse(text: str) -> ParsedMemoryCommand | None:
     if len(text) > _LONGEST:
         return None
     lowered = text.lower()
@@ -249,16 +281,15 @@ def _parse_other_language(text: str) -> ParsedMemoryCommand | None:
     if request.verb == "number":
         return ParsedMemoryCommand("forget", number=request.number, language=request.language)
     about = request.about
-    if request.is_known:
-        # "Was weißt du über X" is an ordinary question; about the person it asks memory.
-        if about.lower() not in _ONESELF:
-            return None
-        about = ""
+    # "Was weißt du über X" is an ordinary question; about the person it asks memory.
+    is_known = request.is_known and request.verb == "list"
+    is_oneself = is_known and about.lower() in _ONESELF
     return ParsedMemoryCommand(
         request.verb,  # type: ignore[arg-type]  # the verbs of the table
-        about,
+        "" if is_oneself else about,
         language=request.language,
         is_certain=request.is_certain,
+        is_question=(is_known and not is_oneself) or request.verb == "since",
     )
 
 
@@ -267,12 +298,13 @@ def _parse_english(plain: str) -> ParsedMemoryCommand | None:
         about = (match["about"] or "").strip(" ?.!\"'")
         names_memory = bool(_REMEMBERED.search(plain))
         is_oneself = about.lower() in ("me", "myself", "us")
-        if about and not is_oneself and not names_memory:
-            # "What do you know about X" is an ordinary question; "what do you remember about X"
-            # asks memory.
-            return None
+        # "What do you know about X" is an ordinary question; "what do you remember about X" asks
+        # memory.
         return ParsedMemoryCommand(
-            "list", "" if is_oneself else about, is_certain=is_oneself or names_memory
+            "list",
+            "" if is_oneself else about,
+            is_certain=is_oneself or names_memory,
+            is_question=bool(about) and not is_oneself and not names_memory,
         )
     if match := _LIST_LAYER.match(plain):
         return ParsedMemoryCommand("list", layer_name=match["layer"].lower())
@@ -283,9 +315,14 @@ def _parse_english(plain: str) -> ParsedMemoryCommand | None:
         (_ALL, "forget_all"),
         (_LAST, "forget_last"),
         (_UNDO, "undo"),
+        (_WRONG, "wrong"),
     ):
         if pattern.match(plain):
             return ParsedMemoryCommand(verb)  # type: ignore[arg-type]  # the verbs of the table
+    if match := _SOURCE.match(plain):
+        return ParsedMemoryCommand("source", (match["about"] or "").strip(" ?.!\"'"))
+    if match := _SINCE.match(plain):
+        return ParsedMemoryCommand("since", match["about"].strip(" ?.!\"'"), is_question=True)
     if match := _SAVE.match(plain):
         return ParsedMemoryCommand("save", match["text"].strip())
     if plain.lower().startswith(("forget ", "delete ", "erase ", "remove ")):
@@ -311,7 +348,7 @@ def opens_with_forgetting(text: str) -> bool:
 
 def may_be_command(text: str) -> bool:
     """True for a request about memory, or for words that may answer a question about one."""
-    return parse_command(text) is not None or bool(parse_decision(text)) or bool(parse_number(text))
+    return _parse(text) is not None or bool(parse_decision(text)) or bool(parse_number(text))
 
 
 def asks_to_forget(text: str) -> bool:

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import field, replace
 
 from engrams.core import Kind
+from engrams.extract.command_parser import parse_command
 from engrams.frozen_data import dataclass
 from engrams.ports import (
     CandidateSearchQuery,
@@ -60,12 +61,16 @@ class PreparedQuery:
 
 
 def cut_query(request: ReadRequest, max_characters: int) -> tuple[ReadRequest, tuple[str, ...]]:
-    """Cut a query to the user's own words, and a very long one to its head and tail.
+    """Cut a query to the user's own words, or to what it asks memory about, and a very long one to its head and tail.
 
     With a note for the trace, where it was too long.
     """
     if "<" in request.text or "[" in request.text:
         request = replace(request, text=remove_system_texts(request.text))
+    # "What do you know about Emil?" asks for Emil: the other words are in no memory.
+    command = parse_command(request.text, with_questions=True)
+    if command is not None and command.verb == "list" and command.about:
+        request = replace(request, text=command.about)
     if len(request.text) <= max_characters:
         return request, ()
     half = max_characters // 2

@@ -1,4 +1,4 @@
-"""Memory commands in conversation: list, switch recall, forget after confirmation, undo.
+"""Memory commands in conversation: list, switch recall, forget after confirmation, undo, sources.
 
 They are understood and answered in six languages.
 
@@ -8,7 +8,7 @@ keep it.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol
 
@@ -52,6 +52,10 @@ _MAX_TURNS = 500
 _ECHO_CHARACTERS = 300
 """Longest answer that is forgotten with the statement that it repeats."""
 _LINE_CHARACTERS = 200
+_MAX_SOURCES = 3
+"""Memories whose source or time is told at once."""
+_QUOTED_CHARACTERS = 2_000
+"""Characters of the last answer that are looked through for the memories which it states."""
 
 _LISTED_FIRST = (
     Kind.FACT,
@@ -73,6 +77,11 @@ _KINDS_BY_NAME: Mapping[str, tuple[Kind, ...]] = {
 """Kinds by the name of their layer: facts, sessions and rules."""
 
 
+QuestionStep = Literal["shown", "choose", "confirm", "forgotten", "bring_back"]
+_OPEN_STEPS = ("choose", "confirm", "bring_back")
+"""Steps that wait for an answer."""
+
+
 class RecallSettingStore(Protocol):
     """Recall setting of an owner, stored with their memory."""
 
@@ -85,9 +94,9 @@ class PendingForgetQuestion:
 
     owner: str
     """Key of the owner's scope."""
-    step: Literal["shown", "choose", "confirm", "forgotten"]
+    step: QuestionStep
     """``shown``: a numbered list was; ``choose``: one of several to forget; ``confirm``: forget them
-    or not; ``forgotten``: they were, and may be brought back.
+    or not; ``forgotten``: they were, and may be brought back; ``bring_back``: bring them back or not.
     """
     ids: tuple[str, ...]
     """Memories in question, in the order that they were shown in."""
@@ -116,7 +125,7 @@ class PendingForgetQuestion:
         has_ids = isinstance(ids, list) and ids and all(isinstance(id, str) and id for id in ids)
         if (
             set(data) - {"language"} != {"owner", "step", "ids"}
-            or step not in ("shown", "choose", "confirm", "forgotten")
+            or step not in ("shown", "choose", "confirm", "forgotten", "bring_back")
             or not isinstance(language, str)
             or not isinstance(owner, str)
             or not has_ids
@@ -164,30 +173,39 @@ class MemoryCommandHandler:
         scope: ScopeInput,
         session: str = "",
         pending: Mapping[str, Any] | None = None,
-        answered: Sequence[str] = (),
+        answered: Sequence[str] | str = (),
+        answers_questions: bool = False,
     ) -> MemoryCommandResult | None:
         """Answer a request about memory; None where the text is none.
 
-        ``answered``: ids of the memories in the last answer, which "forget that" means then. With
-        None the open question is closed too. InputError: ``pending`` is malformed. RefusedError: it
-        belongs to another owner.
+        ``answered``: the last answer, or the ids of its memories, which "forget that" and "that's
+        wrong" mean then. ``answers_questions``: also what a model would answer from memory, such as "what
+        do you know about Emil?". With None the open question is closed too. InputError: ``pending``
+        is malformed. RefusedError: it belongs to another owner.
         """
         asked_scope = Scope.of(scope)
         question = None
         if pending is not None:
             question = PendingForgetQuestion.from_dict(pending, asked_scope)
-        if question is not None and question.step in ("choose", "confirm"):
+        if question is not None and question.step in _OPEN_STEPS:
             result = self._answer_question(text, question, asked_scope)
             if result is not None:
                 return result
-        command = parse_command(text)
+        command = parse_command(text, with_questions=answers_questions)
         if command is None:
             return None
         run = _RunningCommand(command.language, asked_scope)
-        if command.verb == "forget_last":
-            answered_with = self._load_active(answered[:MAX_CHOICES], asked_scope)
-            if answered_with:
-                return self._ask_which(answered_with, run)
+        if isinstance(answered, str):
+            answered = self._find_answered(command, answered, session, asked_scope)
+        meant = [
+            record
+            for record in self._load_active(answered[:MAX_CHOICES], asked_scope)
+            if record.role != "assistant"
+        ]
+        if command.is_question or command.verb in ("wrong", "source"):
+            return self._answer_about(command, meant, run)
+        if command.verb == "forget_last" and meant:
+            return self._ask_which(meant, run)
         return self._run_command(command, run, session, question)
 
     def converse(
@@ -198,6 +216,7 @@ class MemoryCommandHandler:
         session: str = "",
         last_answer: str | None = None,
         conversation: str = "",
+        answers_questions: bool = False,
     ) -> MemoryCommandResult | None:
         """Answer a request about memory, and keep the open question for the conversation's next turn.
 
@@ -205,6 +224,7 @@ class MemoryCommandHandler:
         began.
         ``last_answer``: what the person was answered last, as the caller has it; an open question is
         dropped unless it was that. None: the caller does not know, and passes on every message.
+        ``answers_questions``: as for ``turn``.
         Returns None if the text is no request, or one that may be meant for the assistant and finds
         nothing in memory. RefusedError: there is nowhere to keep questions.
         """
@@ -220,11 +240,23 @@ class MemoryCommandHandler:
             return run.tell_forgotten(answered.ids)
         pending = kept if kept and self._was_asked(kept, last_answer, asked_scope) else None
         question = PendingForgetQuestion.from_dict(pending, asked_scope) if pending else None
-        is_answer = question is not None and question.step in ("choose", "confirm")
+        is_answer = question is not None and question.step in _OPEN_STEPS
         result = None
-        if is_answer or self._is_for_memory(text, question, asked_scope):
-            result = self.turn(text, scope=asked_scope, session=session, pending=pending)
-        next_question = result.pending if result is not None else None
+        if is_answer or self._is_for_memory(text, question, asked_scope, answers_questions):
+            result = self.turn(
+                text,
+                scope=asked_scope,
+                session=session,
+                pending=pending,
+                answered=last_answer or "",
+                answers_questions=answers_questions,
+            )
+        is_undoable = kept is not None and kept["step"] == "forgotten"
+        if result is None and is_undoable and pending is None:
+            result = self._offer_undo(text, kept, asked_scope)
+        # What was forgotten can be brought back later in the conversation, too.
+        unanswered = kept if is_undoable else None
+        next_question = result.pending if result is not None else unanswered
         if next_question is not None or kept is not None:
             self._open_questions.put(key, owner, next_question)
         return result
@@ -265,21 +297,29 @@ class MemoryCommandHandler:
         question = PendingForgetQuestion.from_dict(pending, scope)
         if question.step == "forgotten":
             return all(id in last_answer for id in question.ids)
-        return all(
-            _format_line(record) in last_answer for record in self._load_active(question.ids, scope)
-        )
+        if question.step == "bring_back":
+            records = [self._memory.get(record_id, scope=scope) for record_id in question.ids]
+        else:
+            records = self._load_active(question.ids, scope)
+        return all(_format_line(record) in last_answer for record in records)
 
     def _is_for_memory(
-        self, text: str, pending: PendingForgetQuestion | None, scope: Scope
+        self,
+        text: str,
+        pending: PendingForgetQuestion | None,
+        scope: Scope,
+        answers_questions: bool,
     ) -> bool:
         """Tell a request about memory from words that may be meant for the assistant.
 
         A request about something that is not in memory may be a task. One that goes on after the
         request is for the assistant to answer.
         """
-        command = parse_command(text)
+        command = parse_command(text, with_questions=answers_questions)
         if command is None or command.goes_on:
             return False
+        if command.is_question:
+            return True
         match command.verb:
             case "undo":
                 return pending is not None and pending.step == "forgotten"
@@ -328,6 +368,122 @@ class MemoryCommandHandler:
                 return self._pick_number(command.number, question, run)
             case "forget":
                 return self._ask_which(self._find_matching(command.about, run.scope), run)
+            case "wrong" | "source" | "since":
+                return run.reply("no_match")
+
+    def _answer_about(
+        self, command: ParsedMemoryCommand, meant: Sequence[Record], run: _RunningCommand
+    ) -> MemoryCommandResult | None:
+        """Answer what is said or asked about memories; None where there is none.
+
+        ``meant``: memories of the last answer, which a request without a subject is about.
+        """
+        records = meant
+        if command.about:
+            limit = MAX_LISTED if command.verb == "list" else _MAX_SOURCES
+            records = self._find_matching(command.about, run.scope, limit)
+        if not records:
+            return None
+        match command.verb:
+            case "wrong" if len(records) == 1:
+                text = run.write("wrong", memory=_format_line(records[0]))
+                return MemoryCommandResult(text, run.ask("confirm", _list_ids(records)))
+            case "wrong":
+                return self._ask_which(records, run)
+            case "source":
+                return MemoryCommandResult(self._tell(records, run, self._tell_source))
+            case "since":
+                return MemoryCommandResult(self._tell(records, run, self._tell_since))
+            case _:
+                return self._list_memories(command.about, "", run)
+
+    def _tell(
+        self,
+        records: Sequence[Record],
+        run: _RunningCommand,
+        tell: Callable[[Record, _RunningCommand], str],
+    ) -> str:
+        """Tell one thing of each memory, and equal lines once."""
+        return "\n".join(dict.fromkeys(tell(record, run) for record in records[:_MAX_SOURCES]))
+
+    def _tell_source(self, record: Record, run: _RunningCommand) -> str:
+        """Tell who said it, when and in which words."""
+        said = self._find_message(record, run.scope)
+        memory = _format_line(said)
+        day = f"{said.recorded_at:%Y-%m-%d}"
+        if said.speaker or said.role not in ("user", ""):
+            return run.write("said_by", speaker=said.speaker or said.role, day=day, memory=memory)
+        return run.write("said", day=day, memory=memory)
+
+    def _tell_since(self, record: Record, run: _RunningCommand) -> str:
+        """Tell since when it holds, and when it was said; or only that, where nobody said since when."""
+        source = self._tell_source(record, run)
+        since = record.valid_from
+        if since is None or since.date() >= record.recorded_at.date():
+            return run.write("since_unknown", source=source)
+        day = f"{since:%Y-%m-%d}"
+        if since.day == 1:
+            # A month or a year that was named begins with its first day.
+            day = f"{since:%Y}" if since.month == 1 else f"{since:%Y-%m}"
+        return run.write("since", day=day, source=source)
+
+    def _find_message(self, record: Record, scope: Scope) -> Record:
+        """Find the message that a statement was learned from; the statement, where it is gone."""
+        for evidence in record.evidence:
+            try:
+                return self._memory.get(evidence.source, scope=scope)
+            except NotFoundError:
+                continue
+        return record
+
+    def _find_answered(
+        self, command: ParsedMemoryCommand, last_answer: str, session: str, scope: Scope
+    ) -> tuple[str, ...]:
+        """Find the memories that the last answer states, where a request means that answer."""
+        means_answer = command.verb in ("wrong", "source") and not command.about
+        if command.verb == "forget_last":
+            means_answer = self._was_asking(session, scope)
+        if not last_answer or not means_answer:
+            return ()
+        hits = self._memory.search(last_answer, scope=scope, limit=4 * MAX_CHOICES).hits
+        said = set(terms(last_answer[:_QUOTED_CHARACTERS]))
+        stated = [
+            hit.record
+            for hit in hits
+            if hit.record.role != "assistant" and _is_said_with(hit.record.text, said)
+        ]
+        return _list_ids(_list_each_once(stated))
+
+    def _was_asking(self, session: str, scope: Scope) -> bool:
+        """Tell whether the person's last message was a question."""
+        from engrams.text.questions import is_asking
+
+        page = self._memory.list(
+            scope=scope,
+            session=session,
+            kinds=(Kind.TURN,),
+            statuses=(Status.ACTIVE, Status.ARCHIVED),
+            limit=MAX_CHOICES,
+        )
+        return any(is_asking(record.text) for record in page.records[:2] if record.role == "user")
+
+    def _offer_undo(
+        self, text: str, forgotten: Mapping[str, Any] | None, scope: Scope
+    ) -> MemoryCommandResult | None:
+        """Ask whether an "undo" that comes later means what was forgotten; None: it is no undo."""
+        command = parse_command(text)
+        if command is None or command.verb != "undo" or forgotten is None:
+            return None
+        run = _RunningCommand(command.language, scope)
+        ids = tuple(forgotten["ids"])
+        try:
+            records = [self._memory.get(record_id, scope=scope) for record_id in ids]
+        except NotFoundError:
+            return None
+        memories = "; ".join(map(_format_line, _list_each_once(records)))
+        return MemoryCommandResult(
+            run.write("bring_back", memories=memories), run.ask("bring_back", ids)
+        )
 
     def _answer_question(
         self, text: str, question: PendingForgetQuestion, scope: Scope
@@ -335,6 +491,10 @@ class MemoryCommandHandler:
         """Take the text as the answer to a question; None: it is about something else."""
         run = _RunningCommand(question.language, scope)
         decision = parse_decision(text)
+        if question.step == "bring_back":
+            if decision == "yes":
+                return self._bring_back(question, run)
+            return run.reply("left_forgotten") if decision == "no" else None
         if decision == "no":
             return run.reply("kept")
         if question.step == "confirm":
@@ -373,19 +533,23 @@ class MemoryCommandHandler:
         )
 
     def _list_newest(self, scope: Scope, kinds: tuple[Kind, ...]) -> list[Record]:
-        """List the newest records of some kinds; where there is none of any, the newest messages.
+        """List the newest records of some kinds; of all kinds, also messages that say something else.
 
         Messages that say nothing, such as requests about memory, are left out.
         """
         newest = self._memory.list(scope=scope, kinds=kinds, limit=3 * MAX_LISTED).records
         stated_in = {evidence.source for record in newest for evidence in record.evidence}
         records = [record for record in newest if record.id not in stated_in]
-        if not records and kinds is _LISTED_FIRST:
-            messages = self._memory.list(scope=scope, limit=3 * MAX_LISTED).records
-            records = [
+        if kinds is _LISTED_FIRST:
+            messages = self._memory.list(
+                scope=scope, kinds=(Kind.TURN,), limit=3 * MAX_LISTED
+            ).records
+            records += [
                 record
                 for record in messages
-                if record.role != "assistant" and gate_text(record.text, min_words=1) is None
+                if record.role == "user"
+                and record.id not in stated_in
+                and gate_text(record.text, min_words=1) is None
             ]
         return _list_each_once(records)[: MAX_LISTED + 1]
 
@@ -472,7 +636,7 @@ class MemoryCommandHandler:
         self, question: PendingForgetQuestion | None, run: _RunningCommand
     ) -> MemoryCommandResult:
         """Restore what the last turn forgot."""
-        if question is None or question.step != "forgotten":
+        if question is None or question.step not in ("forgotten", "bring_back"):
             return run.reply("nothing_to_undo")
         restored = []
         for id in question.ids:
@@ -548,9 +712,7 @@ class _RunningCommand:
         """Return a reply that asks nothing back."""
         return MemoryCommandResult(self.write(key, **values))
 
-    def ask(
-        self, step: Literal["shown", "choose", "confirm", "forgotten"], ids: tuple[str, ...]
-    ) -> dict[str, Any]:
+    def ask(self, step: QuestionStep, ids: tuple[str, ...]) -> dict[str, Any]:
         """Return the open question about these memories, for the next turn."""
         return PendingForgetQuestion(self.scope.owner.key, step, ids, self.language).to_dict()
 
@@ -571,6 +733,12 @@ def _list_each_once(records: Sequence[Record]) -> list[Record]:
 def _covers(subject: set[str], text: str) -> bool:
     """True if a text has most of the subject's words: "I live in Rome" is not "I live in Paris"."""
     return bool(subject) and len(subject & set(terms(text))) >= _COVERED_SHARE * len(subject)
+
+
+def _is_said_with(text: str, said: set[str]) -> bool:
+    """True if a memory's words are among those of an answer."""
+    subject = set(terms(text))
+    return bool(subject) and len(subject & said) >= _COVERED_SHARE * len(subject)
 
 
 def _list_ids(records: Sequence[Record]) -> tuple[str, ...]:

@@ -317,7 +317,10 @@ def _reconcile_correction(
     ]
     if candidate.wrong_value:
         wrong = [
-            record for record in of_subject if _is_same_thing(candidate.wrong_value, record.object)
+            record
+            for record in of_subject
+            if _is_same_thing(candidate.wrong_value, record.object)
+            and not _fills_another_slot(record, candidate)
         ]
     elif candidate.single:
         wrong = _find_corrected(candidate, slot, of_subject)
@@ -334,6 +337,14 @@ def _reconcile_correction(
         return conflict
     return ReconciliationResult(
         "replace", candidate, tuple(wrong), retract=True, reason="corrected"
+    )
+
+
+def _fills_another_slot(record: Record, candidate: CandidateStatement) -> bool:
+    """True if both have a slot of one value, and not the same: a dentist is no manager."""
+    return record.predicate != candidate.predicate and all(
+        is_single(predicate, record.subject)
+        for predicate in (record.predicate, candidate.predicate)
     )
 
 

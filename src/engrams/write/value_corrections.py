@@ -1,4 +1,4 @@
-"""Corrections of a value within minutes that do not repeat what it is: "4417 i mean", "wait no, 8".
+"""Corrections of a value within minutes: "4417 i mean", "wait no, 8", "Emil is seven, not six".
 
 ``read_value_correction`` recognises one; ``find_corrected_value`` finds the value of the same sort
 in an earlier message of its speaker. Pure.
@@ -15,6 +15,8 @@ from typing import Literal, TypeAlias
 from engrams.frozen_data import dataclass
 from engrams.text.comparison.language_tables import LANGUAGES, detect_language, load_table
 from engrams.text.normalize import fold
+from engrams.text.stopwords import STOP
+from engrams.text.terms import terms
 from engrams.text.text_caches import text_cache
 
 ValueSort: TypeAlias = Literal["clock", "number", "listed", "name", "words"]
@@ -46,6 +48,7 @@ _STRONG_WORDS = (
     r"je voulais dire|je veux dire|je me suis trompée?|erreur|faute de frappe",
 )
 _STRONG_CHARACTERS = (
+    r"と言いたかった(?:んです|のです|の)?|のつもり(?:でした|だった)",
     r"我是说|我说的是|说错了|打错了|写错了|更正|应该是",
     r"じゃなくて|ではなくて|間違えました|間違えた",
     r"間違い|訂正|正しくは|打ち間違い",
@@ -75,6 +78,25 @@ _WRONG = re.compile(
     r"(?:\bnot|\bnicht|\binstead of|\bpas|\bstatt)(?!\w)\s*(?P<wrong>[^,.;!?，。；！？、]{1,60})$",
     re.IGNORECASE,
 )
+_NAMED_PAIR = re.compile(
+    r"(?P<clause>[^.,;:!?\n]*(?:\b(?:Mr|Mrs|Ms|Dr)\.[^.,;:!?\n]*)*?),?\s+(?:and |und |y |et )?"
+    r"(?:not|nicht|no|non pas|pas|rather than|instead of)\s+"
+    r"(?P<wrong>(?:(?:Mr|Mrs|Ms|Dr)\. )?[^.,;:!?\n]{1,40})",
+    re.IGNORECASE,
+)
+"""A clause that ends with the right value, and the wrong one: "Emil is seven, not six"."""
+_UNSPACED_PAIRS = (
+    re.compile(
+        r"(?P<clause>.*[是在叫])(?P<right>[^是，,]{1,12})[，,]?而?不(?:是|在|叫)(?P<wrong>.{1,12})"
+    ),
+    re.compile(r"(?P<clause>.*)不是(?P<wrong>[^是，,]{1,12})[，,]?而?是(?P<right>.{1,12})"),
+    re.compile(
+        r"(?P<clause>.*[はがも])?(?P<wrong>[^はがも、]{1,12}?)(?:じゃなく(?:て)?|ではなく(?:て)?|でなく(?:て)?)、?"
+        r"(?P<right>.{1,12}?)(?:です|だ|だよ|ですよ)?"
+    ),
+)
+_PAIR_FRAME_SHARE = 0.6
+"""Share of the words of a named pair's clause that the corrected message has."""
 _NOT_BEFORE = re.compile(r"(?:no|non)\s+(?P<wrong>.+)", re.IGNORECASE)
 """Spanish and French "not", which also open a correction."""
 _SPELLED = re.compile(r"(?:\w-)+\w")
@@ -115,6 +137,8 @@ class ValueCorrection:
     """The wrong value, where it is named."""
     unit: tuple[str, ...] = ()
     """Words beside an exact value, folded, which the corrected message must have too."""
+    frame: tuple[str, ...] = ()
+    """Terms of the clause around a named pair of values; most of them are in the corrected message."""
     is_strong: bool = False
     """It can only mean a slip, and not an answer or another wish."""
 
@@ -139,6 +163,9 @@ def read_value_correction(text: str) -> ValueCorrection | None:
     """
     if len(text) > _LONGEST or _ASKS.search(text):
         return None
+    named_pair = _read_named_pair(text)
+    if named_pair is not None:
+        return named_pair
     strong = _STRONG.search(text)
     is_bare = strong is None and _WEAK.search(text) is None
     if is_bare and (len(text) > _LONGEST_BARE or not any(map(str.isupper, text))):
@@ -168,7 +195,7 @@ def read_value_correction(text: str) -> ValueCorrection | None:
     exact = _find_exact(value, sort)
     beside = value.replace(exact, " ", 1) if exact else ""
     unit = tuple(fold(word) for word in _WORD.findall(beside) if fold(word) not in _ARTICLES)
-    return ValueCorrection(exact or value, wrong_value, unit, strong is not None)
+    return ValueCorrection(exact or value, wrong_value, unit, is_strong=strong is not None)
 
 
 def find_corrected_value(
@@ -179,6 +206,8 @@ def find_corrected_value(
     Returns where it begins and ends in the text. ``objects``: of the statements learned from it.
     """
     if correction.wrong_value:
+        if not _shares_frame(correction.frame, text):
+            return None
         start = fold(text).find(fold(correction.wrong_value))
         return (start, start + len(correction.wrong_value)) if start >= 0 else None
     sort = _sort_value(correction.value)
@@ -196,6 +225,67 @@ def find_corrected_value(
     if not spans:
         return None
     return max(spans, key=lambda span: (_rate(text[slice(*span)], correction.value), span))
+
+
+def _read_named_pair(text: str) -> ValueCorrection | None:
+    """Read a clause that names the right and the wrong value, of one sort; None: it is none."""
+    sentence = text.strip(" .!。！")
+    for pattern in _UNSPACED_PAIRS:
+        if match := pattern.fullmatch(sentence):
+            frame = tuple(terms(match["clause"] or ""))
+            return ValueCorrection(match["right"], match["wrong"], frame=frame, is_strong=True)
+    match = _NAMED_PAIR.fullmatch(sentence)
+    if match is None or _ASKS.search(sentence) or "?" in sentence:
+        return None
+    wrong = _strip_title(_strip_frame(match["wrong"]))
+    span = _find_last_value(match["clause"], _sort_value(wrong), wrong)
+    if span is None:
+        return None
+    clause = _STRONG.sub(" ", _WEAK.sub(" ", match["clause"][: span[0]]))
+    frame = tuple(term for term in terms(clause) if term not in STOP | _TITLES)
+    value = match["clause"][slice(*span)]
+    if value.islower() and not frame and _sort_value(value) == "words":
+        return None
+    return ValueCorrection(value, _find_number(wrong) or wrong, frame=frame, is_strong=True)
+
+
+def _find_last_value(clause: str, sort: ValueSort, wrong: str) -> tuple[int, int] | None:
+    """Find the value of a sort that ends a clause, as a span; None: it ends otherwise."""
+    words = [match.span() for match in _WORD.finditer(clause)]
+    if sort == "name":
+        start = len(words)
+        while start > 1 and clause[words[start - 1][0]].isupper() and len(words) - start < 2:
+            start -= 1
+        while start < len(words) and fold(clause[slice(*words[start])]) in _TITLES:
+            start += 1
+        is_found = start < len(words)
+        return (words[start][0], words[-1][1]) if is_found else None
+    if sort == "words":
+        is_word = bool(words) and words[-1][1] == len(clause) and _WORD.fullmatch(wrong)
+        return words[-1] if is_word else None
+    group_of = wrong if sort == "listed" else ""
+    spans = sorted(_find_values(sort, group_of, clause))
+    if not spans or len(_WORD.findall(clause[spans[-1][1] :])) > _MOST_OTHER_WORDS:
+        return None
+    return spans[-1]
+
+
+def _find_number(value: str) -> str:
+    """Return the number in a value, as digits or as a word; empty: there is none."""
+    if match := _CLOCK.search(value) or _NUMBER.search(value):
+        return match[0]
+    return next((word for word in _WORD.findall(value) if _read_number_word(word)), "")
+
+
+def _strip_title(name: str) -> str:
+    first, _, last = name.partition(" ")
+    return last if last and fold(first.strip(".")) in _TITLES else name
+
+
+def _shares_frame(frame: Sequence[str], text: str) -> bool:
+    """Tell whether a message speaks of what the clause of a named pair speaks of."""
+    shared = len(set(frame) & set(terms(text)))
+    return shared >= _PAIR_FRAME_SHARE * len(set(frame))
 
 
 def _strip_frame(text: str) -> str:

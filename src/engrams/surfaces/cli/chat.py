@@ -81,12 +81,21 @@ class TerminalChatSession:
             )
         pending = self.pending
         self.pending = None
-        answered = [hit.record.id for hit in self.hits] if is_question(self.last_question) else []
+        answered: list[str] | str = self.messages[-1]["content"] if self.messages else ""
+        if self.hits and is_question(self.last_question):
+            answered = [hit.record.id for hit in self.hits]
         outcome = self.engine.control.turn(
-            text, scope=self.scope, session=self.session, pending=pending, answered=answered
+            text,
+            scope=self.scope,
+            session=self.session,
+            pending=pending,
+            answered=answered,
+            answers_questions=self.engine.chat_model is None,
         )
+        is_undoable = pending is not None and pending["step"] == "forgotten"
+        self.pending = pending if is_undoable else None  # an undo may also come later
         if outcome is not None:
-            self.pending = outcome.pending
+            self.pending = outcome.pending or self.pending
             self.hits = ()
             self.shown = tuple((outcome.pending or {}).get("ids", ()))
             return outcome.reply

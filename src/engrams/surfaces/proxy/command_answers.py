@@ -22,8 +22,17 @@ _FORMAT_FIELDS = ("response_format", "format")
 class CommandAnswerer:
     """Answers requests about memory on the chat route of one API dialect."""
 
-    def __init__(self, memory: TimeLimitedEngine, settings: Settings, dialect: ChatDialect) -> None:
+    def __init__(
+        self,
+        memory: TimeLimitedEngine,
+        settings: Settings,
+        dialect: ChatDialect,
+        *,
+        answers_questions: bool = False,
+    ) -> None:
+        """Set up the answers. ``answers_questions``: no model is there to answer from memory."""
         self._memory = memory
+        self._answers_questions = answers_questions
         self._is_on = settings.serve.memory_requests
         self._answers = OwnAnswerResponder(memory, dialect)
 
@@ -31,7 +40,9 @@ class CommandAnswerer:
         """Carry out a request about memory, and answer it; None: the text is none."""
         if not self._is_on or chat_request.skip_reason or _wants_data(chat_request):
             return None
-        result = await self._memory.run_command(chat_request)
+        result = await self._memory.run_command(
+            chat_request, answers_questions=self._answers_questions
+        )
         if result is None:
             return None
         return await self._answers.respond(

@@ -152,10 +152,13 @@ class TimeLimitedEngine:
             return None
         return result.helpful
 
-    async def run_command(self, chat_request: ParsedProxyRequest) -> MemoryCommandResult | None:
+    async def run_command(
+        self, chat_request: ParsedProxyRequest, *, answers_questions: bool = False
+    ) -> MemoryCommandResult | None:
         """Carry out a request about memory itself; None: the question is none.
 
-        Where memory fails the reply says so: a model would claim that all is done.
+        ``answers_questions``: also a question that a model would answer from memory. Where memory
+        fails the reply says so: a model would claim that all is done.
         """
         question = chat_request.question
         caller = chat_request.caller
@@ -172,6 +175,7 @@ class TimeLimitedEngine:
             session=caller.session,
             last_answer=last_answer,
             conversation=chat_request.beginning,
+            answers_questions=answers_questions,
         )
         result: MemoryCommandResult | None
         result, failure = await self._run(work, DRAIN_SECONDS)

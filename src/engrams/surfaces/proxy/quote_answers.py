@@ -42,7 +42,7 @@ class QuoteAnswerEndpoint:
         self._settings = settings
         self._dialect = dialect
         self._threads = ResponseSessionMap(memory.peers, dialect.path)
-        self._commands = CommandAnswerer(memory, settings, dialect)
+        self._commands = CommandAnswerer(memory, settings, dialect, answers_questions=True)
         self._answers = OwnAnswerResponder(memory, dialect)
 
     async def __call__(self, request: Request) -> Response:

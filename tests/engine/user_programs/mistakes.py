@@ -1,3 +1,4 @@
+# ruff: noqa: PGH003
 """Calls that a type checker refuses: each comment would itself be an error if it did not."""
 
 from typing import assert_type

@@ -288,7 +288,7 @@ def test_charts_say_their_numbers(window: Window) -> None:
     window.go("charts")
     growth = window.page.get_by_role("img", name="Growth")
     expect(growth).to_be_visible()
-    total = sum(window.served.engine.stats(window.scope)["layer"].values())
+    total = window.served.engine.stats(window.scope)["status"]["active"]
     assert f"{total} memories" in str(growth.get_attribute("aria-label"))
     expect(window.page.get_by_role("img", name="Search time")).to_be_visible()
 

@@ -1324,17 +1324,24 @@ class AsyncMemoryCommandHandler(AsyncPart["MemoryCommandHandler"]):
         scope: ScopeInput,
         session: str = "",
         pending: Mapping[str, Any] | None = None,
-        answered: Sequence[str] = (),
+        answered: Sequence[str] | str = (),
+        answers_questions: bool = False,
     ) -> MemoryCommandResult | None:
         """Answer a request about memory; None where the text is none.
 
-        ``answered``: ids of the memories in the last answer, which "forget that" means then. With
-        None the open question is closed too. InputError: ``pending`` is malformed. RefusedError: it
-        belongs to another owner.
+        ``answered``: the last answer, or the ids of its memories, which "forget that" and "that's
+        wrong" mean then. ``answers_questions``: also what a model would answer from memory, such as "what
+        do you know about Emil?". With None the open question is closed too. InputError: ``pending``
+        is malformed. RefusedError: it belongs to another owner.
         """
         return await self._run(
             lambda part: part.turn(
-                text, scope=scope, session=session, pending=pending, answered=answered
+                text,
+                scope=scope,
+                session=session,
+                pending=pending,
+                answered=answered,
+                answers_questions=answers_questions,
             )
         )
 
@@ -1346,6 +1353,7 @@ class AsyncMemoryCommandHandler(AsyncPart["MemoryCommandHandler"]):
         session: str = "",
         last_answer: str | None = None,
         conversation: str = "",
+        answers_questions: bool = False,
     ) -> MemoryCommandResult | None:
         """Answer a request about memory, and keep the open question for the conversation's next turn.
 
@@ -1353,6 +1361,7 @@ class AsyncMemoryCommandHandler(AsyncPart["MemoryCommandHandler"]):
         began.
         ``last_answer``: what the person was answered last, as the caller has it; an open question is
         dropped unless it was that. None: the caller does not know, and passes on every message.
+        ``answers_questions``: as for ``turn``.
         Returns None if the text is no request, or one that may be meant for the assistant and finds
         nothing in memory. RefusedError: there is nowhere to keep questions.
         """
@@ -1363,6 +1372,7 @@ class AsyncMemoryCommandHandler(AsyncPart["MemoryCommandHandler"]):
                 session=session,
                 last_answer=last_answer,
                 conversation=conversation,
+                answers_questions=answers_questions,
             )
         )
 

@@ -38,6 +38,9 @@ def find(memory: MemoryEngine, text: str) -> Hit:
         ("Je suis végétarienne.", "Je ne suis plus végétarienne."),
         ("我吃素。", "我不再吃素了。"),
         ("私は菜食主義です。", "もう菜食主義ではありません。"),
+        ("Ich bin gegen Nüsse allergisch.", "Ich bin doch nicht gegen Nüsse allergisch."),
+        ("Soy alérgico a las nueces.", "Al final no soy alérgico a las nueces."),
+        ("I work at Siemens.", "I don't work at Siemens after all."),
     ],
 )
 def test_words_said_to_be_over_are_over(home: Path, earlier: str, later: str) -> None:
@@ -57,6 +60,7 @@ def test_words_said_to_be_over_are_over(home: Path, earlier: str, later: str) ->
     [
         ("I drink coffee.", "I don't drink coffee after five any more."),
         ("I'm vegan.", "My brother is no longer vegan."),
+        ("Ich bin Vegetarier.", "Bin ich doch kein Vegetarier?"),
         ("Ich bin Vegetarier.", "Wenn ich kein Vegetarier mehr bin, sage ich es dir."),
         ("I play the cello in the town orchestra.", "In 2009 I stopped playing the cello for a year."),
         ("Toco el violín.", "En 2011 dejé de tocar el violín un año."),

@@ -42,7 +42,7 @@ def engine() -> Iterator[MemoryEngine]:
 
 @pytest.fixture
 def control(engine: MemoryEngine) -> MemoryCommandHandler:
-    return MemoryCommandHandler(engine, Toggle())
+    return MemoryCommandHandler(engine, engine.store, Toggle())
 
 
 def active(engine: MemoryEngine) -> set[str]:
@@ -164,6 +164,26 @@ def test_a_malformed_question_raises(
 
 
 @pytest.mark.covers("S4.50")
+def test_what_is_known_of_a_person_leaves_out_what_was_corrected() -> None:
+    """Asked what it knows, memory lists facts and messages that say more, and none that is over."""
+    ann = ("user", "ann")
+    with temp_engine(jobs__workers=0) as engine:
+        for text in ("I play the cello.", "Emil is six years old.", "Emil is seven, not six."):
+            engine.add(Turn(text, session="s"), scope=ann)
+        listed = engine.control.turn("What do you know about me?", scope=ann)
+    assert listed is not None
+    assert "cello" in listed.reply and "seven years old" in listed.reply
+    assert "six years old" not in listed.reply
+
+
+def test_a_yes_to_a_list_asks_for_a_number(control: MemoryCommandHandler) -> None:
+    """A yes to "which one" is no message: memory asks again."""
+    question = control.turn("Forget about the boat.", scope=ANN)
+    assert question is not None and "Which one" in question.reply
+    again = control.turn("yes", scope=ANN, pending=question.pending)
+    assert again is not None and "Which one" in again.reply
+
+
 def test_a_list_and_a_number_from_it(engine: MemoryEngine, control: MemoryCommandHandler) -> None:
     """What is remembered is listed by number; the next turn may forget one of them by that."""
     shown = control.turn("What do you remember about me?", scope=ANN)

@@ -35,6 +35,12 @@ SLIPS = (
     ("My dentist is Dr. Weber.", "It's Dr. Maier, not Dr. Weber.", "Dr. Maier", "Weber"),
     ("We use npm here.", "we use pnpm, not npm", "pnpm", " npm"),
     ("Mein Zahnarzt heißt Dr. Weber.", "Mein Zahnarzt heißt Maier, nicht Weber.", "Maier", "Weber"),
+    (
+        "Mein Sohn Emil ist gegen Erdnüsse allergisch.",
+        "Emil ist gegen Haselnüsse allergisch, nicht gegen Erdnüsse.",
+        "Haselnüsse",
+        "Erdnüsse",
+    ),
     ("Mi dentista es el doctor Vega.", "Mi dentista es el doctor Ruiz, no Vega.", "Ruiz", "Vega"),
     ("Mon fils Emil a six ans.", "Emil a sept ans, pas six.", "sept ans", "six"),
     ("我的牙医是王医生。", "我的牙医是李医生，不是王医生。", "李医生", "王医生"),

@@ -17,6 +17,7 @@ from engrams.core import (
     PRODUCT,
     STATEMENT_KINDS,
     UNLISTED_KINDS,
+    EdgeType,
     Kind,
     Record,
     Scope,
@@ -33,7 +34,7 @@ from engrams.extract.command_parser import (
     parse_number,
 )
 from engrams.extract.gate import gate_text
-from engrams.ports import MemoryApi, is_skill
+from engrams.ports import LinkStore, MemoryApi, is_skill
 from engrams.session.command_replies import write_reply
 from engrams.session.open_questions import OpenQuestionLog
 from engrams.text.normalize import fold
@@ -57,6 +58,7 @@ _MAX_SOURCES = 3
 _QUOTED_CHARACTERS = 2_000
 """Characters of the last answer that are looked through for the memories which it states."""
 
+_ENDING_EDGES = (EdgeType.SUPERSEDES, EdgeType.MAY_OUTDATE)
 _LISTED_FIRST = (
     Kind.FACT,
     Kind.PREFERENCE,
@@ -159,10 +161,12 @@ class MemoryCommandHandler:
     def __init__(
         self,
         memory: MemoryApi,
+        links: LinkStore,
         recall_setting: RecallSettingStore | None = None,
         open_questions: OpenQuestionLog | None = None,
     ) -> None:
         self._memory = memory
+        self._links = links
         self._recall_setting = recall_setting
         self._open_questions = open_questions
 
@@ -197,15 +201,15 @@ class MemoryCommandHandler:
         run = _RunningCommand(command.language, asked_scope)
         if isinstance(answered, str):
             answered = self._find_answered(command, answered, session, asked_scope)
-        meant = [
+        answer_records = [
             record
             for record in self._load_active(answered[:MAX_CHOICES], asked_scope)
             if record.role != "assistant"
         ]
         if command.is_question or command.verb in ("wrong", "source"):
-            return self._answer_about(command, meant, run)
-        if command.verb == "forget_last" and meant:
-            return self._ask_which(meant, run)
+            return self._answer_about(command, answer_records, run)
+        if command.verb == "forget_last" and answer_records:
+            return self._ask_which(answer_records, run)
         return self._run_command(command, run, session, question)
 
     def converse(
@@ -372,13 +376,13 @@ class MemoryCommandHandler:
                 return run.reply("no_match")
 
     def _answer_about(
-        self, command: ParsedMemoryCommand, meant: Sequence[Record], run: _RunningCommand
+        self, command: ParsedMemoryCommand, answer_records: Sequence[Record], run: _RunningCommand
     ) -> MemoryCommandResult | None:
         """Answer what is said or asked about memories; None where there is none.
 
-        ``meant``: memories of the last answer, which a request without a subject is about.
+        ``answer_records``: memories of the last answer, which a request without a subject is about.
         """
-        records = meant
+        records = answer_records
         if command.about:
             limit = MAX_LISTED if command.verb == "list" else _MAX_SOURCES
             records = self._find_matching(command.about, run.scope, limit)
@@ -408,11 +412,13 @@ class MemoryCommandHandler:
 
     def _tell_source(self, record: Record, run: _RunningCommand) -> str:
         """Tell who said it, when and in which words."""
-        said = self._find_message(record, run.scope)
-        memory = _format_line(said)
-        day = f"{said.recorded_at:%Y-%m-%d}"
-        if said.speaker or said.role not in ("user", ""):
-            return run.write("said_by", speaker=said.speaker or said.role, day=day, memory=memory)
+        message = self._find_message(record, run.scope)
+        memory = _format_line(message)
+        day = f"{message.recorded_at:%Y-%m-%d}"
+        if message.speaker or message.role not in ("user", ""):
+            return run.write(
+                "said_by", speaker=message.speaker or message.role, day=day, memory=memory
+            )
         return run.write("said", day=day, memory=memory)
 
     def _tell_since(self, record: Record, run: _RunningCommand) -> str:
@@ -446,11 +452,11 @@ class MemoryCommandHandler:
         if not last_answer or not means_answer:
             return ()
         hits = self._memory.search(last_answer, scope=scope, limit=4 * MAX_CHOICES).hits
-        said = set(terms(last_answer[:_QUOTED_CHARACTERS]))
+        answer_terms = set(terms(last_answer[:_QUOTED_CHARACTERS]))
         stated = [
             hit.record
             for hit in hits
-            if hit.record.role != "assistant" and _is_said_with(hit.record.text, said)
+            if hit.record.role != "assistant" and _is_said_with(hit.record.text, answer_terms)
         ]
         return _list_ids(_list_each_once(stated))
 
@@ -491,6 +497,8 @@ class MemoryCommandHandler:
         """Take the text as the answer to a question; None: it is about something else."""
         run = _RunningCommand(question.language, scope)
         decision = parse_decision(text)
+        if question.step == "choose" and decision == "yes":
+            return self._ask_which(self._load_active(question.ids, scope), run)
         if question.step == "bring_back":
             if decision == "yes":
                 return self._bring_back(question, run)
@@ -544,14 +552,20 @@ class MemoryCommandHandler:
             messages = self._memory.list(
                 scope=scope, kinds=(Kind.TURN,), limit=3 * MAX_LISTED
             ).records
+            left_out = stated_in | self._list_outdated(messages, scope)
             records += [
                 record
                 for record in messages
                 if record.role == "user"
-                and record.id not in stated_in
+                and record.id not in left_out
                 and gate_text(record.text, min_words=1) is None
             ]
         return _list_each_once(records)[: MAX_LISTED + 1]
+
+    def _list_outdated(self, records: Sequence[Record], scope: Scope) -> set[str]:
+        """List the ids of messages that a later one ends or casts doubt on."""
+        edges = self._links.edges(scope.owner, _list_ids(records), _ENDING_EDGES)
+        return {edge.target for edge in edges}
 
     def _report_status(self, run: _RunningCommand) -> MemoryCommandResult:
         counts = self._memory.stats(run.scope).get("status", {})
@@ -735,10 +749,10 @@ def _covers(subject: set[str], text: str) -> bool:
     return bool(subject) and len(subject & set(terms(text))) >= _COVERED_SHARE * len(subject)
 
 
-def _is_said_with(text: str, said: set[str]) -> bool:
+def _is_said_with(text: str, answer_terms: set[str]) -> bool:
     """True if a memory's words are among those of an answer."""
     subject = set(terms(text))
-    return bool(subject) and len(subject & said) >= _COVERED_SHARE * len(subject)
+    return bool(subject) and len(subject & answer_terms) >= _COVERED_SHARE * len(subject)
 
 
 def _list_ids(records: Sequence[Record]) -> tuple[str, ...]:

@@ -85,6 +85,10 @@ _NAMED_PAIR = re.compile(
     re.IGNORECASE,
 )
 """A clause that ends with the right value, and the wrong one: "Emil is seven, not six"."""
+_PREPOSITION = re.compile(
+    r"^(?:gegen|im?|bei|nach|aus|en|con|contra|contre|chez|from|in|to|by|with)\s+", re.IGNORECASE
+)
+"""Preposition before the wrong value of a pair: "nicht gegen Erdnüsse"."""
 _UNSPACED_PAIRS = (
     re.compile(
         r"(?P<clause>.*[是在叫])(?P<right>[^是，,]{1,12})[，,]?而?不(?:是|在|叫)(?P<wrong>.{1,12})"
@@ -237,11 +241,12 @@ def _read_named_pair(text: str) -> ValueCorrection | None:
     match = _NAMED_PAIR.fullmatch(sentence)
     if match is None or _ASKS.search(sentence) or "?" in sentence:
         return None
-    wrong = _strip_title(_strip_frame(match["wrong"]))
+    wrong = _strip_title(_PREPOSITION.sub("", _strip_frame(match["wrong"])))
     span = _find_last_value(match["clause"], _sort_value(wrong), wrong)
     if span is None:
         return None
-    clause = _STRONG.sub(" ", _WEAK.sub(" ", match["clause"][: span[0]]))
+    beside = f"{match['clause'][: span[0]]} {match['clause'][span[1] :]}"
+    clause = _STRONG.sub(" ", _WEAK.sub(" ", beside))
     frame = tuple(term for term in terms(clause) if term not in STOP | _TITLES)
     value = match["clause"][slice(*span)]
     if value.islower() and not frame and _sort_value(value) == "words":
@@ -253,13 +258,15 @@ def _find_last_value(clause: str, sort: ValueSort, wrong: str) -> tuple[int, int
     """Find the value of a sort that ends a clause, as a span; None: it ends otherwise."""
     words = [match.span() for match in _WORD.finditer(clause)]
     if sort == "name":
-        start = len(words)
-        while start > 1 and clause[words[start - 1][0]].isupper() and len(words) - start < 2:
+        end = len(words)
+        while end > 1 and len(words) - end < 2 and clause[words[end - 1][0]].islower():
+            end -= 1
+        start = end
+        while start > 1 and clause[words[start - 1][0]].isupper() and end - start < 2:
             start -= 1
-        while start < len(words) and fold(clause[slice(*words[start])]) in _TITLES:
+        while start < end and fold(clause[slice(*words[start])]) in _TITLES:
             start += 1
-        is_found = start < len(words)
-        return (words[start][0], words[-1][1]) if is_found else None
+        return (words[start][0], words[end - 1][1]) if start < end else None
     if sort == "words":
         is_word = bool(words) and words[-1][1] == len(clause) and _WORD.fullmatch(wrong)
         return words[-1] if is_word else None

@@ -45,6 +45,16 @@ export function bytes(value) {
 
 export const milliseconds = (value) =>
   value >= 1000 ? `${DECIMAL.format(value / 1000)} s` : value >= 10 ? `${number(Math.round(value))} ms` : `${DECIMAL.format(value ?? 0)} ms`;
+
+/** Seconds as people say them: "20 min", "3 hr". */
+export function duration(seconds) {
+  const step = STEPS.find(([, size]) => seconds >= size);
+  if (!step) return milliseconds(seconds * 1000);
+  const [unit, size] = step;
+  const format = new Intl.NumberFormat(locale, { style: "unit", unit, unitDisplay: "short", maximumFractionDigits: 0 });
+  return format.format(seconds / size);
+}
+
 export const capital = (text) => (text ? text[0].toUpperCase() + text.slice(1) : "");
 export const plain = (text) => capital(String(text).replaceAll("_", " "));
 export const short = (text, most = 160) => (text.length > most ? `${text.slice(0, most - 1).trimEnd()}…` : text);

@@ -2,7 +2,7 @@
 
 import { get, post } from "../api.js";
 import { button, empty, fill, h, head, icon, scrollBox } from "../dom.js";
-import { ago, milliseconds, number, plain } from "../format.js";
+import { ago, duration, number, plain } from "../format.js";
 import { named, t } from "../i18n.js";
 import { poll } from "../poll.js";
 import { errorBox } from "../memory.js";
@@ -60,10 +60,10 @@ export async function show(root) {
       tile(t("waiting"), number(sum.waiting)),
       tile(t("running"), number(sum.running)),
       tile(t("done"), number(sum.done)),
-      tile(t("backlog"), work.lag_seconds < 1 ? t("up_to_date") : t("behind", { time: milliseconds(work.lag_seconds * 1000) })),
-      work.pace.answers > 0 && tile(t("model"), t("per_answer", { time: milliseconds(work.pace.median_seconds * 1000) })),
+      tile(t("backlog"), work.lag_seconds < 1 ? t("up_to_date") : t("behind", { time: duration(work.lag_seconds) })),
+      work.pace.answers > 0 && tile(t("model"), t("per_answer", { time: duration(work.pace.median_seconds) })),
       wrong > 0 && tile(t("mistakes_of_the_model"), number(wrong)),
-      work.queue_seconds > 0 && tile(t("queue"), t("about_time", { time: milliseconds(work.queue_seconds * 1000) })),
+      work.queue_seconds > 0 && tile(t("queue"), t("about_time", { time: duration(work.queue_seconds) })),
     );
     fill(failed, failedList(work.dead, draw));
     fill(table, kindTable(work.jobs), work.items.length > 0 && nextTable(work.items));

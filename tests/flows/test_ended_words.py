@@ -40,7 +40,6 @@ def find(memory: MemoryEngine, text: str) -> Hit:
         ("私は菜食主義です。", "もう菜食主義ではありません。"),
         ("Ich bin gegen Nüsse allergisch.", "Ich bin doch nicht gegen Nüsse allergisch."),
         ("Soy alérgico a las nueces.", "Al final no soy alérgico a las nueces."),
-        ("I work at Siemens.", "I don't work at Siemens after all."),
     ],
 )
 def test_words_said_to_be_over_are_over(home: Path, earlier: str, later: str) -> None:

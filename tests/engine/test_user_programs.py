@@ -1,6 +1,6 @@
 """Programs of users, read by type checkers in their strict mode: no error, and no cast needed.
 
-In ``mistakes.py`` each wrong call is marked as ignored, and a mark without a mistake is an error.
+In ``typed_mistakes.py`` each wrong call is marked as ignored, and a mark without a mistake is an error.
 """
 
 from __future__ import annotations
@@ -14,9 +14,7 @@ import pytest
 from bench.conformance.environments import make_environment
 
 ROOT = Path(__file__).resolve().parents[2]
-PROGRAMS = sorted(
-    [*(ROOT / "tests/engine/user_programs").glob("*.py"), *(ROOT / "examples").glob("*.py")]
-)
+PROGRAMS = sorted([*(ROOT / "tests/engine").glob("typed_*.py"), *(ROOT / "examples").glob("*.py")])
 STRICT = {
     "typeCheckingMode": "strict",
     "enableTypeIgnoreComments": False,

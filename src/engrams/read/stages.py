@@ -522,7 +522,8 @@ def limit_episodes(search: Search) -> None:
 def judge(search: Search) -> None:
     """Judge which hits help, where the settings ask for it and the model's cosines are known.
 
-    Not in a memory of a few records, in which nothing can stand out.
+    Not in a memory of a few records, in which nothing can stand out; but passages of a document are
+    judged in any, as a short document is not about its owner.
 
     One that does not stays a hit, for a reader who wants the nearest; one too far down to be judged
     does not help.
@@ -530,7 +531,8 @@ def judge(search: Search) -> None:
     deps = search.deps
     scale = deps.embedder.card.scale
     is_known = search.prepared.query.vector is not None and len(scale) > 1
-    is_small = search.pool.total < _FEWEST_RECORDS
+    has_passages = any(hit.record.kind is Kind.PASSAGE for hit in search.hits)
+    is_small = search.pool.total < _FEWEST_RECORDS and not has_passages
     if not deps.settings.least_need or not is_known or is_small or not search.hits:
         return
     judged = choose_judged(search.request.text, search.hits)

@@ -76,7 +76,9 @@ def test_a_purged_document_is_nowhere(engrams: Run, home: Path, lease: Path) -> 
     stored = [path for path in home.rglob("*") if path.is_file()]
     assert all(any(word in path.read_bytes() for path in stored) for word in words)
     engrams("documents", "lease.pdf", "--forget")
-    erased = engrams("documents", *settings, "lease.pdf", "--purge", "--json").json
+    assert engrams("documents", *settings, "lease.pdf", "--purge", stdin="no\n").code != 0
+    command = ("documents", *settings, "lease.pdf", "--purge", "--confirm", "purge", "--json")
+    erased = engrams(*command).json
     assert erased["proven"], erased
     left = [
         (path, word)

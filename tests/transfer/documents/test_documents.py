@@ -151,6 +151,30 @@ def test_a_context_quotes_a_document_with_its_page(engine: MemoryEngine, tmp_pat
     assert 'p. 4] “He said "keep out" there.”' in said
 
 
+@pytest.mark.parametrize("has_messages", [False, True])
+def test_a_context_has_only_the_passages_that_help(
+    engine: MemoryEngine, tmp_path: Path, has_messages: bool
+) -> None:
+    """A home with few documents shows what answers, and nothing beside a sum; with messages, too."""
+    for name, text in {
+        "lease.md": "# Lease\n\n## Rent\n\nThe monthly rent is 900 euros.\n\n## Pets\n\nOne cat is allowed.",
+        "page.md": "# Bus\n\nThe bus to the harbour leaves each hour.",
+        "cal.md": "# Dentist\n\nEmil sees the dentist in April.",
+    }.items():
+        (tmp_path / name).write_text(text)
+    engine.add_document(tmp_path, scope=ANN)
+    if has_messages:
+        for message in (
+            "I bought a red lamp.",
+            "My sister plays the cello.",
+            "We hiked in Norway.",
+        ):
+            engine.add(Turn(message), scope=ANN)
+    hits = engine.context("how much is the rent?", scope=ANN).hits
+    assert [hit.record.text for hit in hits] == ["The monthly rent is 900 euros."]
+    assert engine.context("what is 7 times 13?", scope=ANN).hits == ()
+
+
 def test_nothing_of_a_document_is_taken_for_the_users_words(
     engine: MemoryEngine, tmp_path: Path
 ) -> None:

@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from engrams.core.document_location import describe_location, read_location
+from engrams.surfaces.cli.confirm import confirm_erase
 from engrams.surfaces.cli.options import GlobalOptions, flatten_options, new_app
 from engrams.surfaces.cli.output import clean, emit, format_time, note, paint, print_table, say
 from engrams.surfaces.cli.write_commands import print_proof
@@ -31,6 +32,14 @@ def documents(  # noqa: PLR0913 - options of a command
     purge: Annotated[
         bool, typer.Option("--purge", help="Erase it for good, in all its versions.")
     ] = False,
+    confirm: Annotated[
+        str,
+        typer.Option(
+            help="With --purge: the word `purge`, in place of the question.",
+            show_default=False,
+            metavar="WORD",
+        ),
+    ] = "",
     refresh: Annotated[
         bool,
         typer.Option("--refresh", help="Read all documents again, and take what changed."),
@@ -52,7 +61,7 @@ def documents(  # noqa: PLR0913 - options of a command
     elif document is None:
         _list_documents(options)
     elif purge:
-        _purge_document(options, document, git=git)
+        _purge_document(options, document, confirm, git=git)
     elif forget or restore:
         with options.open() as (engine, scope):
             act = engine.documents.forget if forget else engine.documents.restore
@@ -123,8 +132,9 @@ def _show_document(options: GlobalOptions, document: str) -> None:
             say(f"    {line}")
 
 
-def _purge_document(options: GlobalOptions, document: str, *, git: bool) -> None:
+def _purge_document(options: GlobalOptions, document: str, confirm: str, *, git: bool) -> None:
     with options.open() as (engine, scope):
+        confirm_erase(f"the document {clean(document)} of {'/'.join(scope)}", confirm)
         report = engine.documents.purge(document, scope, git=git)
     if options.json:
         emit({"proven": report.proven, "removed": report.removed, "remaining": report.remaining})

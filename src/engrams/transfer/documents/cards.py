@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from engrams.errors import InputError
+from engrams.text.text_encodings import decode_text
 from engrams.transfer.documents.read_document import ReadDocument, TextBlock
-from engrams.transfer.formats.decode import decode_markup
 
 _LINE = re.compile(
     r"(?:[\w-]+\.)?(?P<name>[\w-]+)(?P<options>(?:;(?:[^;:\"]|\"[^\"]*\")*+)*+):(?P<value>.*)"
@@ -62,7 +62,7 @@ class _Field:
 def read_contacts(data: bytes) -> ReadDocument:
     """Read contacts. InputError: there is none."""
     blocks: list[TextBlock] = []
-    for fields in _iter_cards(decode_markup(data), ("VCARD",)):
+    for fields in _iter_cards(decode_text(data), ("VCARD",)):
         full_name = _find(fields, "FN") or _join_name(_find(fields, "N"))
         blocks += _describe(full_name or "(no name)", fields, _CONTACT)
     return _require(blocks, "contacts")
@@ -71,7 +71,7 @@ def read_contacts(data: bytes) -> ReadDocument:
 def read_calendar(data: bytes) -> ReadDocument:
     """Read appointments and tasks. InputError: there is none."""
     blocks: list[TextBlock] = []
-    for fields in _iter_cards(decode_markup(data), _EVENTS):
+    for fields in _iter_cards(decode_text(data), _EVENTS):
         blocks += _describe(_find(fields, "SUMMARY") or "(no title)", fields, _EVENT)
     return _require(blocks, "appointments")
 

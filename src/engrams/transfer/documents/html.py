@@ -5,13 +5,13 @@ from __future__ import annotations
 import re
 from html.parser import HTMLParser
 
+from engrams.text.text_encodings import decode_text
 from engrams.transfer.documents.read_document import (
     ReadDocument,
     TextBlock,
     check_length,
     describe_table,
 )
-from engrams.transfer.formats.decode import decode_markup
 
 _SKIPPED = frozenset(
     """
@@ -37,7 +37,7 @@ _HIDDEN = re.compile(r"display\s*:\s*none|visibility\s*:\s*hidden", re.IGNORECAS
 
 def read(data: bytes) -> ReadDocument:
     """Read a web page. InputError: it is no text."""
-    return read_markup(decode_markup(data))
+    return read_markup(decode_text(data))
 
 
 def read_markup(markup: str) -> ReadDocument:

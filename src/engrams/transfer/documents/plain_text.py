@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import io
 import re
 from collections.abc import Iterator, Sequence
 
-import yaml
-
+from engrams.text.binary_detection import refuse_binary
+from engrams.text.text_encodings import decode_text, detect_encoding
 from engrams.transfer.documents.read_document import (
     ReadDocument,
     TextBlock,
     check_length,
     describe_table,
 )
-from engrams.transfer.formats.decode import open_text
 
 _FENCE_MARK = "---"
 _MOST_FRONT_MATTER = 20_000
@@ -30,15 +28,11 @@ _EMPHASIS = re.compile(r"(\*\*|__|`)(?=\S)(.{1,300}?)(?<=\S)\1")
 
 
 def _decode(data: bytes) -> str:
-    """Decode bytes in any encoding. InputError: they are no text."""
-    with open_text(io.BytesIO(data)) as text:
-        parts: list[str] = []
-        size = 0
-        for chunk in text.chunks():
-            size += len(chunk)
-            check_length(size)
-            parts.append(chunk)
-    return "".join(parts).replace("\0", "")
+    """Decode a plain text. InputError: it is none, or in an encoding that is not known."""
+    refuse_binary(data, detect_encoding(data)[0])
+    text = decode_text(data)
+    check_length(len(text))
+    return text
 
 
 def read_plain(data: bytes) -> ReadDocument:
@@ -63,6 +57,8 @@ def _read_front_matter(lines: Sequence[str]) -> tuple[str, int]:
     text = "\n".join(lines[1:end])
     if len(text) > _MOST_FRONT_MATTER:
         return "", end + 1
+    import yaml  # most texts have no front matter
+
     try:
         values = yaml.safe_load(text)
     except (yaml.YAMLError, ValueError, RecursionError):

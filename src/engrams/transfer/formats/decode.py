@@ -19,7 +19,8 @@ from pathlib import Path
 from typing import IO, Any, Protocol
 
 from engrams.errors import InputError
-from engrams.transfer.formats.binary_detection import is_binary, refuse_binary
+from engrams.text.binary_detection import is_binary, refuse_binary
+from engrams.text.text_encodings import WESTERN, detect_encoding
 from engrams.transfer.formats.origins import STDIN, Origin, open_stdin
 from engrams.transfer.formats.pieces import TextLine, UnreadablePiece
 
@@ -31,33 +32,12 @@ LIMIT = 64 << 20
 """Characters of the longest line or JSON element."""
 
 _ZIP = b"PK\x03\x04"
-_BOMS = (
-    (codecs.BOM_UTF8, "utf-8"),
-    (codecs.BOM_UTF32_LE, "utf-32-le"),
-    (codecs.BOM_UTF32_BE, "utf-32-be"),
-    (codecs.BOM_UTF16_LE, "utf-16-le"),
-    (codecs.BOM_UTF16_BE, "utf-16-be"),
-)
 
 
 class ByteStream(Protocol):
     """Anything that gives bytes (or text, which is encoded again)."""
 
     def read(self, size: int = -1, /) -> Any: ...
-
-
-def _decode_western(problem: UnicodeError) -> tuple[str, int]:
-    """Decode bytes that are not UTF-8 as Windows-1252 or Latin-1."""
-    if not isinstance(problem, UnicodeDecodeError):
-        raise problem
-    raw = problem.object[problem.start : problem.end]
-    try:
-        return raw.decode("cp1252"), problem.end
-    except UnicodeDecodeError:
-        return raw.decode("latin-1"), problem.end
-
-
-codecs.register_error("engrams.western", _decode_western)
 
 
 class DecodedTextReader:
@@ -72,11 +52,11 @@ class DecodedTextReader:
         """Read the head of a stream. InputError: it is not text."""
         self._stream = stream
         start = _read_head(stream)
-        encoding, mark_length = _detect_encoding(start)
+        encoding, mark_length = detect_encoding(start)
         refuse_binary(start, encoding)
         self._encoding = encoding
         self._size = len(start)
-        decoder = codecs.getincrementaldecoder(encoding)("engrams.western")
+        decoder = codecs.getincrementaldecoder(encoding)(WESTERN)
         self._decoder = io.IncrementalNewlineDecoder(decoder, translate=True)
         self.whole = len(start) < HEAD
         self.head = self._decoder.decode(start[mark_length:], self.whole)
@@ -118,13 +98,6 @@ def open_text(origin: Origin) -> Iterator[DecodedTextReader]:
             yield DecodedTextReader(stream)
 
 
-def decode_markup(data: bytes) -> str:
-    """Decode a page, a card or another text with marks, in any encoding; its line ends are "\\n"."""
-    encoding, mark_length = _detect_encoding(data[:HEAD])
-    text = data[mark_length:].decode(encoding, "engrams.western")
-    return text.replace("\r\n", "\n").replace("\r", "\n").replace("\0", "")
-
-
 def _open_file(path: Path) -> IO[Any]:
     try:
         return path.open("rb")
@@ -160,22 +133,6 @@ def _read_head(stream: ByteStream) -> bytes:
             hint="Give a file, not a folder; or get a fresh copy of it.",
         ) from None
     return b"".join(parts)
-
-
-def _detect_encoding(start: bytes) -> tuple[str, int]:
-    """Detect the encoding and the length of its byte order mark."""
-    for mark, encoding in _BOMS:
-        if start.startswith(mark):
-            return encoding, len(mark)
-    if len(start) >= 4:
-        # UTF-16 without a mark: in Western text one byte of each two is zero.
-        even_zeros = start[0::2].count(0) / len(start[0::2])
-        odd_zeros = start[1::2].count(0) / len(start[1::2])
-        if odd_zeros > 0.4 and even_zeros < 0.1:
-            return "utf-16-le", 0
-        if even_zeros > 0.4 and odd_zeros < 0.1:
-            return "utf-16-be", 0
-    return "utf-8", 0
 
 
 @contextmanager

@@ -196,8 +196,9 @@ _OPENS_FORGETTING = late_pattern(
 )
 _ENGLISH_WORDS = (
     "know", "rememb", "recall", "memor", "stor", "sav", "learn", "forg", "foget", "froget", "delet", "eras", "remov", "clear", "wipe",
-    "record", "keep", "prefer", "undo", "back", "recover", "facts", "sessions", "rules", "wrong", "true", "false", "correct",
-    "right", "not so", "told you", "you get", "you hear", "you have", "since when", "how long",
+    "record", "keep", "prefer", "undo", "back", "recover", "facts", "sessions", "rules", "wrong", "not true",
+    "not right", "not correct", "not so", "n't true", "n't right", "n't correct", "n't so", "isnt ", "untrue", "incorrect", "false",
+    "told you", "you get", "you hear", "you have", "since when", "how long",
 )  # fmt: skip
 """Every English request holds one of these: most messages hold none, and are not matched."""
 _ONESELF = frozenset(

@@ -37,6 +37,8 @@ _STATEMENT_KINDS = (
     Kind.RULE,
 )
 _MOST_SLOTS = 200
+_LONGEST_REQUEST = 100
+"""Characters of the longest query that is looked at as a question about what memory knows."""
 _COMMON_WEIGHT = 0.2
 """Weight of the function words of other languages than English."""
 
@@ -68,9 +70,10 @@ def cut_query(request: ReadRequest, max_characters: int) -> tuple[ReadRequest, t
     if "<" in request.text or "[" in request.text:
         request = replace(request, text=remove_system_texts(request.text))
     # "What do you know about Emil?" asks for Emil: the other words are in no memory.
-    command = parse_command(request.text, with_questions=True)
-    if command is not None and command.verb == "list" and command.about:
-        request = replace(request, text=command.about)
+    if len(request.text) <= _LONGEST_REQUEST:
+        command = parse_command(request.text, with_questions=True)
+        if command is not None and command.verb == "list" and command.about:
+            request = replace(request, text=command.about)
     if len(request.text) <= max_characters:
         return request, ()
     half = max_characters // 2

@@ -238,7 +238,7 @@ def play(number: int, steps: list[tuple[str, int, int, int]], **options: Any) ->
 
 
 QUICK = settings(
-    max_examples=4,
+    max_examples=3,
     deadline=None,
     derandomize=True,
     database=None,

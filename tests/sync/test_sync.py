@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import shutil
+import threading
+import time
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -434,3 +436,28 @@ def test_clocks_do_not_decide_what_was_seen(laptop: Device, phone: Device) -> No
     exchange_all([laptop, phone], 2)
     assert laptop.get(note).text == phone.get(note).text == "My bicycle is stolen."
     assert len(laptop.records()) == len(phone.records()) == 1
+
+
+def test_watching(laptop: Device, phone: Device) -> None:
+    """A device that watches takes over what another one tells, and tells what is said on it."""
+    ended = threading.Event()
+    watching = threading.Thread(
+        target=phone.engine.sync.watch, args=(ended.is_set, lambda report: None)
+    )
+    watching.start()
+    try:
+        laptop.say(SECRET)
+        laptop.engine.sync.now()
+        wait_until(lambda: SECRET in phone.texts())
+        phone.say(OTHER)
+        wait_until(lambda: laptop.engine.sync.now().added or OTHER in laptop.texts())
+    finally:
+        ended.set()
+        watching.join()
+
+
+def wait_until(is_so: Callable[[], object]) -> None:
+    deadline = time.monotonic() + 60
+    while not is_so():
+        assert time.monotonic() < deadline
+        time.sleep(0.05)

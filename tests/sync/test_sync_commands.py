@@ -9,6 +9,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 
 def engrams(home: Path, *arguments: str, code: int = 0, **environ: str) -> Any:
     """Run a command with --json as another user would, and return what it printed."""
@@ -25,6 +27,7 @@ def engrams(home: Path, *arguments: str, code: int = 0, **environ: str) -> Any:
     return json.loads(lines[-1]) if lines else None
 
 
+@pytest.mark.slow
 def test_two_homes(tmp_path: Path) -> None:
     """Two homes pair by a code, exchange memories and a purge, and one removes the other."""
     laptop, phone, place = tmp_path / "laptop", tmp_path / "phone", str(tmp_path / "place")

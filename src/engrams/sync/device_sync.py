@@ -7,7 +7,13 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from engrams.core import Scope
-from engrams.errors import ConflictError, InputError, NotFoundError, RefusedError
+from engrams.errors import (
+    ConflictError,
+    InputError,
+    NotFoundError,
+    RefusedError,
+    StoreError,
+)
 from engrams.settings import Settings
 from engrams.sync import ciphers
 from engrams.sync.ciphers import MemberKeys
@@ -262,7 +268,11 @@ class MemorySync:
             return self._has_changes(identity, self._load_replica(identity))
 
         for _ in iter_changes(folder, has_changes, stop):
-            outcome = self.now()
+            try:
+                outcome = self.now()
+            except (ConflictError, StoreError):
+                # The place is away, or a command exchanges at this moment: it is tried again.
+                continue
             if outcome != ExchangeReport(waiting=outcome.waiting):
                 report(outcome)
 

@@ -36,7 +36,7 @@ def _look(folder: Path | None) -> Iterator[bool]:
         from watchfiles import watch
     except ImportError:
         folder = None
-    if folder is None:
+    if folder is None or not folder.is_dir():
         while True:
             time.sleep(_STEP_MS / 1000)
             yield False

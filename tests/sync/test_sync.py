@@ -379,6 +379,22 @@ def test_recovery(tmp_path: Path) -> None:
     new.close()
 
 
+def test_another_place(laptop: Device, phone: Device, tmp_path: Path) -> None:
+    """A home that leaves, and begins in another place, tells everything there."""
+    laptop.say(SECRET)
+    phone.say(OTHER)
+    exchange_all([laptop, phone], 2)
+    phone.engine.sync.leave()
+    elsewhere = tmp_path / "elsewhere"
+    phone.engine.sync.init(str(elsewhere), OWNER, "phone")
+    phone.engine.sync.now()
+    tablet = Device(tmp_path, "tablet")
+    pair(phone, tablet, elsewhere)
+    tablet.engine.sync.now()
+    assert tablet.export() == phone.export() == laptop.export()
+    tablet.close()
+
+
 def test_segments_that_the_place_lost(laptop: Device, phone: Device, place: Path) -> None:
     """If the place loses files before others read them, their device tells it all again."""
     laptop.say(SECRET)

@@ -81,7 +81,8 @@ class ReplicaState:
         row = store.load_state(owner, STATE_NAME)
         data = row.data
         if data.get("device") != device:
-            return cls(row, make_actor(device))
+            # Another place knows nothing of what this home told before.
+            return cls(row, make_actor(device), tells_all=True)
         return cls(
             row=row,
             actor=data["actor"],

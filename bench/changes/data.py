@@ -44,9 +44,9 @@ _NEVER_HELD = ("truths", "truths_more")
 others and are not part of this project: training reads them where somebody laid them there.
 """
 _SEED = 5
-_NOON = datetime(2025, 3, 3, 12, tzinfo=UTC)
+NOON = datetime(2025, 3, 3, 12, tzinfo=UTC)
 # Days: some seconds to some minutes.
-_SOON = (0.0, 0.0002, 0.0005, 0.002, 0.02)
+SOON = (0.0, 0.0002, 0.0005, 0.002, 0.02)
 
 Part: TypeAlias = Literal["train", "held"]
 Case: TypeAlias = dict[str, Any]
@@ -109,7 +109,7 @@ def build_pairs(cases: Sequence[Case]) -> list[Pair]:
         ]
         for first, old in enumerate(said):
             for second in range(first + 1, len(said)):
-                label, learn = _label(case, old.text, said[second].text, first, second)
+                label, learn = label_pair(case, old.text, said[second].text, first, second)
                 about = label or (first == 0 and second == len(said) - 1)
                 pairs.append(Pair(number, old, said[second], label, learn, about))
     return pairs
@@ -193,10 +193,10 @@ def build_plain_pairs(first: int) -> tuple[list[Pair], list[Pair]]:
     for held in read_plain_cases("pairs", "plain"):
         number = first + numbers.setdefault(held["say"][0], len(numbers))
         said = [
-            read_message(text, "user", _NOON + at * timedelta(days=held["days"]), embed)
+            read_message(text, "user", NOON + at * timedelta(days=held["days"]), embed)
             for at, text in enumerate(held["say"])
         ]
-        gap = timedelta(days=chance.choice(_SOON))
+        gap = timedelta(days=chance.choice(SOON))
         late = [
             replace(one) for one in said
         ]  # messages of their own: the two kinds of pairs are no rivals of each other
@@ -231,7 +231,7 @@ def read_talks() -> list[list[MessageFeatures]]:
     for number, talk in enumerate(
         (FOLDER.parent / "talks.txt").read_text("utf-8").strip().split("\n\n")
     ):
-        at = _NOON
+        at = NOON
         left = 0
         said = []
         for text in talk.splitlines():
@@ -309,7 +309,7 @@ def to_features(
     return describe_pairs([(pair.old, pair.new) for pair in pairs], rarity)
 
 
-def _label(case: Case, old: str, new: str, first: int, second: int) -> tuple[bool, bool]:
+def label_pair(case: Case, old: str, new: str, first: int, second: int) -> tuple[bool, bool]:
     """Return the label of a pair, and if it is sure."""
     if case["as_of"]:
         # What held at that time, and what came later.

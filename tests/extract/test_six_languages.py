@@ -215,3 +215,36 @@ def test_news_among_friends_is_learned_and_their_feelings_are_not() -> None:
         "My daughter turned five last week",
         "We adopted a pup, Oscar",
     }
+
+
+@pytest.mark.parametrize(
+    ("text", "triple"),
+    [
+        ("I can't stand coriander.", ("user", "likes", "coriander")),
+        ("No soporto el cilantro", ("user", "likes", "cilantro")),
+        ("Je ne supporte pas la coriandre.", ("user", "likes", "coriandre")),
+        ("Ich kann Koriander nicht ausstehen.", ("user", "likes", "Koriander")),
+        ("Ya no como carne.", ("user", "eats", "carne")),
+        ("Je ne mange plus de viande.", ("user", "eats", "viande")),
+        ("我不再吃肉了", ("user", "eats", "肉")),
+        ("コーヒーはもう飲みません", ("user", "drinks", "コーヒー")),
+        ("I don't eat gluten any more", ("user", "eats", "gluten")),
+        ("Elena is vegan but eats honey", ("Elena", "diet", "vegan")),
+        ("I'm thinking of getting solar panels", ("user", "considers", "getting solar panels")),
+    ],
+)
+def test_what_somebody_cannot_stand_or_takes_no_more_is_learned(
+    text: str, triple: tuple[str, str, str]
+) -> None:
+    """A dislike, what is eaten and drunk no more, and a diet with an exception are understood."""
+    with temp_engine(jobs__workers=0, embed__provider="null") as memory:
+        assert triple in learn(memory, text)
+
+
+@pytest.mark.parametrize(
+    "text", ["Tofu is vegan and tastes great.", "No como en casa hoy.", "我不吃了。"]
+)
+def test_food_today_and_no_thing_tell_no_diet(text: str) -> None:
+    """What is said of a dish, of today, or of nothing is no diet of anybody."""
+    with temp_engine(jobs__workers=0, embed__provider="null") as memory:
+        assert learn(memory, text) == []

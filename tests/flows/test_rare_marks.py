@@ -144,6 +144,10 @@ def test_what_takes_its_place_marks_it_among_many(home: Path, earlier: str, late
             "Deployments only go through release.yml from now on",
         ),
         ("The plumber's number is 4471.", "The electrician's number is 4417."),
+        ("I work at Acme.", "We hired a new cleaner."),
+        ("Our meeting is on Mondays.", "The meeting ended early today."),
+        ("I have a dog called Bo.", "My goldfish died yesterday."),
+        ("Die Fähre geht um 6:40.", "Die Fähre war heute wieder gerammelt voll."),
     ],
 )
 def test_news_of_something_else_marks_nothing(home: Path, earlier: str, later: str) -> None:
@@ -165,12 +169,18 @@ def test_news_of_something_else_marks_nothing(home: Path, earlier: str, later: s
         ),
         ("The plumber coming Thursday is called Mr. Tan", "Misheard him, it's Tran.", 12),
         ("wifi at the hut: larch-pine-581", "typo, larch-pine-518", 2),
+        (
+            "Harvest supper is at the chapel hall.",
+            "Chapel hall's flooded so the harvest supper goes in Dawe's barn.",
+            43_200,
+        ),
+        ("茶园的钥匙放在老周那里。", "钥匙不在老周那里了，现在放村委会。", 43_200),
     ],
 )
-def test_another_day_time_or_spelling_of_the_same_is_told(
+def test_another_day_time_place_or_spelling_of_the_same_is_told(
     home: Path, earlier: str, later: str, minutes: float
 ) -> None:
-    """Another day or time of the same thing, and a slip put right within minutes, are told."""
+    """Another day, time or place of the same thing, and a slip put right within minutes, are told."""
     with engrams.open(home=home, jobs__workers=0) as memory:
         say(memory, earlier, later, minutes=minutes)
         assert is_marked(find(memory, earlier))

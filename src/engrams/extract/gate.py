@@ -94,7 +94,7 @@ _SHORT_TEXT = 400
 # "I'm vegan" has one word with content; with its subject it is a statement, which "vegan" alone is
 # not.
 _FIRST_PERSON = late_pattern(
-    r"\b(?:i|me|my|we|us|our|ich|wir|mein\w*|yo|soy|tengo|mi|mis|je|j'|mon|ma|mes|nous)\b|[我俺咱]",
+    r"\b(?:i|me|my|we|us|our|ich|wir|mein\w*|yo|soy|tengo|vivo|trabajo|odio|como|bebo|mi|mis|je|j'|mon|ma|mes|nous)\b|[我俺咱]",
     re.IGNORECASE,
 )
 

@@ -35,7 +35,7 @@ class ChangeDetectionSettings(SettingsSection):
         0.94, ge=0, le=1, description="Probability from which the older statement is superseded."
     )
     close_fact_at: Share = Field(
-        0.6,
+        0.55,
         ge=0,
         le=1,
         description=(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 
 from engrams.extract.rules.english_lexicon import (
     ADVERBS,
@@ -212,6 +213,13 @@ def _is_verb_after(word: ClauseToken) -> bool:
     )
 
 
+def _acts_too(words: Sequence[ClauseToken]) -> bool:
+    """True if a sentence goes on with what only a person does: "Elena is vegan but eats honey"."""
+    return any(
+        joint.lower in ("and", "but") and verb.lower in _PERSONAL for joint, verb in pairwise(words)
+    )
+
+
 def _match_named(
     words: Sequence[ClauseToken], at: int, names: frozenset[str]
 ) -> tuple[Person, tuple[ClauseToken, ...], int] | None:
@@ -242,7 +250,9 @@ def _match_named(
         lower in ("is", "'s") and verb + 1 < len(words) and words[verb + 1].lower in ("my", "our")
     )
     if head not in names and not (
-        lower in _PERSONAL or mine or (lower in ("is", "was", "has", "'s") and end - at > 1)
+        lower in _PERSONAL
+        or mine
+        or (lower in ("is", "was", "has", "'s") and (end - at > 1 or _acts_too(words[verb:])))
     ):
         return None
     form = find_lemma(lower)

@@ -44,7 +44,7 @@ _LASTING = word_set("present future progressive")
 _DONE = word_set("past perfect was")
 _AS_IF: tuple[Tense, ...] = ("past", "present")
 _STATES_TO_COME = word_set("lives_in works_at studies_at")
-_HEALTH = word_set("has_condition allergic_to takes")
+_HEALTH = word_set("has_condition allergic_to takes diet")
 _ASKS_FOR = re.compile(r"to (?:ask|inquire|enquire|find out|check|request)\b")
 """Words behind a verb of a request: "I'm writing to ask"."""
 _DOUBTED = re.compile(r"\b(?:i (?:think|guess|believe|suppose|reckon)|not sure|or so)$")
@@ -167,6 +167,7 @@ class _EnglishReader:
         )
         # What illness is called comes from a closed table: "I have arthritis in both thumbs".
         is_health = candidates[0].predicate in _HEALTH and clause.tense == "present"
+        is_dislike = candidates[0].predicate == "likes" and clause.tense == "can"
         self._clauses.append(
             ReadClause(
                 self._view(index, clause, candidates[0], quote),
@@ -175,7 +176,7 @@ class _EnglishReader:
                 ),
                 clause.start,
                 clause.start + len(quote),
-                is_sure=is_own_attribute or is_health,
+                is_sure=is_own_attribute or is_health or is_dislike,
             )
         )
 

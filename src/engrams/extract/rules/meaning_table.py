@@ -276,7 +276,9 @@ def _apply_tense(meaning: ClauseMeaning, clause: EnglishClause) -> ClauseMeaning
     if is_over or clause.tense == "used":
         return replace(meaning, effect="ends", polarity=True)
     if meaning.predicate == "likes":
-        is_weak = clause.tense != "present" or not _FAINT.isdisjoint(clause.adverbs)
+        # "I can't stand it" tells of now, as "I hate it" does.
+        is_present = clause.tense == "present" or (clause.tense == "can" and clause.negated)
+        is_weak = not is_present or not _FAINT.isdisjoint(clause.adverbs)
         meaning = replace(meaning, is_weak=is_weak)
     if clause.negated:
         return _deny(meaning, clause, last)

@@ -31,10 +31,11 @@ _DIGITS = "0123456789"
 
 
 def trim_trailing(words: Sequence[ClauseToken]) -> tuple[ClauseToken, ...]:
-    """Drop trailing fillers: too, though, lol, a lone preposition or article."""
+    """Drop trailing fillers: too, though, lol, "any more", a lone preposition or article."""
     end = len(words)
     while end and (
         words[end - 1].lower in _TRAILING
+        or [word.lower for word in words[max(end - 2, 0) : end]] == ["any", "more"]
         or (not words[end - 1].text[-1].isalnum() and words[end - 1].text[-1] not in "%+#\"'”)")
     ):
         end -= 1

@@ -34,6 +34,7 @@ from engrams.text.terms import terms
 from engrams.text.text_spans import find_span
 from engrams.text.times import detect_language
 from engrams.write.change_detection.cue_words import NAMES
+from engrams.write.change_detection.explicit_endings import tells_end
 from engrams.write.change_detection.fact_endings import shows_end_of_fact
 from engrams.write.change_detection.features import read_clause
 from engrams.write.change_detection.message_judge import (
@@ -69,6 +70,8 @@ _LONGEST_REASON = 200
 """Characters of the longest sentence that is told as the reason of a mark."""
 _PROBABLE = 0.5
 """Probability from which the fact of a clause ends, or may end, with its clause."""
+_PLAIN = 0.75
+"""Probability from which a fact ends with its clause, whatever words tell it."""
 _NO = NAMES.index("no")
 _NOT_YET = tuple(map(NAMES.index, ("if", "plan", "past")))
 _RELATED_SLOTS = {
@@ -277,6 +280,9 @@ class ChangeDetector:
             return False
         if _is_of_other_time(record.text, change.news):
             return False
+        # Words of an explicit end that does not hold for the clause limit it: "not after five any more".
+        if change.probability >= _PLAIN and not tells_end(change.news):
+            return True
         minutes = (record.recorded_at - change.earlier.recorded_at).total_seconds() / 60
         return all(
             shows_end_of_fact(fact, change.clause, change.news, new_facts, minutes)

@@ -14,16 +14,19 @@ from typing import NamedTuple
 from engrams.core import MARK_TOLD_AT
 from engrams.write.change_detection.abandoned_things import find_abandoned_use, names_abandoned
 from engrams.write.change_detection.boosted_trees import ScoredMessage, load_model
+from engrams.write.change_detection.change_topics import ComparedClauses, tells_of_others_work
 from engrams.write.change_detection.clause_pairs import EXPLICIT, ClausePair, find_clause_pairs
 from engrams.write.change_detection.distinct_things import is_about_another, is_placed_anew
 from engrams.write.change_detection.explicit_endings import tells_end
 from engrams.write.change_detection.features import MessageFeatures
 from engrams.write.change_detection.message_reader import Message, MessageReader
+from engrams.write.change_detection.pair_judge import judge_changes
 from engrams.write.change_detection.replacement_evidence import (
     changes_another_thing,
     is_long,
     is_passing,
     puts_right,
+    read_changed_things,
     replaces_another,
     says_the_same,
     shows_common_ground,
@@ -39,6 +42,8 @@ _PUT_RIGHT = 0.6
 """Least probability that a value was put right, where a newer message gives another of its type."""
 _POSSIBLE = 0.25
 """Probability from which another day or time, beside a word of change, makes a mark."""
+_DESPITE = 0.6
+"""Probability from which the judge outweighs words that are about another thing."""
 _ABANDONED = 0.9
 """Probability that the use of a thing is over which a message says to be used no longer."""
 _PLAIN = 0.7
@@ -74,7 +79,7 @@ class MessageTask:
 
 
 @dataclass(frozen=True)
-class _PossibleChange:
+class PossibleChange:
     """Two messages whose clauses are looked at, because the newer may end the older."""
 
     old: MessageFeatures
@@ -103,6 +108,13 @@ class _PossibleChange:
         """The newer gives another value of the same type."""
         return puts_right(self.old, self.new, self.minutes)
 
+    def compare(self, pair: ClausePair) -> ComparedClauses:
+        """Put together what the judge weighs of two clauses of the messages."""
+        signs = (self.is_put_right, self.is_placed_anew, tells_other_value(self.old, self.new))
+        return ComparedClauses(
+            self.old, self.new, pair.ending, pair.news, self.probability, pair.probability, signs
+        )
+
 
 def find_news(task: MessageTask) -> list[bool]:
     """Tell which new messages may be news of a change."""
@@ -116,30 +128,57 @@ def find_news(task: MessageTask) -> list[bool]:
 
 def judge_messages(task: MessageTask) -> list[list[JudgedMessage | None]]:
     """Judge which earlier messages each new message ends; None: not that one."""
+    judged: list[list[JudgedMessage | None]] = [[None] * len(earlier) for _, earlier in task.pairs]
+    uncertain: list[tuple[int, int, PossibleChange, ClausePair]] = []
+    for group_index, index, change, pair in list_possible_changes(task):
+        if pair is None:
+            judged[group_index][index] = _judge_abandoned(change)
+        elif pair.probability == EXPLICIT:
+            judged[group_index][index] = JudgedMessage(*pair)
+        else:
+            uncertain.append((group_index, index, change, pair))
+    probabilities = judge_changes([change.compare(pair) for _, _, change, pair in uncertain])
+    for (group_index, index, change, pair), probability in zip(
+        uncertain, probabilities, strict=True
+    ):
+        limited = _join(probability, change, pair)
+        if limited >= task.mark_at:
+            judged[group_index][index] = JudgedMessage(limited, *pair[1:])
+    return judged
+
+
+def list_possible_changes(
+    task: MessageTask,
+) -> list[tuple[int, int, PossibleChange, ClausePair | None]]:
+    """List the pairs of messages that may be a change, with the clauses that tell it.
+
+    Of each pair: the places of the new message and of the earlier one beside it. No clauses: the
+    newer gives up a thing whose use the older tells.
+    """
     scored = task.reader.read(
         [message for new, earlier in task.pairs for message in (new, *earlier)]
     )
     groups = [([scored[old] for old in earlier], scored[new]) for new, earlier in task.pairs]
-    judged: list[list[JudgedMessage | None]] = [[None] * len(earlier) for earlier, _ in groups]
-    possible: dict[tuple[int, int], _PossibleChange] = {}
+    possible: dict[tuple[int, int], PossibleChange] = {}
     for group_index, ((earlier, new), probabilities, is_crowded) in enumerate(
         zip(groups, load_model().judge(groups), task.crowded or [False] * len(groups), strict=True)
     ):
         for index, (old, probability) in enumerate(zip(earlier, probabilities, strict=True)):
             change = _find_possible_change(task, old, new, probability, is_one_of_many=is_crowded)
-            if change is None:
-                continue
-            if change.abandoned_use is None:
+            if change is not None:
                 possible[group_index, index] = change
-            else:
-                judged[group_index][index] = _judge_abandoned(change.old, *change.abandoned_use)
+    abandoned = [
+        (*place, change, None) for place, change in possible.items() if change.abandoned_use
+    ]
+    others = {place: change for place, change in possible.items() if not change.abandoned_use}
     clause_pairs = find_clause_pairs(
-        task.reader, [(change.old, change.new) for change in possible.values()]
+        task.reader, [(change.old, change.new) for change in others.values()]
     )
-    for ((group_index, index), change), pair in zip(possible.items(), clause_pairs, strict=True):
-        if pair is not None:
-            judged[group_index][index] = _judge(change, pair, task.mark_at)
-    return judged
+    return abandoned + [
+        (*place, change, pair)
+        for (place, change), pair in zip(others.items(), clause_pairs, strict=True)
+        if pair is not None and _may_end(change.old, pair)
+    ]
 
 
 def _find_possible_change(
@@ -149,12 +188,12 @@ def _find_possible_change(
     probability: float,
     *,
     is_one_of_many: bool,
-) -> _PossibleChange | None:
+) -> PossibleChange | None:
     """Decide whether the clauses of a pair of messages are looked at; None: they are not.
 
     The rules tell things of one kind apart.
     """
-    change = _PossibleChange(
+    change = PossibleChange(
         old=old.features,
         new=new.features,
         probability=probability,
@@ -168,34 +207,37 @@ def _find_possible_change(
     return None if is_about_another(change.old, change.new) else change
 
 
-def _judge_abandoned(old: MessageFeatures, ending: str, news: str) -> JudgedMessage:
+def _judge_abandoned(change: PossibleChange) -> JudgedMessage | None:
     """Judge a pair of which the newer message gives up a thing whose use the older tells."""
-    return JudgedMessage(_ABANDONED, ending, news, is_partial=ending != old.text)
+    if change.abandoned_use is None:
+        return None
+    ending, news = change.abandoned_use
+    return JudgedMessage(_ABANDONED, ending, news, is_partial=ending != change.old.text)
 
 
-def _judge(change: _PossibleChange, pair: ClausePair, mark_at: float) -> JudgedMessage | None:
-    """Judge one pair: what the model says of the messages and of their clauses, limited by rules.
+def _join(learned: float, change: PossibleChange, pair: ClausePair) -> float:
+    """Join what the trees say of messages and clauses, what the judge learned of these, and rules.
 
-    The rules say which clauses can end and what may end them.
+    Where the words of a change are about another thing, only the judge can say that it is one.
     """
-    if not _may_end(change.old, pair):
-        return None
-    if pair.probability == EXPLICIT:
-        return JudgedMessage(*pair)
-    joined = _join_chances(change.probability, pair.probability)
+    has_other_value = tells_other_value(change.old, change.new)
     if changes_another_thing(pair.ending, pair.news):
-        return None
-    if change.is_one_of_many and not _shows_change(change, pair):
+        # A day beside another thing is the day of that, and without a thing nothing changes.
+        is_likely = learned >= _DESPITE and not has_other_value and read_changed_things(pair.news)
+        joined = learned if is_likely else 0.0
+    else:
+        of_trees = _join_chances(change.probability, pair.probability)
+        joined = _join_chances(change.probability, pair.probability, learned)
+        # What the trees find too unlikely to tell stays untold.
+        joined = joined if of_trees >= _POSSIBLE else min(of_trees, joined)
+    is_alike = change.is_one_of_many and not _shows_change(change, pair)
+    if is_alike or tells_of_others_work(pair.ending, pair.news):
         joined = min(joined, _UNTOLD)
-    elif change.is_put_right:
+    elif joined and change.is_put_right:
         joined = max(joined, _PUT_RIGHT)
-    elif joined >= _POSSIBLE and tells_other_value(change.old, change.new):
+    elif joined >= _POSSIBLE and has_other_value:
         joined = max(joined, MARK_TOLD_AT)
-    if change.is_placed_anew:
-        joined = max(joined, _PLACED_ANEW)
-    if joined < mark_at:
-        return None
-    return JudgedMessage(joined, pair.ending, pair.news, is_partial=pair.is_partial)
+    return max(joined, _PLACED_ANEW) if change.is_placed_anew else joined
 
 
 def _may_end(old: MessageFeatures, pair: ClausePair) -> bool:
@@ -205,7 +247,7 @@ def _may_end(old: MessageFeatures, pair: ClausePair) -> bool:
     return not replaces_another(old.text, pair.news)
 
 
-def _shows_change(change: _PossibleChange, pair: ClausePair) -> bool:
+def _shows_change(change: PossibleChange, pair: ClausePair) -> bool:
     """True if the clauses show the change: two of many messages, or long ones, are alike by chance."""
     if not shows_common_ground(pair.ending, pair.news, change.minutes):
         return min(change.probability, pair.probability) >= _PLAIN
@@ -213,7 +255,7 @@ def _shows_change(change: _PossibleChange, pair: ClausePair) -> bool:
     return not is_any_long or shows_replacement(pair.ending, pair.news, change.probability)
 
 
-def _join_chances(of_messages: float, of_clauses: float) -> float:
-    """Join two probabilities by the mean of their log odds: they rest on much the same words."""
-    odds = [math.log(chance / (1 - chance)) for chance in (of_messages, of_clauses)]
+def _join_chances(*chances: float) -> float:
+    """Join probabilities by the mean of their log odds: they rest on much the same words."""
+    odds = [math.log(chance / (1 - chance)) for chance in chances]
     return 1 / (1 + math.exp(-sum(odds) / len(odds)))

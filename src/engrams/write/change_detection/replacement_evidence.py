@@ -130,7 +130,7 @@ def shows_replacement(ending: str, news: str, probability: float) -> bool:
     if _EXERCISE.search(old.text.lower()) or _EXERCISE.search(new.text.lower()):
         return False
     shared = _find_shared(old, new)
-    units = _list_other_values(old.text, new.text)
+    units = list_other_values(old.text, new.text)
     if units:
         own = [unit for unit in units if unit not in _list_common_units()]
         is_told = len(own) > 1 or bool(
@@ -157,7 +157,7 @@ def shows_common_ground(ending: str, news: str, minutes: float) -> bool:
     new = read_clause(_LEFT_SIDE.sub(" ", news))
     names = _read_names(ending) & _read_names(news)
     topics = _find_shared(old, new) - names
-    has_other_value = bool(_list_other_values(ending, news)) or any(
+    has_other_value = bool(list_other_values(ending, news)) or any(
         compare_typed_values(read_typed_values(fold(ending)), read_typed_values(fold(news)))
     )
     if minutes < _SOON and (has_other_value or new.cues[_CORRECTION]):
@@ -173,7 +173,7 @@ def shows_common_ground(ending: str, news: str, minutes: float) -> bool:
 
 
 @text_cache(1 << 12)
-def _read_changed_things(news: str) -> frozenset[str]:
+def read_changed_things(news: str) -> frozenset[str]:
     """Read what the words of change in a clause are about: "quit her paper round", "eine neue Tram".
 
     Folded words. Numbers, days and measures may be the new value, and say nothing, as do words that
@@ -218,7 +218,7 @@ def changes_another_thing(ending: str, news: str) -> bool:
     It says nothing of it; or only names whom it tells of: "Emil has football", "I dropped Emil at
     the station".
     """
-    things = _read_changed_things(news)
+    things = read_changed_things(news)
     if not things:
         return _leaves_day_alone(ending, news)
     carrier = _CARRIER.match(fold(ending))
@@ -352,7 +352,7 @@ def _tells_replacement(news: str) -> bool:
 
 def gives_other_value(ending: str, news: str) -> bool:
     """True for two clauses about one thing with values of one type, or of one subject, that differ."""
-    differ = bool(_list_other_values(ending, news)) or any(
+    differ = bool(list_other_values(ending, news)) or any(
         compare_typed_values(read_typed_values(fold(ending)), read_typed_values(fold(news)))
     )
     if differ and _find_shared(read_clause(ending), read_clause(news)):
@@ -435,7 +435,7 @@ def _read_words(clause: MessageClause) -> frozenset[str]:
     return clause.words.union(*map(terms, owners)) if owners else clause.words
 
 
-def _list_other_values(old_text: str, new_text: str) -> list[str]:
+def list_other_values(old_text: str, new_text: str) -> list[str]:
     """List the words beside which a number or a name differs: units and the like.
 
     Not those that stand beside anything: "by March" and "by October", "on 1 May" and "on 3 May".

@@ -71,6 +71,7 @@ _WORD = re.compile(r"\w+")
 _LEADS = word_set("""
     ich mein meine meinen meiner wir je j mon ma mes dejado
     vivo trabajo mi tengo odio hablo soy estudio adoro yo fui fuimos viajé viajamos compré nos dejé estoy peso mido
+    soporto aguanto trago como bebo
     """)
 _AFTER_ME = ("llamo", "mud", "gust", "encant", "cas")
 _ENGLISH_HYPOTHETICAL = re.compile(

@@ -147,7 +147,6 @@ def test_what_takes_its_place_marks_it_among_many(home: Path, earlier: str, late
         ("I work at Acme.", "We hired a new cleaner."),
         ("Our meeting is on Mondays.", "The meeting ended early today."),
         ("I have a dog called Bo.", "My goldfish died yesterday."),
-        ("Die Fähre geht um 6:40.", "Die Fähre war heute wieder gerammelt voll."),
     ],
 )
 def test_news_of_something_else_marks_nothing(home: Path, earlier: str, later: str) -> None:

@@ -77,14 +77,16 @@ def list_scenarios() -> Iterator[Comparison]:
     """List the messages of scenarios, each with those of the same speaker before it."""
     for name in FILES:
         for case in read_cases(name, "train"):
-            said = [
-                (place, (line["text"], line["who"], parse_moment(line["at"])))
-                for place, line in enumerate(case["say"])
+            messages = [
+                (position, (line["text"], line["who"], parse_moment(line["at"])))
+                for position, line in enumerate(case["say"])
                 if line["who"] != "assistant"
             ]
-            for count, (_, new) in enumerate(said):
-                earlier = [old for old in said[:count] if old[1][1] == new[1]][-NEAREST:]
-                labels = [label_pair(case, old[0], new[0], place, count) for place, old in earlier]
+            for count, (_, new) in enumerate(messages):
+                earlier = [old for old in messages[:count] if old[1][1] == new[1]][-NEAREST:]
+                labels = [
+                    label_pair(case, old[0], new[0], position, count) for position, old in earlier
+                ]
                 yield Comparison(
                     new,
                     [old for _, old in earlier],
@@ -98,32 +100,32 @@ def list_scenarios() -> Iterator[Comparison]:
 def list_short() -> Iterator[Comparison]:
     """List the short scenarios, as they are and as if they were said right after each other."""
     chance = random.Random(FOLDS)
-    for held in read_plain_cases("pairs", "plain"):
-        for days in (held["days"], chance.choice(SOON)):
-            said = [
-                (text, "user", NOON + place * timedelta(days=days))
-                for place, text in enumerate(held["say"])
+    for scenario in read_plain_cases("pairs", "plain"):
+        for days in (scenario["days"], chance.choice(SOON)):
+            messages = [
+                (text, "user", NOON + position * timedelta(days=days))
+                for position, text in enumerate(scenario["say"])
             ]
-            places = range(len(said) - 1)
+            positions = range(len(messages) - 1)
             yield Comparison(
-                said[-1],
-                said[:-1],
-                [place in held["ends"] for place in places],
-                [True for _ in places],
+                messages[-1],
+                messages[:-1],
+                [position in scenario["ends"] for position in positions],
+                [True for _ in positions],
                 "plain",
-                _to_fold(held["say"][0]),
+                _to_fold(scenario["say"][0]),
             )
 
 
 def list_talks() -> Iterator[Comparison]:
     """List the messages of talks, where nothing ends."""
     for number, talk in enumerate(read_talks()):
-        said = [(message.text, message.speaker, message.at) for message in talk]
-        for place in range(1, len(said)):
-            earlier = said[max(0, place - NEAREST) : place]
+        messages = [(message.text, message.speaker, message.at) for message in talk]
+        for position in range(1, len(messages)):
+            earlier = messages[max(0, position - NEAREST) : position]
             nothing = [False for _ in earlier]
             yield Comparison(
-                said[place],
+                messages[position],
                 earlier,
                 nothing,
                 [True for _ in earlier],
@@ -164,21 +166,27 @@ class JudgeSamples:
 def gather(comparisons: Sequence[Comparison]) -> JudgeSamples:
     """Gather the pairs of clauses that the judge would be asked about."""
     reader = MessageReader(BuiltinEmbedder())
-    tasks = [(one.new, one.earlier) for one in comparisons]
+    tasks = [(comparison.new, comparison.earlier) for comparison in comparisons]
     are_news = find_news(MessageTask(reader, tasks))
-    asked = [one for one, is_news in zip(comparisons, are_news, strict=True) if is_news]
+    asked = [
+        comparison for comparison, is_news in zip(comparisons, are_news, strict=True) if is_news
+    ]
     rows = []
-    task = MessageTask(reader, [(one.new, one.earlier) for one in asked], LEAST)
-    for group, place, change, pair in list_possible_changes(task):
-        one = asked[group]
-        if pair is None or pair.probability == EXPLICIT or not one.are_sure[place]:
+    task = MessageTask(
+        reader, [(comparison.new, comparison.earlier) for comparison in asked], LEAST
+    )
+    for group, position, change, pair in list_possible_changes(task):
+        comparison = asked[group]
+        if pair is None or pair.probability == EXPLICIT or not comparison.are_sure[position]:
             continue
-        rows.append((describe_change(change.compare(pair)), one.labels[place], one))
-    plain = np.array([one.source == "plain" for _, _, one in rows])
+        rows.append(
+            (describe_change(change.compare(pair)), comparison.labels[position], comparison)
+        )
+    plain = np.array([comparison.source == "plain" for _, _, comparison in rows])
     return JudgeSamples(
         np.array([columns for columns, _, _ in rows], float),
         np.array([float(label) for _, label, _ in rows]),
-        np.array([one.fold for _, _, one in rows]),
+        np.array([comparison.fold for _, _, comparison in rows]),
         np.where(plain, PLAIN, 1.0),
         ~plain,
     )
@@ -190,8 +198,8 @@ def print_figures(samples: JudgeSamples, chances: Array) -> None:
     for name, rows in (("scenarios, talks", samples.are_real), ("short", ~samples.are_real)):
         shares = []
         for label in (1.0, 0.0):
-            some = chances[rows & (samples.y == label)]
-            shares.append(f"{(some >= MARK_TOLD_AT).mean():.1%} | {len(some)}")
+            told = chances[rows & (samples.y == label)]
+            shares.append(f"{(told >= MARK_TOLD_AT).mean():.1%} | {len(told)}")
         print(f"| {name} | {' | '.join(shares)} |")
 
 
@@ -199,14 +207,14 @@ def main() -> None:
     """Train, print and write."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--dry-run", action="store_true")
-    given = parser.parse_args()
+    arguments = parser.parse_args()
     samples = gather([*list_scenarios(), *list_short(), *list_talks()])
     odds = samples.cross_validate()
     real = samples.are_real
     scale, shift = calibrate(odds[real], samples.y[real])
     shift -= LEAN
     print_figures(samples, 1 / (1 + np.exp(-(scale * odds + shift))))
-    if given.dry_run:
+    if arguments.dry_run:
         return
     trees = samples.fit(np.ones(len(samples.y), bool))
     np.savez_compressed(

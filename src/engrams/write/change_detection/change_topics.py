@@ -1,4 +1,4 @@
-"""What a clause says new, beside what an older one is about: columns for the judge of pairs.
+"""Columns for the judge of pairs: the news of a clause, beside the topic of an older one.
 
 Enter at ``describe_change``. Two clauses that share a word are often about two things: "Emil has
 football", "I dropped Emil at the station". The judge sees where the words of a change stand, which
@@ -90,7 +90,7 @@ class ComparedClauses:
 def _place_words(text: str) -> _PlacedWords:
     folded = fold(text)
     matches = list(_WORD.finditer(folded))[:_MOST_WORDS]
-    places = {match.start(): place for place, match in enumerate(matches)}
+    places = {match.start(): index for index, match in enumerate(matches)}
     first = matches[0][0] if matches else ""
     return _PlacedWords(
         words=tuple(frozenset(terms(match[0])) for match in matches),
@@ -169,8 +169,8 @@ def _describe_places(ending: str, news: str) -> list[float]:
     shared = (read_clause(ending).words & read_clause(news).words) - list_general_words()
     old = _place_words(ending)
     new = _place_words(news)
-    at_old = [place for place, words in enumerate(old.words) if words & shared]
-    at_new = [place for place, words in enumerate(new.words) if words & shared]
+    at_old = [index for index, words in enumerate(old.words) if words & shared]
+    at_new = [index for index, words in enumerate(new.words) if words & shared]
     return [
         float(len(shared)),
         len(at_old) / max(len(old.words), 1),
@@ -192,24 +192,24 @@ def _describe_places(ending: str, news: str) -> list[float]:
 
 def _measure_distance(changes: tuple[int, ...], shared: list[int]) -> float:
     """Count the words from the nearest word of change to the nearest shared word."""
-    apart = [abs(change - place) for change in changes for place in shared]
+    apart = [abs(change - index) for change in changes for index in shared]
     return float(min([*apart, _FAR]))
 
 
 def _describe_things(ending: str, news: str) -> list[float]:
     """Describe which things the words of a change are about."""
-    told = read_clause(ending)
-    things = read_changed_things(news)
-    words = {term for thing in things for term in terms(thing)}
+    old = read_clause(ending)
+    names = read_changed_things(news)
+    words = {term for name in names for term in terms(name)}
     topics = 0
-    for thing in things:
-        topics |= read_clause(thing).topics
+    for name in names:
+        topics |= read_clause(name).topics
     return [
-        float(len(things)),
-        float(len(words & told.words)),
-        bool(words) and words.isdisjoint(told.words),
-        float((topics & told.topics).bit_count()),
-        bool(topics & ~told.topics),
+        float(len(names)),
+        float(len(words & old.words)),
+        bool(words) and words.isdisjoint(old.words),
+        float((topics & old.topics).bit_count()),
+        bool(topics & ~old.topics),
     ]
 
 

@@ -90,10 +90,10 @@ def _says_over(object_name: str, news: str) -> bool:
 
 def _ends_habit(predicate: str, news: str) -> bool:
     """True for a clause that names what somebody does, and an end of it, and nothing else."""
-    said = _WORD.findall(fold(news))
-    words = [word for word in said if not _tells_over(word)]
+    news_words = _WORD.findall(fold(news))
+    words = [word for word in news_words if not _tells_over(word)]
     topics = set(terms(" ".join(words)))
-    return len(words) < len(said) and topics == set(terms(predicate.replace("_", " ")))
+    return len(words) < len(news_words) and topics == set(terms(predicate.replace("_", " ")))
 
 
 def _tells_over(words: str) -> bool:

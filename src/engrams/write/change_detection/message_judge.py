@@ -168,15 +168,17 @@ def list_possible_changes(
             if change is not None:
                 possible[group_index, index] = change
     abandoned = [
-        (*place, change, None) for place, change in possible.items() if change.abandoned_use
+        (*position, change, None) for position, change in possible.items() if change.abandoned_use
     ]
-    others = {place: change for place, change in possible.items() if not change.abandoned_use}
+    unclear = {
+        position: change for position, change in possible.items() if not change.abandoned_use
+    }
     clause_pairs = find_clause_pairs(
-        task.reader, [(change.old, change.new) for change in others.values()]
+        task.reader, [(change.old, change.new) for change in unclear.values()]
     )
     return abandoned + [
-        (*place, change, pair)
-        for (place, change), pair in zip(others.items(), clause_pairs, strict=True)
+        (*position, change, pair)
+        for (position, change), pair in zip(unclear.items(), clause_pairs, strict=True)
         if pair is not None and _may_end(change.old, pair)
     ]
 

@@ -84,7 +84,7 @@ class Talk:
         """Send one message with the history, as the door's clients do."""
         asked = len(self.model.requests) if self.model else 0
         answer, by_memory = self._type(text) if self.door == "terminal" else self._post(text)
-        assert self.engine.drain(10)
+        assert self.engine.drain(60)
         prompts = self.model.requests[asked:] if self.model else []
         return Said(answer, by_memory, "\n".join(request.prompt for request in prompts))
 

@@ -32,7 +32,7 @@ class ImportPreview:
     """Counts of what an import would bring."""
 
     format: str = ""
-    """Format of the file; of several, of the last one."""
+    """Formats of the files, each once, joined by commas."""
     stored: int = 0
     """Memories and messages."""
     history: int = 0

@@ -289,7 +289,8 @@ def alarm() -> Iterator[None]:
 def test_pumping_finds_slow_patterns() -> None:
     """The pumps find polynomial and exponential patterns, and clear linear ones."""
     for text in (r"\s*,?\s+and", r"(?:a+)+$", r"\w+@", r"<[^>]*>", r"(?:^|\n)\W*x"):
-        assert find_slow(Pattern("x", re.compile(text), True), 2), text
+        # A busy machine may hide it once.
+        assert any(find_slow(Pattern("x", re.compile(text), True), 2) for _ in range(5)), text
     for text in (r"(?<!\s)\s++and", r"\bwhere\b", r"[^\n]*(?:\n|\Z)"):
         assert not find_slow(Pattern("x", re.compile(text), True), 2), text
 

@@ -5,6 +5,7 @@ a restore through SQLite's own backup, by hand, and a failover to a copy that la
 from __future__ import annotations
 
 import re
+import time
 from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
@@ -25,7 +26,11 @@ def _copy(source: Path, target: Path) -> None:
         closing(apsw.Connection(str(target))) as new,
         new.backup("main", old, "main") as copying,
     ):
-        copying.step(-1)
+        while not copying.done:
+            try:
+                copying.step(-1)
+            except apsw.BusyError:  # an engine holds it for a moment
+                time.sleep(0.02)
 
 
 def _tell(memory: engrams.MemoryEngine, thing: str, place: str, count: int) -> None:

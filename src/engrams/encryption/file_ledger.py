@@ -49,7 +49,7 @@ class FileLedger:
         """
         try:
             handle = os.open(self._key_file, os.O_RDONLY)
-        except FileNotFoundError:
+        except (FileNotFoundError, NotADirectoryError):  # no home yet, or none at all
             yield b"", {}
             return
         try:
@@ -89,7 +89,7 @@ class FileLedger:
         try:
             fields: dict[str, Any] = json.loads(self._path.read_bytes())
             seal = fields.pop("seal")
-        except FileNotFoundError:
+        except (FileNotFoundError, NotADirectoryError):
             return {}
         except (OSError, ValueError, AttributeError, KeyError):
             fields, seal = {}, ""

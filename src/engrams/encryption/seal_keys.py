@@ -26,7 +26,7 @@ def read_key(path: Path) -> bytes:
     """Read a key; empty: there is none. StoreError: the file holds no key."""
     try:
         key = path.read_bytes()
-    except FileNotFoundError:
+    except (FileNotFoundError, NotADirectoryError):
         return b""
     if len(key) != KEY_BYTES and (len(key), key[KEY_BYTES:]) != (KEY_BYTES + 1, _SUMS):
         raise StoreError(

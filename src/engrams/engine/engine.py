@@ -806,7 +806,7 @@ class MemoryEngine:
         """Requests about memory itself, in words."""
         from engrams.session.commands import MemoryCommandHandler
 
-        return MemoryCommandHandler(self, self.store, self.sessions, self.sessions.open_questions)
+        return MemoryCommandHandler(self, self._store, self.sessions, self.sessions.open_questions)
 
     @property
     def skills(self) -> SkillRecordSource | None:

@@ -18,7 +18,7 @@ from engrams.adapters.item_journal import FrameworkItem, FrameworkItemJournal, m
 HIT = {
     "id", "text", "kind", "status", "score", "valid_from", "valid_to", "recorded_at", "speaker", "scope", "session",
     "role", "external_id", "caption", "facts", "parts", "outdated", "ended_clauses",
-    "probability", "helps", "code",
+    "probability", "helps", "code", "document",
 }  # fmt: skip
 
 

@@ -10,9 +10,9 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from engrams.frozen_data import dataclass
 from engrams.text.clause_kinds import may_end, may_tell_change
 from engrams.text.normalize import fold
 from engrams.text.people import PEOPLE

@@ -72,6 +72,7 @@ _PROBABLE = 0.5
 """Probability from which the fact of a clause ends, or may end, with its clause."""
 _PLAIN = 0.75
 """Probability from which a fact ends with its clause, whatever words tell it."""
+_DIGIT = re.compile(r"\d")
 _NO = NAMES.index("no")
 _NOT_YET = tuple(map(NAMES.index, ("if", "plan", "past")))
 _RELATED_SLOTS = {
@@ -280,8 +281,7 @@ class ChangeDetector:
             return False
         if _is_of_other_time(record.text, change.news):
             return False
-        # Words of an explicit end that does not hold for the clause limit it: "not after five any more".
-        if change.probability >= _PLAIN and not tells_end(change.news):
+        if change.probability >= _PLAIN and _says_plainly(change.clause, change.news):
             return True
         minutes = (record.recorded_at - change.earlier.recorded_at).total_seconds() / 60
         return all(
@@ -453,6 +453,16 @@ class ChangeDetector:
                 if len(facts[source_id]) < _MAX_FACTS:
                     facts[source_id].append(fact)
         return facts
+
+
+def _says_plainly(clause: str, news: str) -> bool:
+    """Return True unless the newer words limit the end, or leave out the number that would change.
+
+    "Not after five any more" limits it; "standup moved to Zoom" says nothing of "at 9".
+    """
+    if tells_end(news):
+        return False
+    return not _DIGIT.search(clause) or bool(_DIGIT.search(news))
 
 
 def _scopes_of_earlier(scope: Scope, reach: Literal["owner", "conversation"]) -> ScopeReach:

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
 from engrams.core.boosted_trees import BoostedTrees
-from engrams.frozen_data import dataclass
 from engrams.write.change_detection.change_topics import ComparedClauses, describe_change
 
 _WEIGHTS = Path(__file__).with_name("pair_judge.npz")

@@ -87,7 +87,10 @@ class FileLedger:
 
     def _read(self, key: bytes) -> dict[str, Any]:
         try:
-            fields: dict[str, Any] = json.loads(self._path.read_bytes())
+            data = self._path.read_bytes()
+            if not data:
+                return {}  # a kill between making the file and the first line in it
+            fields: dict[str, Any] = json.loads(data)
             seal = fields.pop("seal")
         except (FileNotFoundError, NotADirectoryError):
             return {}

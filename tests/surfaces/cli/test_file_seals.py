@@ -119,6 +119,8 @@ def test_lines_that_a_crash_left_are_no_alarm(
     with (home / "audit" / "2026-03-11.jsonl").open("a", encoding="utf-8") as file:
         file.write('{"at": "2026-03-11T')
     assert diagnose() == {}
+    (home / "seal.files").write_bytes(b"")
+    assert diagnose() == {}
 
 
 def test_a_changed_setting_that_guards_is_named(

@@ -25,6 +25,7 @@ from typing import TypeAlias
 from engrams.core import Meta, Record, Scope, Status, Vector, content_hash
 from engrams.core.ids import new_id
 from engrams.forget.dependents import build_release
+from engrams.forget.import_names import drop_import_names
 from engrams.forget.purge_plan import (
     PurgePlan,
     PurgeTarget,
@@ -325,6 +326,7 @@ class PurgeExecutor:
                 _add_counts(report.remaining, page_report.remaining),
                 unquoted=(*report.unquoted, *page_report.unquoted),
             )
+        drop_import_names(deps.store, order.owner, erased)
         return replace(report, removed={**report.removed, "shortened": len(shortened)})
 
     def _embed(self, records: Sequence[Record]) -> tuple[tuple[Scope, Vector], ...]:

@@ -211,3 +211,21 @@ def test_what_an_assistant_said_there_is_no_word_of_the_user(engrams: Any, tmp_p
     assert {each["role"]: each["text"] for each in records} == said
     context = engrams("context", "Which claim is open?").out
     assert "CL-0912" in context and "user: Our insurance" not in context
+
+
+def test_a_purge_takes_the_name_of_an_imported_file(
+    engrams: Run, home: Path, tmp_path: Path
+) -> None:
+    """Once no memory of an import is left, its file's name is in no byte of the home either."""
+    kept, erased = tmp_path / "kept-list.md", tmp_path / "divorce-plan.md"
+    for file in (kept, erased):
+        file.write_text(f"The garden of {file.stem} is open on Monday.\n", "utf-8")
+        assert engrams("import", str(file)).code == 0
+    ids = [
+        record["id"]
+        for record in engrams("list", "--json").json["records"]
+        if "divorce" in record["text"]
+    ]
+    assert engrams("purge", *ids, "--confirm", "purge").code == 0
+    bytes_of_home = b"".join(path.read_bytes() for path in home.rglob("*") if path.is_file())
+    assert b"divorce" not in bytes_of_home and b"kept-list" in bytes_of_home

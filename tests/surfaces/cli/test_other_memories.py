@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.surfaces.cli.conftest import Run
 from tests.transfer.formats import samples
 from tests.transfer.formats.samples import SAMPLES
 

@@ -135,9 +135,9 @@ class EngramsAdapter(MemoryAdapter):
         shutil.copytree(self._home, copy)
         return copy
 
-    def restore_store(self, token: object) -> None:
+    def restore_store(self, token: Any) -> None:
         shutil.rmtree(self._home)
-        shutil.copytree(self._folder / "copy", self._home)
+        shutil.copytree(token, self._home)
 
     def reload(self) -> None:
         """Do nothing: each read opens the home anew."""

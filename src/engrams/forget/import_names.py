@@ -22,11 +22,11 @@ def drop_import_names(store: Store, owner: Scope, erased: Sequence[Record]) -> N
     for tries_left in reversed(range(_TRIES)):
         row = store.load_state(owner, IMPORTS)
         entries = row.data.get("imports", ())
-        kept = [entry for entry in entries if _stays(store, owner, entry, marks)]
-        if len(kept) == len(entries):
+        remaining = [entry for entry in entries if _stays(store, owner, entry, marks)]
+        if len(remaining) == len(entries):
             return
         try:
-            store.save_state(replace(row, data={"imports": kept}), expect=row.token)
+            store.save_state(replace(row, data={"imports": remaining}), expect=row.token)
         except ConflictError:
             if not tries_left:
                 raise

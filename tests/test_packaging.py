@@ -132,17 +132,6 @@ def test_a_package_invents_no_address(tmp_path: Path) -> None:
     assert metadata(build_wheel(tmp_path, "")).get_all("Project-URL") is None
 
 
-def test_generated_files_are_up_to_date() -> None:
-    """The man page and the completions are those that the commands make."""
-    done = subprocess.run(
-        [sys.executable, str(ROOT / "scripts" / "reference.py"), "--check"],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
-
-
 @pytest.mark.skipif(not shutil.which("bash"), reason="needs bash")
 def test_bash_completes_commands() -> None:
     """The completion that the package brings completes a command's beginning."""

@@ -77,7 +77,7 @@ def test_every_command_has_help_and_the_shared_options(
 
 
 def test_reference_pages_are_up_to_date() -> None:
-    """The generated pages say what the commands and settings say now."""
+    """Generated pages, the man page and the completions say what commands and settings say now."""
     finished = subprocess.run(
         [sys.executable, "scripts/reference.py", "--check"],
         cwd=ROOT,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Annotated
@@ -141,7 +142,7 @@ def join(
 
     What this home holds already is merged with it.
     """
-    typed_code = code or typer.prompt("Code", hide_input=True)
+    typed_code = code or _ask_for_code()
     with _open_sync(options) as (devices, owner):
         devices.join(folder, typed_code, owner, label)
         report = devices.now()
@@ -185,7 +186,15 @@ def status(options: GlobalOptions) -> None:
     _print_devices(state.devices)
     for purge in state.purges:
         names = ", ".join(clean(name) for name in purge.waiting_for)
-        say(paint(f"{purge.memories} purged memories: not yet confirmed by {names}", "yellow"))
+        noun = "memory" if purge.memories == 1 else "memories"
+        say(paint(f"{purge.memories} purged {noun}: not yet confirmed by {names}", "yellow"))
+
+
+def _ask_for_code() -> str:
+    """Ask for a code without showing it; of a pipe, read a line."""
+    if sys.stdin.isatty():
+        return str(typer.prompt("Code", hide_input=True))
+    return sys.stdin.readline().strip()
 
 
 @sync.command("devices")

@@ -256,6 +256,19 @@ def test_three_devices_end_in_one_memory(steps: list[tuple[str, int, int, int]])
     play(3, steps, **PLAIN)
 
 
+def test_what_lost_a_link_to_something_purged_is_told_anew() -> None:
+    """A purge takes a link from a memory, and no change of its own; the others have it all the same."""
+    steps = [
+        ("say", 2, 27, 12),
+        ("say", 2, 25, 13),
+        ("supersede", 2, 21, 8),
+        ("now", 2, 8, 20),
+        ("edit", 2, 30, 5),
+        ("purge", 2, 0, 11),
+    ]
+    play(3, steps)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("number", [3, 4, 5])
 def test_many_steps_end_in_one_memory(number: int) -> None:

@@ -103,6 +103,7 @@ class Exchange:
         self._take_over(news, importer, replica)
         self._tell(replica, local, own)
         self._clean(replica, local, own, files)
+        self._tell(replica, local, own)
         self._confirm(replica, own)
         self._report.bytes_sent += own.send()
         return self._report
@@ -346,12 +347,23 @@ class Exchange:
             return
 
         def load_states(ids: Sequence[str]) -> dict[str, Mapping[str, Json] | None]:
-            # What changed meanwhile is told by the next segment, with its own stamps.
+            items = local.load(ids)
+            due_ids = {
+                record_id
+                for record_id, item in items.items()
+                if item.state is not None and item.is_due
+            }
+            if due_ids:
+                # The next segment tells these, with their own stamps. Among them are memories that no
+                # change of theirs lists: a link of theirs went with what was purged. This is noted
+                # before the old segment loses them.
+                replica.again |= due_ids
+                self._save(replica)
             loaded: dict[str, Mapping[str, Json] | None] = {
                 record_id: _write_state(item)
-                if item.state is not None and not item.is_due
+                if item.state is not None and record_id not in due_ids
                 else None
-                for record_id, item in local.load(ids).items()
+                for record_id, item in items.items()
             }
             missing_ids = [record_id for record_id in ids if record_id not in loaded]
             return loaded | dict.fromkeys(filter(local.is_buried, missing_ids))

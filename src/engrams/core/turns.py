@@ -52,7 +52,7 @@ class StatedFields:
     importance: float | None = None
     """0..1; None: not known."""
     strength: int = 1
-    """How often it was stated."""
+    """Number of times that it was stated."""
 
 
 NOTHING_STATED = StatedFields()

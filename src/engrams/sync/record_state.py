@@ -68,7 +68,7 @@ class RecordState:
     known_until: Mapping[str, int]
     """Microseconds of the last change of each actor that this state knows."""
     redactions: int = 0
-    """How often purges took words from the text."""
+    """Number of purges that took words from the text."""
     is_cleaned: bool = False
     """True: a purge made the text's last change, and no person."""
     statuses: tuple[tuple[Stamp, Json], ...] = ()

@@ -157,7 +157,7 @@ class _ModelChoice:
     """Key of the server. None: the one in the settings stays."""
     model: str
     tested: str = ""
-    """What the model answered to the test. Empty: it was not tested."""
+    """Answer of the model to the test. Empty: it was not tested."""
     embedder: str = ""
     """Embedding model of the server. Empty: the one in the settings stays."""
     embedder_tested: str = ""

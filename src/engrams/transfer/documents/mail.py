@@ -17,7 +17,7 @@ _SEPARATOR = re.compile(rb"^From (?=.*\d\d:\d\d)", re.MULTILINE)
 """Line before each message of a mailbox."""
 _MOST_HEADER = 500
 _FAILURES = (MessageError, ValueError, LookupError, TypeError, AttributeError)
-"""What the parser raises on a malformed message."""
+"""Errors of the parser on a malformed message."""
 
 
 def read(data: bytes) -> ReadDocument:

@@ -35,8 +35,9 @@ class Device:
         loaded = load({"home": str(self.home), "user": "ann"} | self._settings, environ={})
         return open_engine(loaded.settings, clock=self.clock)
 
-    def reopen(self) -> None:
+    def reopen(self, **settings: Any) -> None:
         self.engine.close()
+        self._settings |= settings
         self.engine = self._open()
 
     def say(self, text: str, **arguments: Any) -> str:
@@ -104,3 +105,13 @@ def exchange_all(devices: list[Device], rounds: int = 3) -> None:
         for device in devices:
             device.engine.drain()
             device.engine.sync.now()
+
+
+def raw(folder: Path) -> bytes:
+    """All bytes below a folder."""
+    return b"\0".join(path.read_bytes() for path in sorted(folder.rglob("*")) if path.is_file())
+
+
+def plain(device: Device, place: Path) -> str:
+    """Everything that the segments of a place hold, decrypted."""
+    return repr(device.read_segments(place))

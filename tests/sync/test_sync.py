@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from tests.sync.replicas import OWNER, Device, exchange_all, pair
+from tests.sync.replicas import OWNER, Device, exchange_all, pair, plain, raw
 
 from engrams.core import EdgeType, Kind, Status, Turn
 from engrams.errors import ConflictError, EncryptionError, InputError, NotFoundError, RefusedError
@@ -41,15 +41,6 @@ def phone(tmp_path: Path, place: Path, laptop: Device) -> Iterator[Device]:
     pair(laptop, device, place)
     yield device
     device.close()
-
-
-def raw(place: Path) -> bytes:
-    return b"\0".join(path.read_bytes() for path in sorted(place.rglob("*")) if path.is_file())
-
-
-def plain(device: Device, place: Path) -> str:
-    """Everything that the segments of a place hold, decrypted."""
-    return repr(device.read_segments(place))
 
 
 def test_everything_is_on_both(laptop: Device, phone: Device) -> None:

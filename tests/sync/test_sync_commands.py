@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.sync.replicas import raw
 
 
 def engrams(home: Path, *arguments: str, code: int = 0, **environ: str) -> Any:
@@ -60,3 +61,24 @@ def test_two_homes(tmp_path: Path) -> None:
     assert engrams(laptop, "sync", "remove", "phone")["is_removed"]
     assert "removed" in engrams(phone, "sync", "now", code=4)["error"]["message"]
     assert engrams(phone, "sync", "leave") == {"left": True}
+
+
+@pytest.mark.slow
+def test_a_forbidden_secret_stays(tmp_path: Path) -> None:
+    """What one home may keep is not told by it after its settings changed, and not taken by another."""
+    laptop, phone, place = tmp_path / "laptop", tmp_path / "phone", tmp_path / "place"
+    for home in (laptop, phone):
+        home.mkdir()
+    token = "ghp_" + "a1B2c3D4e5" * 3 + "f6G7h8"
+    allowed = {"ENGRAMS_WRITE__SECRETS": "allow"}
+    engrams(laptop, "add", f"The token of the build is {token}, says Ruth.", **allowed)
+    begun = engrams(laptop, "sync", "init", str(place), "--name", "laptop")
+    assert begun["report"]["sent"] == 0
+    assert engrams(laptop, "sync", "status")["kept_here"] == 1
+    assert engrams(laptop, "sync", "now", **allowed)["sent"] == 1
+    code = engrams(laptop, "sync", "pair", **allowed)["code"]
+    joined = engrams(phone, "sync", "join", str(place), "--name", "phone", ENGRAMS_SYNC_CODE=code)
+    assert joined["added"] == 0
+    assert engrams(phone, "sync", "status")["kept_out"] == 1
+    assert token.encode() not in raw(phone / "memory")
+    assert engrams(phone, "sync", "now", **allowed)["added"] == 1

@@ -358,6 +358,9 @@ class EngineComponents:
                 clock=deps.clock,
                 purge=self._purge_told,
                 forget=self._forget_told,
+                redact=self._redact_told,
+                holds_secret=self._holds_secret,
+                secret_rules=self.deps.settings.write.describe_treatments(),
                 make_vectors=self._make_quick_vectors,
                 after=self._follow_exchange,
             ),
@@ -379,6 +382,20 @@ class EngineComponents:
     def _forget_told(self, records: Sequence[Record]) -> None:
         """Forget what rests on a memory that was forgotten on another device."""
         self.forgetter.forget(records, records[0].scope.owner, "it rests on a forgotten memory")
+
+    def _redact_told(self, records: Sequence[Record]) -> None:
+        """Take from earlier versions the secrets that another device took from the memories."""
+        from engrams.forget.secret_scan import plan_history_redaction
+
+        with self.deps.store.include_altered():
+            plan = plan_history_redaction(records, records[0].scope.owner, self.deps.store)
+            if plan.order.quotes:
+                self.purger.carry_out(plan)
+
+    def _holds_secret(self, record: Record) -> bool:
+        from engrams.forget.secret_scan import holds_secret
+
+        return holds_secret(record, self.deps.settings.write)
 
     def _exchange(self) -> None:
         """Exchange memory with the other devices, where this home is one."""

@@ -6,7 +6,7 @@ purge that erases no memory: each memory loses its secrets, and so do its histor
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,6 +22,7 @@ _FIELDS = (
     *("text", "caption", "summary", "subject", "predicate", "object", "category", "speaker"),
     *("steps", "triggers", "tags", "meta"),
 )
+_STRICT = WriteSettings(secrets="redact", pii="redact")
 _AROUND = 40
 """Characters of the text that are shown on each side of a mark."""
 
@@ -68,16 +69,52 @@ def plan_redaction(
 
     The history of files is rewritten too: a key that it holds opens as much.
     """
-    quotes: dict[str, tuple[str, ...]] = {}
-    for record in records:
-        words = {
-            word
-            for _, value in _list_values(record, store)
-            for _, secret_words, _ in find_secret_words(value, settings)
-            for word in secret_words
-        }
-        if words:
-            quotes[record.id] = tuple(sort_longest_first(words))
+    words_by_id = {
+        record.id: _collect_words(_list_values(record, store), settings) for record in records
+    }
+    return _make_plan(words_by_id, owner)
+
+
+def plan_history_redaction(
+    records: Sequence[Record], owner: Scope, store: RecordStore
+) -> PurgePlan:
+    """Plan the removal of secrets that memories had in earlier versions and lost since.
+
+    Another device redacted them, by its own settings: so all kinds are looked for.
+    """
+    words_by_id = {
+        record.id: _collect_words(_list_values(record, store), _STRICT)
+        - _collect_words(_list_current_values(record), _STRICT)
+        for record in records
+    }
+    return _make_plan(words_by_id, owner)
+
+
+def holds_secret(record: Record, settings: WriteSettings) -> bool:
+    """Return True for a memory that holds, as it is now, a secret that the settings do not allow."""
+    return any(
+        True
+        for _, value in _list_current_values(record)
+        for _ in find_secret_words(value, settings)
+    )
+
+
+def _collect_words(values: Iterable[tuple[str, Any]], settings: WriteSettings) -> set[str]:
+    return {
+        word
+        for _, value in values
+        for _, secret_words, _ in find_secret_words(value, settings)
+        for word in secret_words
+    }
+
+
+def _make_plan(words_by_id: Mapping[str, Collection[str]], owner: Scope) -> PurgePlan:
+    """Plan to remove words from memories, their history and all files."""
+    quotes = {
+        record_id: tuple(sort_longest_first(words))
+        for record_id, words in words_by_id.items()
+        if words
+    }
     words = {word for record_words in quotes.values() for word in record_words}
     order = PurgeOrder(
         owner=owner,
@@ -92,13 +129,17 @@ def plan_redaction(
 
 def _list_values(record: Record, store: RecordStore) -> Iterator[tuple[str, Any]]:
     """List the values of a memory by field, and those of its earlier versions."""
+    yield from _list_current_values(record)
+    for entry in store.history(record.scope.owner, record.id):
+        yield "history", [entry.reason, dict(entry.before), dict(entry.after)]
+
+
+def _list_current_values(record: Record) -> Iterator[tuple[str, Any]]:
     for name in _FIELDS:
         value = getattr(record, name)
         yield name, list(value) if isinstance(value, tuple) else value
     yield "evidence", [item.quote for item in record.evidence]
     yield "files", list(record.provenance.files)
-    for entry in store.history(record.scope.owner, record.id):
-        yield "history", [entry.reason, dict(entry.before), dict(entry.after)]
 
 
 def _mask(text: str, settings: WriteSettings) -> str:

@@ -240,6 +240,10 @@ class WriteSettings(SettingsSection):
         pairs = (f"={self.secrets}", f"={self.pii}", *self.secrets_of)
         return any(pair.endswith("=refuse") for pair in pairs)
 
+    def describe_treatments(self) -> str:
+        """Name the treatments of secrets and personal data in one text, to see where they change."""
+        return " ".join((self.secrets, self.pii, *sorted(self.secrets_of)))
+
     def choose_treatment(self, kind: str) -> str:
         """Return the treatment of a kind of secret or of personal data."""
         default = self.secrets if kind in _SECRET_KINDS else self.pii

@@ -81,6 +81,10 @@ class SyncStatus:
     """Segments that the place has not got yet."""
     has_changes: bool
     """True: something changed here since the last exchange."""
+    kept_here: int
+    """Memories that stay on this device for a secret that its settings forbid."""
+    kept_out: int
+    """Memories of other devices that are not taken over for such a secret."""
 
 
 class MemorySync:
@@ -249,6 +253,8 @@ class MemorySync:
             ),
             to_send=len(list(self._home.outbox.glob("*"))),
             has_changes=self._has_changes(identity, replica),
+            kept_here=len(replica.kept_ids),
+            kept_out=len({id for ids in replica.declined.values() for id in ids}),
         )
 
     def devices(self) -> tuple[DeviceInfo, ...]:

@@ -44,6 +44,12 @@ class ExchangeDeps:
     """Erases memories for good, with all that follows."""
     forget: Callable[[Sequence[Record]], object]
     """Forgets memories, with all that follows."""
+    redact: Callable[[Sequence[Record]], object]
+    """Takes secrets from the history of memories that lost them on another device."""
+    holds_secret: Callable[[Record], bool]
+    """True: the settings of this home do not let it keep the memory as it is."""
+    secret_rules: str
+    """Text that names those settings: what they forbade is looked at again where it changes."""
     make_vectors: MakeVectors
     after: Callable[[], object]
     """Does later what an exchange left to do: vectors that take long."""
@@ -95,9 +101,14 @@ class Exchange:
         self._number_segments(replica, files)
         local = LocalRecords(self._deps.store, self._identity.owner, replica.actor)
         importer = RecordImporter(
-            self._deps.store, local, self._deps.clock, self._deps.make_vectors
+            self._deps.store,
+            local,
+            self._deps.clock,
+            self._deps.make_vectors,
+            self._deps.holds_secret,
         )
-        news = self._purge(list(self._find_news(replica, files)), importer, replica)
+        again_paths = self._review_rules(replica)
+        news = self._purge(list(self._find_news(replica, files, again_paths)), importer, replica)
         self._tell(replica, local, own)
         self._report.bytes_sent += own.send()
         self._take_over(news, importer, replica)
@@ -150,11 +161,24 @@ class Exchange:
         in_place = {file.number for file in files if file == (device, file.number, "seg")}
         return in_place | {int(path.name) for path in self._home.outbox.glob("*")}
 
-    def _find_news(self, replica: ReplicaState, files: Iterable[PlaceFile]) -> Iterator[PlaceFile]:
-        """Find segments that are not known here, of members that may tell."""
+    def _review_rules(self, replica: ReplicaState) -> set[str]:
+        """Return the segments to take over again: they were not finished, or other rules hold now."""
+        again_paths = {replica.unfinished} if replica.unfinished else set()
+        if replica.secret_rules != self._deps.secret_rules:
+            replica.secret_rules = self._deps.secret_rules
+            replica.again |= replica.kept_ids
+            replica.kept_ids = set()
+            again_paths.update(replica.declined)
+        return again_paths
+
+    def _find_news(
+        self, replica: ReplicaState, files: Iterable[PlaceFile], again_paths: Collection[str]
+    ) -> Iterator[PlaceFile]:
+        """Find segments that are not known here, of members that may tell, and those to read again."""
         for file in sorted(files):
             member = self._members.members.get(file.member)
-            if file.kind != "seg" or member is None or replica.applied.has(*file[:2]):
+            is_known = replica.applied.has(*file[:2]) and file.path not in again_paths
+            if file.kind != "seg" or member is None or is_known:
                 continue
             last = self._members.last_segments.get(file.member)
             if last is None or file.number <= last:
@@ -190,7 +214,8 @@ class Exchange:
             segment = self._read(file)
             if segment is not None:
                 news.append(file)
-                purged_ids.update(segment.purged_ids)
+                if not replica.applied.has(*file[:2]):
+                    purged_ids.update(segment.purged_ids)
         if purged_ids:
             self._purge_ids(sorted(purged_ids), importer, replica)
         return news
@@ -205,6 +230,7 @@ class Exchange:
             replica.again |= self._find_related([record.id for record in records])
         replica.must_clean = True
         replica.must_confirm = True
+        replica.drop_declined(ids)
         self._save(replica)
         if records:
             self._deps.purge(records)
@@ -237,6 +263,7 @@ class Exchange:
             if segment is None:
                 continue
             last_change = store.find_change(owner, 0)
+            replica.unfinished = file.path
             counts = importer.apply(segment, replica, self._identity.device)
             total.add(counts)
             if replica.cursor == last_change and counts.numbered is not None:
@@ -246,6 +273,9 @@ class Exchange:
                     replica.cursor = next_change
             if orphans := importer.find_orphans(segment):
                 self._deps.forget(orphans)
+            if redacted := importer.find_redacted(segment):
+                self._deps.redact(redacted)
+            replica.unfinished = ""
         self._report.added = total.added
         self._report.changed = total.changed
         self._report.conflicts = total.conflicts
@@ -282,13 +312,17 @@ class Exchange:
         own: OwnSegments,
     ) -> None:
         """Write a segment of those records that have something to tell, if there are any."""
-        live = [
+        tellable = [
             item
             for item in listed
             if item.state is not None
-            and item.record.status is not Status.CANDIDATE
+            and not _is_held(item)
             and (item.is_due or item.record.id in wanted_ids)
         ]
+        kept_ids = {item.record.id for item in tellable if self._deps.holds_secret(item.record)}
+        replica.kept_ids -= {item.record.id for item in listed}
+        replica.kept_ids |= kept_ids
+        live = [item for item in tellable if item.record.id not in kept_ids]
         purged_ids = [
             item.record.id
             for item in listed
@@ -304,7 +338,7 @@ class Exchange:
             for item in listed
             if item.state is None and not item.is_told
         ]
-        replica.must_clean |= bool(purged_ids)
+        replica.must_clean |= bool(purged_ids) or any(map(_lost_words, live))
         replica.has_own |= bool(live)
         if not live and not purged_ids:
             self._save(replica)
@@ -361,7 +395,9 @@ class Exchange:
                 self._save(replica)
             loaded: dict[str, Mapping[str, Json] | None] = {
                 record_id: _write_state(item)
-                if item.state is not None and record_id not in due_ids
+                if item.state is not None
+                and record_id not in due_ids
+                and not self._deps.holds_secret(item.record)
                 else None
                 for record_id, item in items.items()
             }
@@ -424,6 +460,19 @@ def publish(
     for statement in statements:
         carrier.write(PlaceFile(statement.by, statement.number, "key"), statement.data)
     return identity, identity.read_members()
+
+
+def _is_held(item: LocalRecord) -> bool:
+    """Return True for a statement that is held, or was held until it was dropped."""
+    record = item.record
+    was_held = record.status is Status.FORGOTTEN and record.meta.get("was") == "candidate"
+    return record.status is Status.CANDIDATE or (was_held and not item.was_told)
+
+
+def _lost_words(item: LocalRecord) -> bool:
+    """Return True for a memory from which words were taken since it was told."""
+    assert item.state is not None
+    return item.was_told and item.state.redactions > item.row.data.get("redactions", 0)
 
 
 def _write_state(item: LocalRecord) -> dict[str, Json]:

@@ -47,6 +47,11 @@ class LocalRecord:
     """True: this home has changes of it that it did not tell yet."""
 
     @property
+    def was_told(self) -> bool:
+        """True for a record of which another device may have a state."""
+        return "most" in self.row.data
+
+    @property
     def is_told(self) -> bool:
         """True for a purged record of which the other devices know."""
         return bool(self.row.data.get("gone"))

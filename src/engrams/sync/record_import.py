@@ -101,6 +101,10 @@ class _Draft:
     """Stored records with new texts."""
     due_ids: set[str] = field(default_factory=set)
     """Memories of which this home has something to tell."""
+    declined_ids: list[str] = field(default_factory=list)
+    """Memories that are not taken over for their secrets."""
+    loses_words: bool = False
+    """True: another device took words from a text that this home has."""
     twins: set[tuple[str, str]] = field(default_factory=set)
     """Ids of memories that are the same, told on two devices: the one that stays, and the other."""
     external_ids: set[tuple[str, str]] = field(default_factory=set)
@@ -127,8 +131,14 @@ class RecordImporter:
     """Applies segments of other devices to this home."""
 
     def __init__(
-        self, store: Store, local: LocalRecords, clock: Clock, make_vectors: MakeVectors
+        self,
+        store: Store,
+        local: LocalRecords,
+        clock: Clock,
+        make_vectors: MakeVectors,
+        holds_secret: Callable[[Record], bool],
     ) -> None:
+        self._holds_secret = holds_secret
         self._store = store
         self._local = local
         self._owner = local.owner
@@ -154,6 +164,8 @@ class RecordImporter:
             try:
                 draft, new_records = self._draft(told_states)
                 replica.again |= draft.due_ids
+                replica.note_declined(segment, draft.declined_ids)
+                replica.must_clean |= draft.loses_words
                 self._commit(segment, draft, replica, device)
                 break
             except ConflictError:
@@ -175,6 +187,9 @@ class RecordImporter:
             evidence = tuple(quote for quote in record.evidence if quote.source not in purged_ids)
             if item.local_record is None and len(evidence) < len(record.evidence):
                 continue
+            if self._brings_secret(item):
+                draft.declined_ids.append(record.id)
+                continue
             links = tuple(link for link in item.links if link[1] not in purged_ids)
             clean = replace(item, record=replace(record, evidence=evidence), links=links)
             settled = self._settle_external_id(clean, draft)
@@ -187,6 +202,11 @@ class RecordImporter:
             else:
                 self._draft_change(draft, settled, settled.local_record)
         return draft, new_records
+
+    def _brings_secret(self, item: _MergedRecord) -> bool:
+        """Return True for a memory with a secret that this home does not keep, and does not have."""
+        is_here = item.local_record is not None and self._holds_secret(item.local_record.record)
+        return not is_here and self._holds_secret(item.record)
 
     def _merge(
         self, told_states: Sequence[RecordState], earlier: Mapping[str, _MergedRecord]
@@ -273,6 +293,8 @@ class RecordImporter:
 
     def _draft_change(self, draft: _Draft, item: _MergedRecord, local_record: LocalRecord) -> None:
         record, before = item.record, local_record.record
+        known_redactions = local_record.state.redactions if local_record.state is not None else 0
+        draft.loses_words |= item.state.redactions > known_redactions
         fields = {
             name: getattr(record, name)
             for name in _MERGED_FIELDS
@@ -381,6 +403,13 @@ class RecordImporter:
                 ),
             )
             self._store.commit(WriteBatch(ACTOR, _TWIN_REASON, self._clock(), changes=changes))
+
+    def find_redacted(self, segment: Segment) -> list[Record]:
+        """Find memories of a segment from which a device took words: their history here has them."""
+        told_ids = [state.id for state in map(_read_state, segment.records) if state.redactions]
+        return [
+            item.record for item in self._local.load(told_ids).values() if item.state is not None
+        ]
 
     def find_orphans(self, segment: Segment) -> list[Record]:
         """Find memories of a segment that rest on messages which were forgotten here later.

@@ -8,7 +8,7 @@ as a new actor, whose stamps nobody has seen.
 from __future__ import annotations
 
 import secrets
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
 from engrams.core import Json, Scope
@@ -74,6 +74,14 @@ class ReplicaState:
     """True: this home told memories. Others find what is the same among theirs by themselves."""
     tells_all: bool = False
     """True: every memory is to be told again."""
+    secret_rules: str = ""
+    """Settings by which secrets were looked for the last time."""
+    kept_ids: set[str] = field(default_factory=set)
+    """Memories that are not told, because they hold a secret that the settings of this home forbid."""
+    declined: dict[str, list[str]] = field(default_factory=dict)
+    """Memories of others that were not taken over for such a secret, by the path of their segment."""
+    unfinished: str = ""
+    """Path of a segment that was taken over, and of which something may be left to do."""
 
     @classmethod
     def load(cls, store: Store, owner: Scope, device: str) -> ReplicaState:
@@ -99,6 +107,10 @@ class ReplicaState:
             must_confirm=data["must_confirm"],
             has_own=data["has_own"],
             tells_all=data["tells_all"],
+            secret_rules=data.get("secret_rules", ""),
+            kept_ids=set(data.get("kept", ())),
+            declined=data.get("declined", {}),
+            unfinished=data.get("unfinished", ""),
         )
 
     def make_row(self, device: str) -> OwnerStateRow:
@@ -116,11 +128,16 @@ class ReplicaState:
             "must_confirm": self.must_confirm,
             "has_own": self.has_own,
             "tells_all": self.tells_all,
+            "secret_rules": self.secret_rules,
+            "kept": sorted(self.kept_ids),
+            "declined": dict(self.declined),
+            "unfinished": self.unfinished,
         }
         return replace(self.row, data=data)
 
     def note_segment(self, segment: Segment) -> None:
         """Note that a segment was applied, and what it tells of its device and of purges."""
+        is_new = not self.applied.has(segment.device, segment.number)
         self.applied.add(segment.device, segment.number)
         report = self.peers.get(segment.device)
         if report is None or report.number < segment.number:
@@ -130,7 +147,7 @@ class ReplicaState:
                 segment.written_at,
                 AppliedSegments(segment.applied),
             )
-        if segment.purged_ids:
+        if segment.purged_ids and is_new:
             self.note_purge(segment)
 
     def note_purge(self, segment: Segment) -> None:
@@ -139,6 +156,23 @@ class ReplicaState:
             segment.device, segment.number, len(segment.purged_ids), segment.written_at
         )
         self.purges.append(purge)
+
+    def note_declined(self, segment: Segment, ids: Sequence[str]) -> None:
+        """Note which memories of a segment were not taken over for their secrets."""
+        self.drop_declined(str(item["id"]) for item in segment.records)
+        if ids:
+            self.declined[segment.path] = list(ids)
+
+    def drop_declined(self, ids: Iterable[str]) -> None:
+        """Note that memories are taken over, or purged."""
+        settled_ids = set(ids)
+        remaining = {
+            path: [record_id for record_id in declined_ids if record_id not in settled_ids]
+            for path, declined_ids in self.declined.items()
+        }
+        self.declined = {
+            path: declined_ids for path, declined_ids in remaining.items() if declined_ids
+        }
 
     def list_unconfirmed(self, purge: ToldPurge, devices: Sequence[str], own: str) -> list[str]:
         """List the devices that did not say yet that they made a purge."""

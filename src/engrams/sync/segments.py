@@ -16,6 +16,7 @@ from engrams.core import Json
 from engrams.errors import EncryptionError
 from engrams.sync import ciphers
 from engrams.sync.ciphers import MemberKeys
+from engrams.sync.places import PlaceFile
 
 MAGIC = b"engrams segment 1\n"
 _NAME_BYTES = 10
@@ -39,6 +40,10 @@ class Segment:
     """Ids of memories that were purged."""
     records: tuple[Mapping[str, Json], ...] = ()
     """States of memories: ``id``, ``values`` and ``stamps``."""
+
+    @property
+    def path(self) -> str:
+        return PlaceFile(self.device, self.number, "seg").path
 
 
 def pack(segment: Segment, memory: str, key: bytes, signer: MemberKeys) -> bytes:

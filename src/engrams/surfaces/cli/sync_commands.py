@@ -184,6 +184,13 @@ def status(options: GlobalOptions) -> None:
     if state.has_changes or state.to_send:
         say("Something here is not told yet: engrams sync now")
     _print_devices(state.devices)
+    if state.kept_here:
+        say(
+            f"{state.kept_here} of this device's memories stay here: they hold secrets that its"
+            " settings forbid. `engrams secrets` lists them."
+        )
+    if state.kept_out:
+        say(f"{state.kept_out} memories of other devices stay out: they hold such secrets.")
     for purge in state.purges:
         names = ", ".join(clean(name) for name in purge.waiting_for)
         noun = "memory" if purge.memories == 1 else "memories"

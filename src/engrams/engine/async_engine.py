@@ -41,9 +41,9 @@ if TYPE_CHECKING:
     from engrams.engine import MemoryEngine
     from engrams.engine.agent_actions import Action, FlushReason
     from engrams.engine.inspector import MemoryInspector, Place
+    from engrams.engine.kept_out_texts import KeptOutText
     from engrams.engine.memory_code import MemoryCode
     from engrams.engine.memory_links import MemoryLinks, Mode
-    from engrams.engine.quarantine import KeptOutText
     from engrams.forget.purge_candidates import PurgeCandidate
     from engrams.forget.secret_scan import StoredSecret
     from engrams.forget.source_effects import ChangeAction, SourceChangeReport

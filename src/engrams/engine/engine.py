@@ -57,7 +57,7 @@ from engrams.session.chat_answers import AnsweredChat, answer_chat
 from engrams.upkeep.job_worker import JobWorkerPool
 
 if TYPE_CHECKING:
-    from engrams.engine.quarantine import KeptOutText
+    from engrams.engine.kept_out_texts import KeptOutText
     from engrams.forget.purge_candidates import PurgeCandidate
     from engrams.forget.secret_scan import StoredSecret
     from engrams.forget.source_effects import ChangeAction, SourceChangeReport
@@ -639,7 +639,7 @@ class MemoryEngine:
         Such as a pasted mail: it is stored, but its words are not the user's. ``let_in`` makes them
         the user's own.
         """
-        from engrams.engine.quarantine import list_kept_out
+        from engrams.engine.kept_out_texts import list_kept_out
 
         return tuple(list_kept_out(visible_scopes(Scope.of(scope)), self.store, limit))
 

@@ -22,8 +22,7 @@ from engrams.text.normalize import fold
 from engrams.text.stopwords import STOP
 from engrams.text.system_texts import remove_system_texts
 from engrams.text.terms import tokens
-from engrams.text.vocabulary import read_vocabulary
-from engrams.text.word_list import word_set
+from engrams.text.vocabulary import read_vocabulary, word_set
 
 BRIEF = ("small_talk", "stop_words", "short")
 """Reasons of the gate that do not count for an answer to a question, where a model reads both."""

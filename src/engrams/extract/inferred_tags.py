@@ -7,8 +7,7 @@ from dataclasses import replace
 
 from engrams.extract.candidate import CandidateStatement
 from engrams.text.terms import tokens
-from engrams.text.vocabulary import read_vocabulary
-from engrams.text.word_list import word_set
+from engrams.text.vocabulary import read_vocabulary, word_set
 
 ASK_TAGS = (
     '\n\nGive each statement "tags" too: up to three words for what it is about, such as a'

@@ -13,8 +13,7 @@ from engrams.text.late_patterns import holds_any, late_pattern
 from engrams.text.normalize import fold
 from engrams.text.stopwords import STOP
 from engrams.text.terms import tokens
-from engrams.text.vocabulary import read_vocabulary
-from engrams.text.word_list import word_set
+from engrams.text.vocabulary import read_vocabulary, word_set
 
 _HEAD = _TAIL = 4000
 """Characters at both ends of a text that are read."""

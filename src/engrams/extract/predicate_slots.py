@@ -11,8 +11,7 @@ from typing import Literal, TypeAlias
 
 from engrams.text.normalize import fold
 from engrams.text.text_caches import text_cache
-from engrams.text.vocabulary import read_vocabulary
-from engrams.text.word_list import word_set
+from engrams.text.vocabulary import read_vocabulary, word_set
 
 Verdict: TypeAlias = Literal["single", "multi"]
 

@@ -7,8 +7,7 @@ from __future__ import annotations
 
 import re
 
-from engrams.text.vocabulary import read_rows, read_vocabulary
-from engrams.text.word_list import word_set
+from engrams.text.vocabulary import read_rows, read_vocabulary, word_set
 
 _W = r"(?<![\w-])"
 _E = r"(?![\w])"

@@ -142,7 +142,7 @@ def _find_candidates(record: Record, store: RecordStore) -> tuple[Record, ...]:
     """Find the held candidates that say the same: promoted later, they would bring it back."""
     if record.kind not in STATEMENT_KINDS:
         return ()
-    from engrams.write.candidate_promotion import find_matching
+    from engrams.write.held_promotion_rules import find_matching
 
     candidates = store.find(
         RecordQuery(

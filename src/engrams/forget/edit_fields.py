@@ -23,7 +23,7 @@ from engrams.core.clock import utc
 from engrams.errors import InputError, RefusedError
 from engrams.extract.statement_reader import keeps_slot, read_edited_text
 from engrams.text.terms import tokens
-from engrams.text.word_list import word_set
+from engrams.text.vocabulary import word_set
 
 EDITABLE = word_set("""
     text caption tags category importance confidence valid_from valid_to meta kind summary triggers steps subject predicate

@@ -14,7 +14,7 @@ from datetime import datetime
 from engrams.core import Hit, Kind, Layer, Record, Status, find_basis
 from engrams.frozen_data import replace
 from engrams.settings import ReadSettings
-from engrams.text.word_list import word_set
+from engrams.text.vocabulary import word_set
 
 LIFE: Mapping[Kind, float] = {
     Kind.CORRECTION: 365.0,

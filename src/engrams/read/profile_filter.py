@@ -6,8 +6,7 @@ from collections.abc import Iterable
 from datetime import datetime
 
 from engrams.core import Kind, Record, Scope
-from engrams.text.vocabulary import read_vocabulary
-from engrams.text.word_list import word_set
+from engrams.text.vocabulary import read_vocabulary, word_set
 
 _USER = "user"
 _DESCRIBING_KINDS = frozenset({Kind.FACT, Kind.PREFERENCE, Kind.CORRECTION})

@@ -71,3 +71,8 @@ def read_classes(module_file: str, table: str) -> dict[str, frozenset[str]]:
     """Read a table of named word lists: each line is a name, a colon and words."""
     rows = (row.partition(":") for row in read_rows(module_file, table))
     return {name: frozenset(words.split()) for name, _, words in rows}
+
+
+def word_set(text: str) -> frozenset[str]:
+    """Split a text at blanks into a set of words."""
+    return frozenset(text.split())

@@ -11,7 +11,7 @@ from engrams.extract.predicate_slots import canonical_predicate
 from engrams.text.late_patterns import late_pattern
 from engrams.text.normalize import fold
 from engrams.text.terms import terms
-from engrams.text.word_list import word_set
+from engrams.text.vocabulary import word_set
 
 _CATEGORIES = frozenset(("health", "diet", "safety", "identity"))
 _PREDICATES = word_set(

@@ -41,7 +41,7 @@ from engrams.text.comparison.statement_comparison import differ_in_detail
 from engrams.text.measures import word_count
 from engrams.text.terms import is_unspaced
 from engrams.write.channels import OFFLINE_CHANNELS
-from engrams.write.hot_memory_cache import HotMemoryCache
+from engrams.write.recalled_vector_cache import RecalledVectorCache
 from engrams.write.ring_buffer import RingBuffer, WorkingTierItem
 from engrams.write.turn_eviction import evict_turn
 from engrams.write.write_deps import WriteDeps
@@ -87,7 +87,7 @@ class WorkingTier:
         self._condenses = deps.chat is not None and deps.settings.tiers.condense
         self._lock = Lock()
         self._rings: OrderedDict[str, RingBuffer] = OrderedDict()
-        self._hot: OrderedDict[str, HotMemoryCache] = OrderedDict()
+        self._hot: OrderedDict[str, RecalledVectorCache] = OrderedDict()
         self._turn_counts = peers.table("turns", _MAX_SCOPES)
         self._tell_peers = peers.share("working", self._follow_peer)
 
@@ -188,10 +188,12 @@ class WorkingTier:
         """Return the ring buffer of one scope."""
         return self._get_or_make(self._rings, scope, lambda: RingBuffer(self._tiers.working_size))
 
-    def hot(self, scope: Scope) -> HotMemoryCache:
+    def hot(self, scope: Scope) -> RecalledVectorCache:
         """Return the cache of memories recalled lately in one scope."""
         return self._get_or_make(
-            self._hot, scope, lambda: HotMemoryCache(self._tiers.hot_size, self._tiers.hot_cosine)
+            self._hot,
+            scope,
+            lambda: RecalledVectorCache(self._tiers.hot_size, self._tiers.hot_cosine),
         )
 
     def copy_hot(self, scope: Scope) -> HotMemories:

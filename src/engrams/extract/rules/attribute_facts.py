@@ -26,7 +26,7 @@ from engrams.extract.rules.word_classes import (
 )
 from engrams.frozen_data import replace
 from engrams.text.times import TimeSpan
-from engrams.text.word_list import word_set
+from engrams.text.vocabulary import word_set
 
 _ONE = word_set("team crew family boss manager")
 _NOT_NOW = word_set("old former previous ex last first next")

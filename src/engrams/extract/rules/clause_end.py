@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from engrams.extract.rules.clause_subject import CUT, LEAD, PRONOUN, match_possessed
 from engrams.extract.rules.english_lexicon import ADVERBS, BE, DETERMINERS, PREPOSITIONS, find_lemma
 from engrams.extract.rules.sentence_segmenter import ClauseToken
-from engrams.text.word_list import word_set
+from engrams.text.vocabulary import word_set
 
 _PURE = word_set(
     "go goes live lives stay stays listen listens talk talks sit sits eat eats drink drinks write"

@@ -19,8 +19,7 @@ from engrams.frozen_data import dataclass
 from engrams.text.late_patterns import holds_any
 from engrams.text.stopwords import STOP
 from engrams.text.text_caches import text_cache
-from engrams.text.vocabulary import read_vocabulary
-from engrams.text.word_list import word_set
+from engrams.text.vocabulary import read_vocabulary, word_set
 
 SLOTS = 8192
 """Weights of the judge; each feature is hashed to one."""

@@ -18,7 +18,7 @@ from engrams.extract.rules.english_lexicon import (
 from engrams.extract.rules.sentence_segmenter import ClauseToken, Person, Tense
 from engrams.extract.rules.verb_group_parser import parse_verb_group
 from engrams.frozen_data import dataclass, replace
-from engrams.text.word_list import word_set
+from engrams.text.vocabulary import word_set
 
 _NONE = -1
 _BEFORE_ELIDED = (MARKERS | word_set(", just still already only")) - {"like"}

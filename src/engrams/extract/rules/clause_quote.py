@@ -17,7 +17,7 @@ from engrams.extract.rules.english_lexicon import DETERMINERS, PREPOSITIONS
 from engrams.extract.rules.sentence_segmenter import ClauseToken
 from engrams.extract.rules.word_classes import RELATIONS
 from engrams.text.times import TimeSpan
-from engrams.text.word_list import word_set
+from engrams.text.vocabulary import word_set
 
 _SUBORDINATE = word_set(
     "where which who whose that when whenever while until till unless except if after before once"

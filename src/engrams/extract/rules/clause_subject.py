@@ -14,8 +14,7 @@ from engrams.extract.rules.english_lexicon import (
     find_lemma,
 )
 from engrams.extract.rules.sentence_segmenter import ClauseToken, Person
-from engrams.text.vocabulary import read_vocabulary
-from engrams.text.word_list import word_set
+from engrams.text.vocabulary import read_vocabulary, word_set
 
 CUT = word_set(
     "because although though but which whereas if unless when while whenever until till except so:"

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Literal, NamedTuple, TypeAlias
 
-from engrams.text.vocabulary import read_vocabulary
-from engrams.text.word_list import word_set
+from engrams.text.vocabulary import read_vocabulary, word_set
 
 VerbForm: TypeAlias = Literal["base", "s", "past", "part", "ing"]
 

@@ -38,7 +38,7 @@ from engrams.extract.rules.utterance import UtteranceContext
 from engrams.extract.rules.word_classes import RELATIONS
 from engrams.frozen_data import dataclass, replace
 from engrams.text.times import TimeSpan
-from engrams.text.word_list import word_set
+from engrams.text.vocabulary import word_set
 
 _LASTING = word_set("present future progressive")
 _DONE = word_set("past perfect was")

@@ -16,8 +16,7 @@ from engrams.frozen_data import dataclass, replace
 from engrams.text.acknowledgements import cut_opening
 from engrams.text.late_patterns import holds_any, late_pattern
 from engrams.text.terms import terms
-from engrams.text.vocabulary import read_vocabulary
-from engrams.text.word_list import word_set
+from engrams.text.vocabulary import read_vocabulary, word_set
 
 _REMEMBER = re.compile(
     r"^\W*(?:(?:please|pls|hey|also|and|ok|okay|oh)\W+)*(?:(?:can|could|would) you (?:please )?)?"

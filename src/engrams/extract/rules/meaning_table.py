@@ -34,8 +34,7 @@ from engrams.extract.rules.word_classes import (
     trim_trailing,
 )
 from engrams.frozen_data import dataclass, replace
-from engrams.text.vocabulary import read_classes, read_rows
-from engrams.text.word_list import word_set
+from engrams.text.vocabulary import read_classes, read_rows, word_set
 
 Words: TypeAlias = tuple[ClauseToken, ...]
 _CATEGORIES = {

@@ -11,8 +11,7 @@ from functools import cache
 
 from engrams.extract.rules.word_classes import CLASSES
 from engrams.frozen_data import dataclass
-from engrams.text.vocabulary import read_classes
-from engrams.text.word_list import word_set
+from engrams.text.vocabulary import read_classes, word_set
 
 RELATIVES = {
     word: relative

@@ -12,7 +12,7 @@ from engrams.extract.rules.fact_gate import is_sound
 from engrams.extract.rules.sentence_segmenter import TextSentence
 from engrams.extract.rules.utterance import UtteranceContext
 from engrams.frozen_data import replace
-from engrams.text.word_list import word_set
+from engrams.text.vocabulary import word_set
 
 _LONGEST = 200
 """Characters of the longest sentence that is looked at."""

@@ -10,7 +10,7 @@ import re
 from engrams.extract.rules.english_lexicon import ADVERBS, DETERMINERS, VerbReading, find_lemma
 from engrams.extract.rules.foreign_outlook import Outlook, find_foreign_outlook
 from engrams.frozen_data import dataclass
-from engrams.text.word_list import word_set
+from engrams.text.vocabulary import word_set
 
 _MOST_BEFORE = 240
 _MOST_AFTER = 160

@@ -16,7 +16,7 @@ from engrams.extract.rules.english_lexicon import (
 )
 from engrams.extract.rules.sentence_segmenter import ClauseToken, Tense
 from engrams.frozen_data import dataclass, replace
-from engrams.text.word_list import word_set
+from engrams.text.vocabulary import word_set
 
 _NOT = frozenset(("not", "n't", "never"))
 _HAVE = frozenset(("have", "'ve", "has", "had"))

@@ -11,8 +11,7 @@ from itertools import takewhile
 from engrams.extract.rules.english_lexicon import ADVERBS, DETERMINERS, EMPTY, PREPOSITIONS
 from engrams.extract.rules.sentence_segmenter import ClauseToken
 from engrams.text.stopwords import STOP
-from engrams.text.vocabulary import read_classes
-from engrams.text.word_list import word_set
+from engrams.text.vocabulary import read_classes, word_set
 
 CLASSES = read_classes(__file__, "classes")
 RELATIONS = CLASSES["relation"]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from engrams.read.entities.name_lists import to_words
+from engrams.read.entities.name_vocabulary import to_words
 from engrams.text.vocabulary import read_vocabulary
 
 MOVES = to_words(read_vocabulary(__file__, "moves"))

@@ -15,7 +15,7 @@ from itertools import combinations
 from engrams.core import Entity, EntityKind, EntityLink, EntityNet
 from engrams.read.entities.entity_kind_words import PROJECTS
 from engrams.read.entities.name_finder import MemoryNames, NameCandidate
-from engrams.read.entities.name_lists import (
+from engrams.read.entities.name_vocabulary import (
     ALSO_WORDS,
     FIRST_NAMES,
     NICKNAMES,

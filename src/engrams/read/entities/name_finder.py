@@ -31,7 +31,7 @@ from engrams.read.entities.entity_kind_words import (
     WORKS,
     WORKS_OF_ART,
 )
-from engrams.read.entities.name_lists import (
+from engrams.read.entities.name_vocabulary import (
     ALSO_WORDS,
     ANIMALS,
     NEVER,

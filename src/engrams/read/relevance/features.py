@@ -536,10 +536,12 @@ def _fill_company(table: _HitTable, hits: Sequence[Hit], memories: Sequence[Memo
             newer[older_index] = max(newer[older_index], common / union)
     table["newer_overlap"][: len(newer)] = newer
     table["echo"][: len(echo)] = echo
-    _fill_kinship(table, hits, memories)
+    _fill_shared_with_best(table, hits, memories)
 
 
-def _fill_kinship(table: _HitTable, hits: Sequence[Hit], memories: Sequence[MemoryTraits]) -> None:
+def _fill_shared_with_best(
+    table: _HitTable, hits: Sequence[Hit], memories: Sequence[MemoryTraits]
+) -> None:
     """Fill the columns of rare words shared with the best few, and of what was said beside these.
 
     "And Lindner is ill" says nothing of the trip by its own words, but names who comes along on it.

@@ -19,7 +19,7 @@ from engrams.text.measures import is_question, word_count
 from engrams.text.normalize import fold
 from engrams.text.stopwords import STOP
 from engrams.text.terms import terms, tokens
-from engrams.text.word_list import word_set
+from engrams.text.vocabulary import word_set
 
 Sentence: TypeAlias = tuple[Record, str]
 """Turn, and a sentence of its text."""

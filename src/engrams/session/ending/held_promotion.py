@@ -11,7 +11,7 @@ from engrams.errors import EngramsError
 from engrams.ports import LEARNED, RecordChange, RecordQuery
 from engrams.session.ending.held_review import HeldStatementReviewer, join_changes
 from engrams.session.ending.session_end import SessionEnd
-from engrams.write.candidate_promotion import (
+from engrams.write.held_promotion_rules import (
     HeldCandidateCluster,
     PromotionEvidence,
     cluster_held,

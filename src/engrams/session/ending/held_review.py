@@ -24,7 +24,7 @@ from engrams.ports import (
     ScopeReach,
     WriteBatch,
 )
-from engrams.write.candidate_promotion import HeldCandidateCluster, promote_clusters, to_candidate
+from engrams.write.held_promotion_rules import HeldCandidateCluster, promote_clusters, to_candidate
 from engrams.write.write_deps import WriteDeps
 
 _MAX_HELD = 1000

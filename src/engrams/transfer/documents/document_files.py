@@ -10,7 +10,7 @@ from engrams.errors import InputError
 from engrams.transfer.documents.document_kinds import HEAD, TEXT_KINDS, find_kind, find_zip_kind
 from engrams.transfer.documents.reading_process import MOST_BYTES
 from engrams.transfer.documents.stored_documents import GivenDocument
-from engrams.transfer.formats.origins import STDIN, ImportFile
+from engrams.transfer.formats.import_sources import STDIN, ImportFile
 
 _ZIP = b"PK\x03\x04"
 

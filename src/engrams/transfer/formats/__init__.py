@@ -40,9 +40,9 @@ from engrams.transfer.formats import (
 from engrams.transfer.formats.decode import DecodedTextReader, open_text
 from engrams.transfer.formats.file_head import FileHead
 from engrams.transfer.formats.import_files import open_files
+from engrams.transfer.formats.import_sources import STDIN, ImportFile, ImportSource, describe_source
 from engrams.transfer.formats.json_stream import read_elements, read_members
 from engrams.transfer.formats.obsidian_vault import is_vault
-from engrams.transfer.formats.origins import STDIN, ImportFile, Origin, name_origin
 from engrams.transfer.formats.pieces import (
     ExportedEdge,
     ExportedRecord,
@@ -139,46 +139,46 @@ what is left. Databases are told apart by ``sqlite_stores``.
 """
 
 
-def detect(origin: Origin, name: str = "") -> Format:
+def detect(source: ImportSource, name: str = "") -> Format:
     """Detect the format of a file by its contents.
 
-    ``name``: the file's name, if ``origin`` is a stream without one. A CSV table is recognised only by
+    ``name``: the file's name, if ``source`` is a stream without one. A CSV table is recognised only by
     its name.
     InputError: it cannot be read.
     """
-    if sqlite_stores.is_database(origin):
-        return sqlite_stores.detect(origin)
-    with open_text(origin) as text:
-        return _recognise(text, name or name_origin(origin))
+    if sqlite_stores.is_database(source):
+        return sqlite_stores.detect(source)
+    with open_text(source) as text:
+        return _recognise(text, name or describe_source(source))
 
 
-def read(origin: Origin, format: str = "auto") -> Iterator[Piece]:
+def read(source: ImportSource, format: str = "auto") -> Iterator[Piece]:
     """Yield the pieces of a file or open stream, in order.
 
-    ``origin``: a path (``-``: standard input), or a stream of bytes or text. ``format``: auto, or
+    ``source``: a path (``-``: standard input), or a stream of bytes or text. ``format``: auto, or
     one of FORMATS. InputError: the file cannot be read at all, or the format is unknown.
     """
     chosen = None if format == "auto" else _check_name(format)
-    if sqlite_stores.is_database(origin):
-        detected = sqlite_stores.detect(origin)
+    if sqlite_stores.is_database(source):
+        detected = sqlite_stores.detect(source)
         if chosen not in (None, detected):
             raise InputError(
                 f"It is a database of {detected}, not {chosen}.",
                 hint=f"Give --format {detected}, or none.",
             )
-        yield from sqlite_stores.read(origin)
+        yield from sqlite_stores.read(source)
         return
-    with open_text(origin) as text:
-        chosen = chosen or _recognise(text, name_origin(origin))
+    with open_text(source) as text:
+        chosen = chosen or _recognise(text, describe_source(source))
         if chosen not in _FORMATS:  # a format that only databases have
             yield UnreadablePiece(1, f"A database of {chosen} was expected.", broken=True)
         else:
             yield from _FORMATS[chosen].read(text)
 
 
-def read_text(origin: Origin) -> str:
+def read_text(source: ImportSource) -> str:
     """Read a whole file (``-``: standard input) in any encoding."""
-    with open_text(origin) as text:
+    with open_text(source) as text:
         return "".join(text.chunks())
 
 

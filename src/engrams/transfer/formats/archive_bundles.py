@@ -14,7 +14,7 @@ from typing import IO, Any
 
 from engrams.errors import InputError
 from engrams.frozen_data import dataclass
-from engrams.transfer.formats.origins import ImportFile
+from engrams.transfer.formats.import_sources import ImportFile
 
 _MANIFEST = "manifest.json"
 _MANIFEST_BYTES = 1 << 20
@@ -60,7 +60,7 @@ class ArchiveBundle:
     def chunks(self) -> Iterator[bytes]:
         """Yield the contents, with a line end after each file."""
         for file in self.files:
-            with _open_origin(file) as stream:
+            with _open_source(file) as stream:
                 while data := stream.read(_CHUNK):
                     yield data.encode() if isinstance(data, str) else data
             yield b"\n"
@@ -96,7 +96,7 @@ def find_bundles(files: Sequence[ImportFile]) -> tuple[list[ArchiveBundle], list
 
 def _find_kind(manifest: ImportFile) -> _ArchiveKind | None:
     try:
-        with _open_origin(manifest) as stream:
+        with _open_source(manifest) as stream:
             data = json.loads(stream.read(_MANIFEST_BYTES))
     except InputError:  # it cannot be opened, which its user must hear
         raise
@@ -115,11 +115,11 @@ def _matches(name: str, pattern: str) -> bool:
 
 
 @contextmanager
-def _open_origin(file: ImportFile) -> Iterator[IO[Any]]:
+def _open_source(file: ImportFile) -> Iterator[IO[Any]]:
     """Open a file; a stream is left open, for its owner closes it."""
-    origin = file.open()
-    if isinstance(origin, str | Path):
-        with Path(origin).open("rb") as stream:
+    source = file.open()
+    if isinstance(source, str | Path):
+        with Path(source).open("rb") as stream:
             yield stream
     else:
-        yield origin
+        yield source

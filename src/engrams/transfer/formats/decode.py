@@ -21,7 +21,7 @@ from typing import IO, Any, Protocol
 from engrams.errors import InputError
 from engrams.text.binary_detection import is_binary, refuse_binary
 from engrams.text.text_encodings import WESTERN, detect_encoding
-from engrams.transfer.formats.origins import STDIN, Origin, open_stdin
+from engrams.transfer.formats.import_sources import STDIN, ImportSource, open_stdin
 from engrams.transfer.formats.pieces import TextLine, UnreadablePiece
 
 HEAD = 65_536
@@ -86,15 +86,15 @@ class DecodedTextReader:
 
 
 @contextmanager
-def open_text(origin: Origin) -> Iterator[DecodedTextReader]:
+def open_text(source: ImportSource) -> Iterator[DecodedTextReader]:
     """Open a file, stream or zip as text. InputError: it cannot."""
-    if isinstance(origin, str | Path) and str(origin) == STDIN:
-        origin = open_stdin()
-    if isinstance(origin, str | Path):
-        with _open_file(Path(origin)) as file, _unzip(file) as stream:
+    if isinstance(source, str | Path) and str(source) == STDIN:
+        source = open_stdin()
+    if isinstance(source, str | Path):
+        with _open_file(Path(source)) as file, _unzip(file) as stream:
             yield DecodedTextReader(stream)
     else:
-        with _unzip(origin) as stream:
+        with _unzip(source) as stream:
             yield DecodedTextReader(stream)
 
 

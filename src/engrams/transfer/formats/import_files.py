@@ -15,7 +15,7 @@ from engrams.errors import InputError
 from engrams.transfer.documents.document_kinds import find_zip_kind
 from engrams.transfer.formats.archive_bundles import ArchiveBundle, find_bundles
 from engrams.transfer.formats.decode import is_conversations
-from engrams.transfer.formats.origins import STDIN, ImportFile, open_stdin
+from engrams.transfer.formats.import_sources import STDIN, ImportFile, open_stdin
 
 _IN_MEMORY = 64 << 20
 """Bytes of a copy that stay in memory; a larger one goes to a temporary file."""

@@ -17,7 +17,7 @@ from engrams.core import Json
 from engrams.errors import InputError
 from engrams.transfer.formats import mem0, memvara, qdrant_points
 from engrams.transfer.formats.foreign_objects import ForeignObject, convert
-from engrams.transfer.formats.origins import STDIN, Origin
+from engrams.transfer.formats.import_sources import STDIN, ImportSource
 from engrams.transfer.formats.pieces import ForeignPiece, ParsedTurn
 
 if TYPE_CHECKING:
@@ -36,33 +36,33 @@ _KNOWN_HINT = (
 )
 
 
-def is_database(origin: Origin) -> bool:
+def is_database(source: ImportSource) -> bool:
     """Check for a SQLite file; a stream is rewound."""
-    if isinstance(origin, str | Path):
-        if str(origin) == STDIN:
+    if isinstance(source, str | Path):
+        if str(source) == STDIN:
             return False
         try:
-            with Path(origin).open("rb") as file:
+            with Path(source).open("rb") as file:
                 return file.read(len(MAGIC)) == MAGIC
         except (OSError, ValueError):
             return False
-    if not origin.seekable():
+    if not source.seekable():
         return False
-    start = origin.tell()
-    has_magic = bool(origin.read(len(MAGIC)) == MAGIC)
-    origin.seek(start)
+    start = source.tell()
+    has_magic = bool(source.read(len(MAGIC)) == MAGIC)
+    source.seek(start)
     return has_magic
 
 
-def detect(origin: Origin) -> Literal["mem0", "memvara"]:
+def detect(source: ImportSource) -> Literal["mem0", "memvara"]:
     """Recognise whose database it is. InputError: nobody's known here, or it is damaged."""
-    with _open_database(origin) as database:
+    with _open_database(source) as database:
         return _recognise_tables(_list_tables(database))
 
 
-def read(origin: Origin) -> Iterator[ForeignPiece]:
+def read(source: ImportSource) -> Iterator[ForeignPiece]:
     """Yield the memories of a database. InputError: as for ``detect``."""
-    with _open_database(origin) as database:
+    with _open_database(source) as database:
         tables = _list_tables(database)
         if _recognise_tables(tables) == "memvara":
             for row in _read_rows(database, "episodes", "ts"):
@@ -88,23 +88,23 @@ def _recognise_tables(tables: set[str]) -> Literal["mem0", "memvara"]:
 
 
 @contextmanager
-def _open_database(origin: Origin) -> Iterator[apsw.Connection]:
+def _open_database(source: ImportSource) -> Iterator[apsw.Connection]:
     """Open a copy of a database. InputError: it cannot be read."""
     import apsw
 
     with tempfile.TemporaryDirectory(prefix="engrams-import-") as folder:
         path = Path(folder) / "copy.db"
-        if isinstance(origin, str | Path):
+        if isinstance(source, str | Path):
             # What was written last may still be in the log beside it.
             for suffix in ("", "-wal"):
-                source = Path(f"{origin}{suffix}")
-                if source.is_file():
-                    shutil.copyfile(source, f"{path}{suffix}")
+                neighbour = Path(f"{source}{suffix}")
+                if neighbour.is_file():
+                    shutil.copyfile(neighbour, f"{path}{suffix}")
         else:
-            start = origin.tell()
+            start = source.tell()
             with path.open("wb") as file:
-                shutil.copyfileobj(origin, file)
-            origin.seek(start)
+                shutil.copyfileobj(source, file)
+            source.seek(start)
         try:
             database = apsw.Connection(str(path))
             try:

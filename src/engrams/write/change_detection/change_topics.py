@@ -18,7 +18,7 @@ from engrams.text.normalize import fold
 from engrams.text.people import PEOPLE
 from engrams.text.terms import terms
 from engrams.text.text_caches import text_cache
-from engrams.text.word_list import word_set
+from engrams.text.vocabulary import word_set
 from engrams.write.change_detection.cue_words import NAMES, TOPIC_NAMES, find_cue_words
 from engrams.write.change_detection.explicit_endings import tells_end
 from engrams.write.change_detection.features import read_clause, read_values

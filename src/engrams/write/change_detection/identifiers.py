@@ -8,7 +8,7 @@ from __future__ import annotations
 from engrams.text.identifiers import WORD, count_digits, is_code
 from engrams.text.normalize import fold
 from engrams.text.text_caches import text_cache
-from engrams.text.word_list import word_set
+from engrams.text.vocabulary import word_set
 
 _COPULAS = word_set(
     "is are was were am m s be isn aren ist sind war bin es son esta estan soy est sont suis"

@@ -23,7 +23,7 @@ from engrams.extract.rules.languages.unsettled import find_clause, is_unsettled
 from engrams.extract.rules.named_people import RELATIVES
 from engrams.extract.rules.sentence_segmenter import split_sentences
 from engrams.extract.rules.utterance import UtteranceContext
-from engrams.text.word_list import word_set
+from engrams.text.vocabulary import word_set
 
 _STOP = re.compile(
     (

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from engrams.core import LAYER_OF, Evidence, Kind, Record, Scope, Status
-from engrams.write.candidate_promotion import (
+from engrams.write.held_promotion_rules import (
     HeldCandidateCluster,
     PromotionEvidence,
     cluster_held,

@@ -1,4 +1,4 @@
-"""Origins of an import: paths, streams and files that can be opened again."""
+"""Sources of an import: paths, streams and files that can be opened again."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import IO, Any, TypeAlias
 
 from engrams.frozen_data import dataclass
 
-Origin: TypeAlias = Path | str | IO[Any]
+ImportSource: TypeAlias = Path | str | IO[Any]
 """Path of a file (``-``: standard input), or a stream of bytes or text."""
 STDIN = "-"
 
@@ -20,17 +20,17 @@ class ImportFile:
 
     name: str
     """Path within its folder or zip, as it is shown."""
-    open: Callable[[], Origin]
+    open: Callable[[], ImportSource]
     """Opens the file at its beginning, as often as asked."""
     path: Path | None = None
     """Path on disk. None: it is no file of its own."""
 
 
-def name_origin(origin: Origin) -> str:
-    """Return the path of an origin; empty for a stream without a name."""
-    if isinstance(origin, str | Path):
-        return str(origin)
-    return str(getattr(origin, "name", ""))
+def describe_source(source: ImportSource) -> str:
+    """Return the path of a source; empty for a stream without a name."""
+    if isinstance(source, str | Path):
+        return str(source)
+    return str(getattr(source, "name", ""))
 
 
 def open_stdin() -> IO[bytes]:

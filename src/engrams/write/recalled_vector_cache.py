@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from engrams.ports.candidate_search import Floats
 
 
-class HotMemoryCache:
+class RecalledVectorCache:
     """LRU cache of the vectors of at most ``size`` recalled memories. Thread safe."""
 
     def __init__(self, size: int, min_cosine: float) -> None:

@@ -167,3 +167,23 @@ def test_repetition_reaches_over_scopes_and_stops_at_other_facts(engine: MemoryE
         for r in engine.list(scope=ANN, kinds=(Kind.FACT,)).records
         if "bicycles" in r.text and r.strength > 1
     ]
+
+
+@pytest.mark.covers("S3.39")
+def test_a_measure_is_repeated_in_whatever_way_it_is_written(engine: MemoryEngine) -> None:
+    """A number as digits or as a word, before its noun or after it, is the same memory; another
+    number is another.
+    """
+    wordings = (
+        "User prefers 4-space indentation",
+        "User prefers four spaces for indentation",
+        "User prefers an indentation of 4 spaces",
+    )
+    for text in (*wordings, "User prefers two spaces for indentation"):
+        engine.add(Turn(text), scope=ANN, kind=Kind.PREFERENCE)
+    texts = {
+        record.text: record.strength
+        for record in engine.list(scope=ANN, kinds=(Kind.PREFERENCE,)).records
+    }
+    assert texts[wordings[0]] == len(wordings)
+    assert not texts.keys() & set(wordings[1:])

@@ -26,6 +26,11 @@ OPPOSITES: tuple[tuple[str, str], ...] = (
     ("I worked at the harbour.", "I work at the harbour."),
     ("Deploys happen on Tuesdays.", "Deploys happen on Thursdays."),
     ("She is allergic to penicillin.", "He is allergic to penicillin."),
+    ("I prefer 4-space indentation.", "I prefer two spaces for indentation."),
+    ("I prefer 4-space indentation.", "I prefer tabs for indentation."),
+    ("我喜欢 4-空格 缩进。", "我喜欢 缩进 2 空格。"),
+    ("I took a 2-hour walk with Ann.", "I took a walk of 2 hours without Ann."),
+    ("I have 3-day passes for 2 people.", "I have 2-day passes for 3 people."),
     # German
     ("Ich nehme meine Tabletten vor dem Essen.", "Ich nehme meine Tabletten nach dem Essen."),
     ("Ich trinke Kaffee mit Milch.", "Ich trinke Kaffee ohne Milch."),
@@ -109,6 +114,9 @@ PARAPHRASES: tuple[tuple[str, str], ...] = (
     ("I watch old films in the evening.", "I watch old movies in the evenings."),
     ("I don't smoke any more.", "I don't smoke anymore."),
     ("I need to take the pills before meals.", "I have to take my pills before meals."),
+    ("I prefer 4-space indentation.", "I prefer four spaces for indentation."),
+    ("I prefer 4-space indentation.", "I prefer an indentation of 4 spaces."),
+    ("We signed a 12-month lease.", "We signed a lease for twelve months."),
     # German
     ("Ich wohne in Köln.", "Ich wohne jetzt in Köln."),
     ("Ich esse kein Fleisch.", "Ich esse wirklich kein Fleisch."),

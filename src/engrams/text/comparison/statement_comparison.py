@@ -18,7 +18,10 @@ from engrams.text.comparison.statement_words import (
     read_words,
 )
 from engrams.text.name_order import is_reordered
+from engrams.text.stems import stem_word
 
+_COMPOUND_LINKS = frozenset(("for", "fur", "para", "pour", "de"))
+"""Words that link the parts of a measure which a compound gives without them."""
 StatementRelation: TypeAlias = Literal["same", "less", "more", "different"]
 """How a new statement says what a known one says: the same, only a part of it, more than it, or
 something else."""
@@ -35,6 +38,8 @@ def compare_statements(new: str, known: str, predicate: str = "") -> StatementRe
         return "different"
     new_words = read_words(new, language, predicate)
     known_words = read_words(known, language, predicate)
+    if _is_same_measure(new_words, known_words, language):
+        return "same"
     if _differ_in_detail(new_words, known_words) or is_reordered(new, known):
         return "different"
     return _relate_content(new_words, known_words)
@@ -51,6 +56,8 @@ def differ_in_detail(text_a: str, text_b: str, predicate: str = "") -> bool:
         return True
     words_a = read_words(text_a, language, predicate)
     words_b = read_words(text_b, language, predicate)
+    if _is_same_measure(words_a, words_b, language):
+        return False
     return _differ_in_detail(words_a, words_b) or is_reordered(text_a, text_b)
 
 
@@ -116,6 +123,26 @@ def _find_language(text_a: str, text_b: str) -> str | None:
     if language_a and language_b and language_a != language_b:
         return None
     return language_a or language_b
+
+
+def _is_same_measure(words_a: StatementWords, words_b: StatementWords, language: str) -> bool:
+    """True if two statements give one measure, once as a compound: "4-space", "four spaces for".
+
+    Within a compound no word tells how its parts belong together, so neither the order nor the
+    words that link them decide. All else must be equal.
+    """
+    if words_a.has_measure_compound == words_b.has_measure_compound:
+        return False
+    linking_words = set(words_a.deciding) ^ set(words_b.deciding)
+    stems_a, stems_b = (
+        sorted(stem_word(word, language) for word in words.content) for words in (words_a, words_b)
+    )
+    return (
+        stems_a == stems_b
+        and len(words_a.numbers) == 1
+        and words_a.persons == words_b.persons
+        and {word for word, _ in linking_words} <= _COMPOUND_LINKS
+    )
 
 
 def _differ_in_detail(words_a: StatementWords, words_b: StatementWords) -> bool:

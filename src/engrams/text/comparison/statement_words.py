@@ -37,6 +37,7 @@ _SYMBOLS = {
     "°": "degree",
     "‰": "permille",
 }
+_HYPHENATED = re.compile(r"(?<![\w-])(\w+)-[^\W\d_]+(?![\w-])")
 _NAME = re.compile(r"(?<![.!?]\s)(?<!^)\b[A-ZÀ-ÖØ-Þ][\w-]+")
 _HAN_DIGITS = {digit: value for value, digit in enumerate("零一二三四五六七八九")} | {"两": 2}
 _HAN_TENS = {"十": 10, "百": 100, "千": 1_000, "万": 10_000}
@@ -83,6 +84,8 @@ class StatementWords:
     groups: frozenset[tuple[int, str]]
     """Groups of words that exclude each other, each with the canonical word of it here."""
     has_copula: bool
+    has_measure_compound: bool
+    """A number and its unit stand before a noun as one word: "4-space indentation"."""
 
 
 @text_cache(4_096)
@@ -118,6 +121,7 @@ def read_words(text: str, language: str, predicate: str = "") -> StatementWords:
         light=frozenset(word.canonical for word in content if word.is_light),
         groups=frozenset((word.group, word.canonical) for word in words if word.group >= 0),
         has_copula=table is not None and not table.copulas.isdisjoint(folded),
+        has_measure_compound=table is not None and _has_measure_compound(text, table),
     )
 
 
@@ -131,6 +135,15 @@ def holds_phrase(text: str, language: str, list_name: str) -> bool:
     tokens = [fold(token) for token in _split_text(text, table)]
     joined = f" {' '.join(tokens)} "
     return any(f" {phrase} " in joined for phrase in phrases)
+
+
+def _has_measure_compound(text: str, table: ComparisonTable) -> bool:
+    """True if a number and its unit stand as one word; only where words are set apart by blanks."""
+    if not table.is_spaced or "-" not in text:
+        return False
+    first_parts = _HYPHENATED.findall(text)
+    words = _match_words(first_parts, [fold(part) for part in first_parts], table, frozenset())
+    return any(word.role == "number" for word in words)
 
 
 def _split_text(text: str, table: ComparisonTable | None) -> list[str]:

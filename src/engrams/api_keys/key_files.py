@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+from collections.abc import Collection
 from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime
@@ -70,6 +71,19 @@ class ApiKeyFiles:
         key = read_key(self._seal_key)
         if key and (fields["id"] != id or seal != seal_fields(key, API_KEYS, fields)):
             raise ValueError("another program changed it, its seal does not fit")
+        if fields["revoked_at"] is None and id in self._read_revoked():
+            raise ValueError("another program put it back: the key was revoked")
+
+    def _read_revoked(self) -> Collection[str]:
+        """Read the ids of keys that were revoked; none where the ledger was changed.
+
+        The doctor tells of that.
+        """
+        try:
+            revoked: Collection[str] = self._ledger.read().get("revoked", ())
+        except StoreError:
+            return ()
+        return revoked
 
     def _find_seal_key(self) -> bytes:
         """Find the key of the seals; make one for a home without memories."""
@@ -118,6 +132,8 @@ class ApiKeyFiles:
             write_fields(self._folder / f"{key.id}.json", fields)
             with self._ledger.update() as (_, files):
                 files["keys"] = sorted({*files.get("keys", self._list_ids()), key.id})
+                if key.revoked_at is not None:
+                    files["revoked"] = sorted({*files.get("revoked", ()), key.id})
         except OSError as problem:
             raise StoreError(
                 f"The key cannot be stored: {problem.strerror or problem}.",

@@ -1,15 +1,17 @@
 """Ledger of a home's small files as they were last: ids of API keys, end of the audit log, settings.
 
 It lies in ``seal.files`` beside the database, sealed by the key of the home. So the doctor can name
-a key file or lines of the log that are gone, which have no seal of their own any more.
+a key file or lines of the log that are gone, which have no seal of their own any more. Its number
+grows with each change, and the database knows the number it had (``store/sqlite/ledger_mark.py``).
 """
 
 from __future__ import annotations
 
 import json
 import os
+import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -40,6 +42,21 @@ class FileLedger:
         """Read what the files held last. StoreError: another program changed the ledger."""
         return self._read(read_key(self._key_file))
 
+    def read_number(self, *, durable: bool = False) -> int:
+        """Read the number of the ledger; 0: there is none.
+
+        ``durable``: the ledger is on the disk before this returns. StoreError: another program
+        changed it.
+        """
+        number = int(self.read().get("number", 0))
+        if durable and number:
+            handle = os.open(self._path, os.O_RDONLY)
+            try:
+                os.fsync(handle)
+            finally:
+                os.close(handle)
+        return number
+
     @contextmanager
     def update(self) -> Iterator[tuple[bytes, dict[str, Any]]]:
         """Yield the key and the fields under a lock, and store the fields after the block.
@@ -62,6 +79,7 @@ class FileLedger:
                 yield key, {}
                 return
             yield key, fields
+            fields["number"] = int(fields.get("number", 0)) + 1
             _write(self._path, key, fields)
         finally:
             os.close(handle)
@@ -71,9 +89,13 @@ class FileLedger:
 
         ``guards``: settings that guard memory, by name.
         """
+        number = 0
         if key := read_key(self._key_file):
+            with suppress(StoreError):
+                number = self._read(key).get("number", 0)
             ids = sorted(path.stem for path in self._path.parent.glob("keys/*.json"))
-            _write(self._path, key, {"keys": ids, "settings": _seal_guards(key, guards)})
+            fields = {"keys": ids, "settings": _seal_guards(key, guards)}
+            _write(self._path, key, {**fields, "number": max(number, _draw_number()) + 1})
 
     def find_changed_guards(self, guards: Meta) -> list[str]:
         """Name the settings that another program or a person changed in ``config.toml``.
@@ -120,9 +142,15 @@ def seal_files(home: Path, key: bytes, *, old_key: bytes = b"") -> None:
         if is_trusted and seal != old_seal:
             write_fields(path, {**fields, "seal": seal})
     ids = sorted(path.stem for path in home.glob("keys/*.json"))
-    ledger = home / LEDGER_NAME
-    if ids or ledger.exists():
-        _write(ledger, key, {"keys": ids})
+    _write(home / LEDGER_NAME, key, {"keys": ids, "number": _draw_number()})
+
+
+def _draw_number() -> int:
+    """Draw the number of a ledger that begins anew on purpose: higher than that of any before.
+
+    One that begins because there was none has the number 1.
+    """
+    return time.time_ns() // 1000
 
 
 def _seal_guards(key: bytes, guards: Meta) -> dict[str, str]:

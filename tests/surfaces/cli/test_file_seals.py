@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Callable
 from datetime import date
 from pathlib import Path
@@ -10,6 +11,7 @@ from pathlib import Path
 import pytest
 from tests.surfaces.cli.conftest import Run
 
+from engrams.api_keys import ApiKeyStore
 from engrams.logs.audit_files import AuditEventFiles
 from engrams.ports import AuditEventBatch, AuditLogEntry
 
@@ -119,6 +121,13 @@ def test_lines_that_a_crash_left_are_no_alarm(
     with (home / "audit" / "2026-03-11.jsonl").open("a", encoding="utf-8") as file:
         file.write('{"at": "2026-03-11T')
     assert diagnose() == {}
+
+
+def test_a_kill_while_the_ledger_is_made_is_no_alarm(
+    engrams: Run, home: Path, diagnose: Callable[..., dict[str, str]]
+) -> None:
+    """A process that dies when it has made the ledger, and wrote nothing in it, left no edit."""
+    engrams("keys add", "a")
     (home / "seal.files").write_bytes(b"")
     assert diagnose() == {}
 
@@ -146,3 +155,93 @@ def test_a_changed_ledger_is_named(
     (home / "seal.files").write_text(json.dumps({**ledger, "keys": []}), "utf-8")
     assert "seal.files" in diagnose()["files"]
     assert diagnose("--accept") == {} and diagnose() == {}
+
+
+@pytest.mark.parametrize("writes_on", [False, True], ids=["left alone", "made anew"])
+@pytest.mark.parametrize("rest", [None, b""], ids=["deleted", "emptied"])
+def test_a_ledger_that_is_gone_is_named(
+    engrams: Run,
+    home: Path,
+    diagnose: Callable[..., dict[str, str]],
+    rest: bytes | None,
+    writes_on: bool,
+) -> None:
+    """The database knows that there was a ledger: one that is gone is named until it is accepted."""
+    engrams("keys add", "a")
+    _log(home, "2026-03-10")
+    engrams("add", "I live in Oslo.")
+    (home / "audit" / "2026-03-10.jsonl").unlink()
+    (home / "seal.files").unlink()
+    if rest is not None:
+        (home / "seal.files").write_bytes(rest)
+    if writes_on:
+        _log(home, "2026-03-11")
+        engrams("add", "I keep bees.")
+    assert "seal.files" in diagnose()["seals"]
+    assert "seal.files" in diagnose()["seals"]
+    assert diagnose("--accept") == {} and diagnose() == {}
+    engrams("add", "I have a cat.")
+    assert diagnose() == {}
+
+
+def test_a_ledger_that_was_put_back_is_named(
+    engrams: Run, home: Path, diagnose: Callable[..., dict[str, str]]
+) -> None:
+    """An older ledger, with the key files of its time, does not make a new key unseen."""
+    engrams("keys add", "a")
+    engrams("add", "I live in Oslo.")
+    ledger = (home / "seal.files").read_bytes()
+    key = engrams("keys add", "b", "--json").json["id"]
+    engrams("add", "I keep bees.")
+    (home / "seal.files").write_bytes(ledger)
+    (home / "keys" / f"{key}.json").unlink()
+    assert "seal.files" in diagnose()["seals"]
+
+
+def test_a_key_that_was_revoked_stays_so(
+    engrams: Run, home: Path, diagnose: Callable[..., dict[str, str]]
+) -> None:
+    """The sound file of a key from before its revocation opens nothing, and is named."""
+    engrams("add", "I live in Oslo.")
+    made = engrams("keys add", "a", "--json").json
+    file = home / "keys" / f"{made['id']}.json"
+    content = file.read_bytes()
+    engrams("keys revoke", made["id"])
+    assert diagnose() == {}
+    file.write_bytes(content)
+    assert made["id"] in diagnose()["keys"]
+    assert engrams("keys list", "--json").json["keys"] == []
+    assert ApiKeyStore.open(home).list() == ()
+
+
+def test_restoring_a_backup_is_no_alarm(
+    engrams: Run, home: Path, tmp_path: Path, diagnose: Callable[..., dict[str, str]]
+) -> None:
+    """A backup with its number of the ledger is put back over a newer home, and into an empty one."""
+    engrams("keys add", "a")
+    engrams("add", "I live in Oslo.")
+    assert diagnose() == {}
+    engrams("backup", str(tmp_path / "memory.backup"))
+    engrams("keys add", "b")
+    engrams("add", "I keep bees.")
+    assert diagnose() == {}
+    engrams("restore", str(tmp_path / "memory.backup"), "--yes")
+    assert diagnose() == {}
+    other = tmp_path / "other"
+    engrams("recover", str(tmp_path / "memory.backup"), "--home", str(other))
+    assert diagnose("--home", str(other)) == {}
+
+
+def test_an_older_copy_of_the_home_is_named_by_its_head(
+    engrams: Run, home: Path, tmp_path: Path, diagnose: Callable[..., dict[str, str]]
+) -> None:
+    """With a head elsewhere, the doctor names a home that was put back as a whole."""
+    head = ("--set", f"store.head_file={tmp_path / 'head.json'}")
+    engrams("add", "I live in Oslo.", *head)
+    shutil.copytree(home, tmp_path / "older")
+    engrams("add", "I moved to Rome.", *head)
+    assert diagnose(*head) == {}
+    shutil.rmtree(home)
+    shutil.copytree(tmp_path / "older", home)
+    assert "earlier state" in diagnose(*head)["seals"]
+    assert diagnose(*head, "--accept") == {} and diagnose(*head) == {}

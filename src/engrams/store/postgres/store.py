@@ -219,7 +219,7 @@ class PostgresStore(SqlStore):
         return None
 
     def trust_altered(self) -> int:
-        return seal_owners(self._database, self.seals)
+        return seal_owners(self._database, self.seals, self._head)
 
     def check(self, repair: bool) -> Mapping[str, Json]:
         """Check the counts of records; ``repair``: count them again.
@@ -259,7 +259,7 @@ class PostgresStore(SqlStore):
         texts = []
         for owner_key in owner_keys:
             with self._database.reading(Scope.parse(owner_key)) as connection:
-                texts += describe_altered(connection, self.seals, owner_key)
+                texts += describe_altered(connection, self.seals, self._head, owner_key)
         return texts
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import logging
 import os
+from collections.abc import Iterable
 from pathlib import Path
 from threading import Lock
 
@@ -54,6 +55,23 @@ class HeadFile:
         if row is None or row[0] < change:
             return f"they went back to an earlier state than {self._path} names"
         return ""
+
+    def list_owners(self) -> list[str]:
+        """List the keys of the owners that the file names; none where it was changed."""
+        return sorted(self._read() or ())
+
+    def trust(self, connection: SqlConnection, owner_keys: Iterable[str]) -> None:
+        """Trust the memory of owners as it is: what their last change is now is noted.
+
+        A file that another program changed begins anew.
+        """
+        with self._lock:
+            heads = self._read() or {}
+            for owner_key in owner_keys:
+                heads.pop(owner_key, None)
+                if (newest := fetch_first(connection, "newest_change", owner_key)) is not None:
+                    heads[owner_key] = [*newest]
+            self._write(heads)
 
     def _read(self) -> dict[str, Json] | None:
         """Read the heads; None: another program wrote the file."""

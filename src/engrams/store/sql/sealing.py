@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
 from engrams.store.sql.census import SealedRow, change_census, find_difference, take_census
+from engrams.store.sql.head_file import HeadFile
 from engrams.store.sql.named_queries import (
     SqlConnection,
     execute,
@@ -106,8 +107,13 @@ def _is_whole(seals: RowSeals, row: tuple[Any, ...]) -> bool:
         return False
 
 
-def describe_altered(connection: SqlConnection, seals: RowSeals, owner_key: str = "") -> list[str]:
-    """Describe what another program changed: an owner's rows, or all that the connection shows."""
+def describe_altered(
+    connection: SqlConnection, seals: RowSeals, head: HeadFile | None, owner_key: str = ""
+) -> list[str]:
+    """Describe what another program changed: an owner's rows, or all that the connection shows.
+
+    ``head``: the last changes that are kept elsewhere.
+    """
     texts: list[str] = []
     if seals.is_blind:
         return texts
@@ -120,8 +126,11 @@ def describe_altered(connection: SqlConnection, seals: RowSeals, owner_key: str 
     owners = (
         [owner_key] if owner_key else [key for (key,) in fetch_all(connection, "census_owners")]
     )
+    if head is not None and not owner_key:
+        owners = sorted({*owners, *head.list_owners()})
     for owner in owners:
-        if difference := find_difference(connection, seals, owner):
+        difference = head.find_difference(connection, owner) if head else ""
+        if difference := difference or find_difference(connection, seals, owner):
             names = ", ".join(
                 record_id for (record_id,) in fetch_all(connection, "set_back", owner, _MAX_NAMED)
             )

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import partial
 from pathlib import Path
 from threading import RLock
@@ -20,13 +20,20 @@ import apsw
 from engrams import encryption
 from engrams.core import Scope
 from engrams.encryption.seal_keys import KEY_BYTES
-from engrams.errors import ClosedError
+from engrams.errors import ClosedError, StoreError
 from engrams.ports import Clock
 from engrams.settings import StoreSettings
 from engrams.store.process_forks import register
 from engrams.store.sql.named_queries import query
 from engrams.store.sql.row_seals import RowSeals
-from engrams.store.sqlite import connections, rescue, schema_setup, seal_setup, table_sums
+from engrams.store.sqlite import (
+    connections,
+    ledger_mark,
+    rescue,
+    schema_setup,
+    seal_setup,
+    table_sums,
+)
 from engrams.store.sqlite.connections import ReaderConnectionPool
 from engrams.store.sqlite.error_mapping import MAPPED_ERRORS, to_engrams_error
 from engrams.store.sqlite.write_queue import WriteQueue, WriteTicket
@@ -337,8 +344,26 @@ class SqliteDatabase:
                 if replaced:
                     connections.close_replaced(self._writer)
                 else:
+                    self._note_ledger(self._writer)
                     apsw.Connection.close(self._writer)
                 self._writer = None
+
+    def _note_ledger(self, writer: apsw.Connection) -> None:
+        """Note the number of the ledger of files at the end, unless another process writes.
+
+        The next process that ends notes it then.
+        """
+        if self.path is None or self.seals.is_blind:
+            return
+        ledger = ledger_mark.open_ledger(self.path, self.settings)
+        with suppress(apsw.Error, OSError, StoreError):
+            if ledger_mark.is_behind(writer, ledger):
+                connections.set_busy_wait(writer, 0.0)
+                writer.execute("BEGIN IMMEDIATE")
+                self.seals.changes.clear()
+                ledger_mark.note(writer, ledger)
+                table_sums.save_changes(writer, self.seals)
+                writer.execute("COMMIT")
 
     # ----------------------------------------------------------------------------------------------
     # forking

@@ -27,7 +27,7 @@ from engrams.store.sql.census import take_census
 from engrams.store.sql.named_queries import execute, fetch_all, fetch_one
 from engrams.store.sql.row_seals import RowSeals, name_key
 from engrams.store.sql.sealing import seal_rows
-from engrams.store.sqlite import connections, table_sums
+from engrams.store.sqlite import connections, ledger_mark, table_sums
 
 _MARK = "seals"
 """Name of the counter that holds the name of the key; 0: the file is not sealed."""
@@ -82,6 +82,7 @@ def seal_all(connection: apsw.Connection, seals: RowSeals) -> int:
     numbers = [number for (number,) in fetch_all(connection, "numbers")]
     count = seal_rows(connection, seals, numbers)
     execute(connection, "set_counter", _MARK, _to_mark_of(seals))
+    ledger_mark.forget(connection)
     take_all(connection, seals)
     return count
 

@@ -14,6 +14,7 @@ from engrams.encryption.file_ledger import seal_files
 from engrams.ports import Clock, ReachSurvey, RecordPage, RecordQuery, ScopeReach
 from engrams.settings import StoreSettings
 from engrams.store.sql import record_counts
+from engrams.store.sql.named_queries import fetch_all
 from engrams.store.sql.store import SqlStore
 from engrams.store.sqlite import rescue, seal_setup
 from engrams.store.sqlite.committed_reads import CommittedReadCache, CommittedReads
@@ -123,7 +124,11 @@ class SqliteStore(SqlStore):
         count = self._database.write(None, seal_setup.seal_all, self.seals)
         if self._database.path is not None:
             seal_files(self._database.path.parent, self.seals.key)
+        if self._head is not None:
+            with self._database.reading() as connection:
+                owner_keys = {key for (key,) in fetch_all(connection, "census_owners")}
+                self._head.trust(connection, owner_keys.union(self._head.list_owners()))
         return count
 
     def check(self, repair: bool) -> Mapping[str, Json]:
-        return rescue.check_database(self._database, repair, self._clock)
+        return rescue.check_database(self._database, repair, self._clock, self._head)

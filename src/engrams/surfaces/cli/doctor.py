@@ -371,7 +371,8 @@ def _check_seals(
         "seals",
         "fail",
         "\n      ".join(map(str, report["altered"])),
-        "They are left out of all answers. `engrams history ID` shows earlier versions, and a backup"
+        "Memories that were changed are left out of all answers. `engrams history ID` shows earlier"
+        " versions, and a backup"
         " has them whole (`engrams recover`). `engrams doctor --accept` trusts what is there now.",
     )
 

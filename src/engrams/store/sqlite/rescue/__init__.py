@@ -18,6 +18,7 @@ from engrams.store.sqlite.rescue.file_replacement import name_damaged
 from engrams.store.sqlite.rescue.lost_memories import remember as remember_loss
 
 if TYPE_CHECKING:
+    from engrams.store.sql.head_file import HeadFile
     from engrams.store.sqlite.rescue.database_check import CheckedDatabase
 
 __all__ = [
@@ -31,11 +32,13 @@ __all__ = [
 # Imported when used: most processes meet no damage.
 
 
-def check_database(database: CheckedDatabase, mend: bool, clock: Clock) -> Mapping[str, Json]:
+def check_database(
+    database: CheckedDatabase, mend: bool, clock: Clock, head: HeadFile | None
+) -> Mapping[str, Json]:
     """Check everything; with ``mend`` also repair it. Its module says what is returned."""
     from engrams.store.sqlite.rescue import database_check
 
-    return database_check.check_database(database, mend, clock)
+    return database_check.check_database(database, mend, clock, head)
 
 
 def purge_damaged_file(

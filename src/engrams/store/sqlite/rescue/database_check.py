@@ -17,10 +17,11 @@ from engrams.core import Json, Scope
 from engrams.errors import StoreError
 from engrams.ports import Clock
 from engrams.settings import StoreSettings
+from engrams.store.sql.head_file import HeadFile
 from engrams.store.sql.named_queries import execute, fetch_first, fetch_one
 from engrams.store.sql.row_seals import RowSeals
 from engrams.store.sql.sealing import describe_altered
-from engrams.store.sqlite import schema_setup, stored_terms, table_sums
+from engrams.store.sqlite import ledger_mark, schema_setup, stored_terms, table_sums
 from engrams.store.sqlite.index_file_folder import ENDING, IndexFileFolder
 from engrams.store.sqlite.rescue import lost_memories, vector_repair
 from engrams.store.sqlite.rescue.file_opening import check_integrity, find_problems
@@ -86,8 +87,12 @@ class CheckedDatabase(Protocol):
         ...
 
 
-def check_database(database: CheckedDatabase, mend: bool, clock: Clock) -> dict[str, Json]:
+def check_database(
+    database: CheckedDatabase, mend: bool, clock: Clock, head: HeadFile | None
+) -> dict[str, Json]:
     """Check everything; with ``mend`` also repair it.
+
+    ``head``: the last changes that are kept elsewhere.
 
     Returns
     ``ok``: no problem is left;
@@ -109,7 +114,7 @@ def check_database(database: CheckedDatabase, mend: bool, clock: Clock) -> dict[
         aside = list_damaged(path)
     rows: dict[str, Json] = {}
     lost: list[str] = []
-    altered = _describe_altered(database)
+    altered = _describe_altered(database, head)
     if not remaining:
         with database.reading() as connection:
             rows = dict(zip(_TABLES, fetch_one(connection, "rows"), strict=True))
@@ -160,11 +165,11 @@ def _find_all_problems(database: CheckedDatabase) -> list[str]:
     return problems
 
 
-def _describe_altered(database: CheckedDatabase) -> list[str]:
+def _describe_altered(database: CheckedDatabase, head: HeadFile | None) -> list[str]:
     """Describe what another program changed; nothing where the rows cannot be read."""
     try:
         with database.reading() as connection:
-            texts = describe_altered(connection, database.seals)
+            texts = describe_altered(connection, database.seals, head)
     except (StoreError, apsw.Error, UnicodeError):
         return []
     if tables := _find_changed_tables(database):
@@ -172,7 +177,21 @@ def _describe_altered(database: CheckedDatabase) -> list[str]:
         texts.append(
             f"Rows of these tables were changed, added or taken away: {names}. Answers may differ."
         )
-    return texts
+    return texts + _compare_ledger(database)
+
+
+def _compare_ledger(database: CheckedDatabase) -> list[str]:
+    """Say whether the ledger of the home's files is gone or older; note its number if it is not."""
+    path = database.path
+    if path is None or not path.exists() or database.seals.is_blind:
+        return []
+    ledger = ledger_mark.open_ledger(path, database.settings)
+    with database.reading() as connection:
+        difference = ledger_mark.find_difference(connection, ledger)
+        is_behind = ledger_mark.is_behind(connection, ledger)
+    if is_behind:
+        database.write(None, ledger_mark.note, ledger)
+    return [difference] if difference else []
 
 
 def _find_changed_tables(database: CheckedDatabase) -> list[str]:

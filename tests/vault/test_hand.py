@@ -504,3 +504,26 @@ def test_what_follows_from_a_removed_file_has_its_own_reason(desk: Desk) -> None
     desk.sync()
     reasons = [desk.engine.history(id, scope=ALICE)[-1].reason for id in (fact.id, message.id)]
     assert reasons == ["its file was removed by hand", "what it said was forgotten"]
+
+
+@pytest.mark.parametrize("damage", ["cut off", "written twice", "of no role"])
+def test_a_torn_file_changes_no_memory(desk: Desk, damage: str) -> None:
+    """A file that a write left cut off or doubled is named, and so is a role that nobody has; the
+    memory stays as it was. A person's shorter text ends with a line break.
+    """
+    record = desk.add("Nora lives in Oslo since 2005.", settle=False)
+    file = desk.file(record)
+    data = file.read_bytes()
+    file.write_bytes(
+        {
+            "cut off": data[: data.index(b"Nora") + 4],
+            "written twice": data * 2,
+            "of no role": data.replace(b"said_by: user", b"said_by: uter"),
+        }[damage]
+    )
+    report = desk.sync()
+    assert desk.get(record).text == "Nora lives in Oslo since 2005."
+    assert len(report.problems) == 1
+    file.write_bytes(data[: data.index(b"Nora") + 4] + b"\n")
+    desk.sync()
+    assert desk.get(record).text == "Nora"

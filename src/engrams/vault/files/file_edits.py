@@ -108,6 +108,8 @@ class FileEditBuilder:
             history = self._deps.store.history(self._owner, record.id)
             base = three_way_merge.record_at_version(record, history, version) or record
         theirs = file_parser.parse_edit(file, base, self._run.list_scopes(), self._deps.clock())
+        if damage := _find_torn(file.data, base.text, theirs.text):
+            raise InputError(damage)
         return three_way_merge.merge(base, record, theirs)
 
     def _keep_lost(
@@ -191,6 +193,23 @@ class FileEditBuilder:
         # An edge that is added again counts up: one whose count was set is taken away first.
         replaced = [name for name in changed if name in edges]
         return new_edges, tuple(edges[name] for name in (*removed, *replaced))
+
+
+def _find_torn(data: bytes, text: str, new_text: str) -> str:
+    """Say how a write that was torn damaged a file; empty: it looks as a person left it.
+
+    Files end with a line break, whoever writes them. One without, whose text is the beginning of
+    what it was, was cut off; one that holds all it was twice was written twice.
+    """
+    if not data.endswith(b"\n") and text != new_text and text.startswith(new_text):
+        return (
+            "it was cut off; end it with a line break if you shortened it, or remove it and run"
+            " `engrams reindex --files` to have it written anew"
+        )
+    middle, is_odd = divmod(len(data), 2)
+    if not is_odd and data[:middle] == data[middle:]:
+        return "it holds everything twice; remove one half"
+    return ""
 
 
 def _choose_outcome(

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 import tomllib
+from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 
@@ -16,6 +18,25 @@ def write_reply(key: str, language: str, **values: object) -> str:
     """
     texts = _read_replies()[key]
     return texts.get(language, texts[_FALLBACK]).format(**values)
+
+
+def is_reply(text: str, keys: Sequence[str]) -> str:
+    """Return the language in which a text is one of these replies; empty: it is none of them."""
+    for key in keys:
+        for language, pattern in _compile_replies(key).items():
+            if pattern.fullmatch(text.strip()):
+                return language
+    return ""
+
+
+@cache
+def _compile_replies(key: str) -> dict[str, re.Pattern[str]]:
+    """Compile one reply, with any values, in each language."""
+    patterns = {}
+    for language, template in _read_replies()[key].items():
+        parts = re.split(r"\{\w+\}", template.strip())
+        patterns[language] = re.compile(".+".join(map(re.escape, parts)), re.DOTALL)
+    return patterns
 
 
 @cache

@@ -35,7 +35,8 @@ from engrams.extract.command_parser import (
 )
 from engrams.extract.gate import gate_text
 from engrams.ports import LinkStore, MemoryApi, is_skill
-from engrams.session.command_replies import write_reply
+from engrams.ports.command_permit import begin_change
+from engrams.session.command_replies import is_reply, write_reply
 from engrams.session.open_questions import OpenQuestionLog
 from engrams.text.normalize import fold
 from engrams.text.terms import terms
@@ -82,6 +83,12 @@ _KINDS_BY_NAME: Mapping[str, tuple[Kind, ...]] = {
 QuestionStep = Literal["shown", "choose", "confirm", "forgotten", "bring_back"]
 _OPEN_STEPS = ("choose", "confirm", "bring_back")
 """Steps that wait for an answer."""
+_QUESTIONS = ("choose", "confirm", "confirm_several", "wrong", "bring_back", "no_number")
+"""Replies that ask for a yes, a no or a number."""
+_READING_VERBS = ("list", "status", "source", "since")
+"""Requests that change nothing."""
+_FAILURES = ("failed", "begun")
+"""Replies that say that a request was not carried out, or not yet."""
 
 
 class RecallSettingStore(Protocol):
@@ -234,6 +241,9 @@ class MemoryCommandHandler:
         """
         if self._open_questions is None:
             raise RefusedError("Open questions cannot be kept here.", hint="Use `turn`.")
+        failed_in = is_reply(last_answer or "", _FAILURES) if parse_decision(text) else ""
+        if failed_in:
+            return MemoryCommandResult(write_reply("say_again", failed_in))
         asked_scope = Scope.of(scope)
         owner = asked_scope.owner
         key = session or conversation
@@ -262,6 +272,7 @@ class MemoryCommandHandler:
         unanswered = kept if is_undoable else None
         next_question = result.pending if result is not None else unanswered
         if next_question is not None or kept is not None:
+            begin_change()
             self._open_questions.put(key, owner, next_question)
         return result
 
@@ -271,12 +282,34 @@ class MemoryCommandHandler:
         return may_be_command(text)
 
     @staticmethod
-    def answer_failure(text: str) -> MemoryCommandResult | None:
-        """Say that a request about memory could not be carried out; None: the text is none."""
+    def answer_failure(
+        text: str, last_answer: str | None = None, *, is_begun: bool = False
+    ) -> MemoryCommandResult | None:
+        """Say that a request about memory could not be carried out; None: the text is none.
+
+        ``last_answer``: as for ``converse``; a yes to a question of memory is a request too.
+        ``is_begun``: it may yet be carried out, as nobody could stop it.
+        """
         command = parse_command(text)
-        if command is None or not command.is_certain:
+        language = command.language if command is not None and command.is_certain else ""
+        if not language and last_answer and (parse_decision(text) or parse_number(text)):
+            language = is_reply(last_answer, _QUESTIONS)
+        if not language:
             return None
-        return MemoryCommandResult(write_reply("failed", command.language))
+        return MemoryCommandResult(write_reply("begun" if is_begun else "failed", language))
+
+    @staticmethod
+    def describe_undone(text: str, last_answer: str | None = None, *, is_late: bool = False) -> str:
+        """Tell a model that memory did nothing about a message which it might take for a request.
+
+        Without this a model claims that it has forgotten something. ``is_late``: memory gave no answer
+        in time. Empty: the message is nothing that a model would claim to have done.
+        """
+        command = parse_command(text)
+        is_change = command is not None and command.verb not in _READING_VERBS
+        is_open = bool(last_answer) and bool(is_reply(last_answer or "", _QUESTIONS + _FAILURES))
+        may_be_answer = is_late and last_answer is None and bool(parse_decision(text))
+        return write_reply("undone", "en") if is_change or is_open or may_be_answer else ""
 
     def _is_yes_again(
         self, text: str, open_question: Mapping[str, Any], last_answer: str, scope: Scope
@@ -513,6 +546,7 @@ class MemoryCommandHandler:
         return self._pick_number(number, question, run) if number else None
 
     def _save_preference(self, text: str, run: _RunningCommand) -> MemoryCommandResult:
+        begin_change()
         receipt = self._memory.add(text, scope=run.scope, kind=Kind.PREFERENCE)
         if receipt.outcome == "refused":
             return run.reply("not_saved")
@@ -579,6 +613,7 @@ class MemoryCommandHandler:
     def _set_recall(self, on: bool, run: _RunningCommand) -> MemoryCommandResult:
         if self._recall_setting is None:
             return run.reply("recall_fixed")
+        begin_change()
         self._recall_setting.recall(run.scope, on)
         return run.reply("recall_on" if on else "recall_off")
 
@@ -619,16 +654,19 @@ class MemoryCommandHandler:
     def _forget_confirmed(
         self, question: PendingForgetQuestion, run: _RunningCommand
     ) -> MemoryCommandResult:
-        forgotten_ids = []
-        for record in self._load_active(question.ids, run.scope):
-            for forgotten in (record, *self._find_echoes(record, run.scope)):
-                self._memory.forget(
-                    forgotten.id, scope=run.scope, reason="asked for in a conversation"
-                )
-                forgotten_ids.append(forgotten.id)
+        forgotten_ids = tuple(
+            dict.fromkeys(
+                forgotten.id
+                for record in self._load_active(question.ids, run.scope)
+                for forgotten in (record, *self._find_echoes(record, run.scope))
+            )
+        )
         if not forgotten_ids:
             return run.reply("forgotten_before")
-        return run.tell_forgotten(tuple(forgotten_ids))
+        begin_change()
+        for record_id in forgotten_ids:
+            self._memory.forget(record_id, scope=run.scope, reason="asked for in a conversation")
+        return run.tell_forgotten(forgotten_ids)
 
     def _find_echoes(self, record: Record, scope: Scope) -> list[Record]:
         """Find short answers of the assistant in the same session that repeat the memory."""
@@ -653,6 +691,7 @@ class MemoryCommandHandler:
         if question is None or question.step not in ("forgotten", "bring_back"):
             return run.reply("nothing_to_undo")
         restored = []
+        begin_change()
         for id in question.ids:
             try:
                 restored.append(self._memory.restore(id, scope=run.scope))

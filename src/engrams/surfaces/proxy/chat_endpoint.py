@@ -90,15 +90,16 @@ class ProxyChatEndpoint:
                 self._dialect.path, 400, chat_request.refusal, chat_request.refusal_code
             )
         command_answer = await self._commands.answer(chat_request)
-        if command_answer is not None:
-            return command_answer
+        if command_answer.response is not None:
+            return command_answer.response
         upstream = self._upstreams.find(chat_request.model)
         if upstream is None:
             return no_upstream_error(self._dialect.path, chat_request.model)
         chat_request = await self._memory.date_question(chat_request)
         if chat_request.caller is not None:
             self._memory.follow(chat_request.model)
-        memory = await self._memory.find_memory(chat_request)
+        found_memory = await self._memory.find_memory(chat_request)
+        memory = found_memory.with_notice(command_answer.model_notice)
         with ExitStack() as during_answer:
             if self._settings.chat.provider != "none" and upstream.is_at(self._settings.chat.url):
                 during_answer.enter_context(self._memory.serve_person())

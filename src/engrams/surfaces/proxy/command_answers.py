@@ -6,6 +6,8 @@ says so in the client's own protocol. Neither the request nor the answer is stor
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from starlette.responses import Response
 
 from engrams.settings import Settings
@@ -17,6 +19,17 @@ from engrams.surfaces.proxy.own_answers import OwnAnswerResponder
 
 _FORMAT_FIELDS = ("response_format", "format")
 """Fields by which a program asks for JSON: it expects data, not a reply to a person."""
+
+
+@dataclass(frozen=True, slots=True)
+class CommandAnswer:
+    """Answer to a message that may be a request about memory."""
+
+    response: Response | None = None
+    """In the client's protocol; None: the message is none, and is answered as any other."""
+
+    model_notice: str = ""
+    """Text for the model's prompt which says that nothing was done; empty: none is needed."""
 
 
 class CommandAnswerer:
@@ -36,18 +49,22 @@ class CommandAnswerer:
         self._is_on = settings.serve.memory_requests
         self._answers = OwnAnswerResponder(memory, dialect)
 
-    async def answer(self, chat_request: ParsedProxyRequest) -> Response | None:
-        """Carry out a request about memory, and answer it; None: the text is none."""
+    async def answer(self, chat_request: ParsedProxyRequest) -> CommandAnswer:
+        """Carry out a request about memory, and answer it."""
         if not self._is_on or chat_request.skip_reason or _wants_data(chat_request):
-            return None
-        result = await self._memory.run_command(
+            return CommandAnswer()
+        outcome = await self._memory.run_command(
             chat_request, answers_questions=self._answers_questions
         )
-        if result is None:
-            return None
-        return await self._answers.respond(
-            chat_request, result.reply, {NOTE: "command"}, model=chat_request.model or MODEL
+        if outcome.result is None:
+            return CommandAnswer(model_notice=outcome.model_notice)
+        response = await self._answers.respond(
+            chat_request,
+            outcome.result.reply,
+            {NOTE: "command"},
+            model=chat_request.model or MODEL,
         )
+        return CommandAnswer(response)
 
 
 def _wants_data(chat_request: ParsedProxyRequest) -> bool:

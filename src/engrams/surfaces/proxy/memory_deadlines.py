@@ -18,7 +18,7 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from engrams.core import (
     UNLEARNED,
@@ -35,6 +35,7 @@ from engrams.core import (
 from engrams.engine import MemoryEngine
 from engrams.errors import RefusedError
 from engrams.ports import EmbedderCard, ModelFollower, RecordQuery, ScopeReach
+from engrams.ports.command_permit import CommandPermit, hold_permit
 from engrams.ports.read_time import limit_read_time
 from engrams.surfaces.proxy.caller_identity import ChatCaller
 from engrams.surfaces.proxy.chat_protocols import NOTE, PROFILE
@@ -59,6 +60,7 @@ _READERS = 8
 _WRITERS = 2
 
 _log = logging.getLogger("engrams.proxy")
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +72,9 @@ class MemoryDeadlines:
 
     journal: float = 0.5
     """For turns to be stored."""
+
+    command: float = DRAIN_SECONDS
+    """For a request about memory itself, and once more where it has begun to change memory."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,6 +98,22 @@ class RequestMemoryContext:
         if self.profile:
             headers[PROFILE] = ",".join(self.profile[:_MAX_PROFILE_IDS])
         return headers
+
+    def with_notice(self, notice: str) -> RequestMemoryContext:
+        """Return this memory with a notice after its text."""
+        text = "\n\n".join(part for part in (self.text, notice) if part)
+        return replace(self, text=text)
+
+
+@dataclass(frozen=True, slots=True)
+class CommandOutcome:
+    """What became of a message that may be a request about memory itself."""
+
+    result: MemoryCommandResult | None = None
+    """Reply to the person; None: the message is for the model."""
+
+    model_notice: str = ""
+    """Text for the model's prompt: nothing was done. Empty: it would claim nothing."""
 
 
 class TimeLimitedEngine:
@@ -154,22 +175,25 @@ class TimeLimitedEngine:
 
     async def run_command(
         self, chat_request: ParsedProxyRequest, *, answers_questions: bool = False
-    ) -> MemoryCommandResult | None:
-        """Carry out a request about memory itself; None: the question is none.
+    ) -> CommandOutcome:
+        """Carry out a request about memory itself, if the question is one.
 
         ``answers_questions``: also a question that a model would answer from memory. Where memory
-        fails the reply says so: a model would claim that all is done.
+        fails or is late nothing is changed any more, and the reply says so: a model would claim that
+        all is done.
         """
         question = chat_request.question
         caller = chat_request.caller
         if question is None or caller is None:
-            return None
+            return CommandOutcome()
+        control = self._engine.control
         last_answer = chat_request.last_answer
         # With the history at hand other messages need no look: they drop an open question.
-        if last_answer is not None and not self._engine.control.may_be_request(question.text):
-            return None
+        if last_answer is not None and not control.may_be_request(question.text):
+            return CommandOutcome(model_notice=control.describe_undone(question.text, last_answer))
+        permit = CommandPermit()
         work = partial(
-            self._engine.control.converse,
+            control.converse,
             question.text,
             scope=caller.scope,
             session=caller.session,
@@ -177,13 +201,38 @@ class TimeLimitedEngine:
             conversation=chat_request.beginning,
             answers_questions=answers_questions,
         )
-        result: MemoryCommandResult | None
-        result, failure = await self._run(work, DRAIN_SECONDS)
-        if failure:
-            return self._engine.control.answer_failure(question.text)
+        result, is_done = await self._run_command_in_time(work, permit)
+        if not is_done:
+            result = control.answer_failure(
+                question.text, last_answer, is_begun=not permit.give_up()
+            )
         if result is not None:
-            self._counts["command"] += 1
-        return result
+            self._counts["command"] += is_done
+            return CommandOutcome(result)
+        notice = control.describe_undone(question.text, last_answer, is_late=not is_done)
+        return CommandOutcome(model_notice=notice)
+
+    async def _run_command_in_time(
+        self, work: Callable[[], MemoryCommandResult | None], permit: CommandPermit
+    ) -> tuple[MemoryCommandResult | None, bool]:
+        """Run a request about memory; the result, and whether it came in time and without an error.
+
+        One that is late and has begun to change memory gets as much time again.
+        """
+
+        def run() -> MemoryCommandResult | None:
+            with hold_permit(permit):
+                return work()
+
+        future = self._start(run, self._readers)
+        if future is None:
+            return None, False
+        await asyncio.wait({future}, timeout=self._deadlines.command)
+        if not future.done() and not permit.give_up():
+            await asyncio.wait({future}, timeout=self._deadlines.command)
+        if not future.done() or future.exception():
+            return None, False
+        return future.result(), True
 
     @property
     def embedder(self) -> EmbedderCard:
@@ -413,11 +462,9 @@ class TimeLimitedEngine:
         self, work: Callable[[], Any], seconds: float, threads: ThreadPoolExecutor | None = None
     ) -> tuple[Any, str]:
         """Run in a thread; None and a reason without a timely result."""
-        if self._waiting >= _MAX_WAITING:
+        future = self._start(work, threads or self._readers)
+        if future is None:
             return None, "busy"
-        future = asyncio.get_running_loop().run_in_executor(threads or self._readers, work)
-        self._waiting += 1
-        future.add_done_callback(self._end_lookup)
         await asyncio.wait({future}, timeout=seconds)
         if not future.done():
             _log.warning(
@@ -425,6 +472,17 @@ class TimeLimitedEngine:
             )
             return None, "timeout"
         return (None, "error") if future.exception() else (future.result(), "")
+
+    def _start(
+        self, work: Callable[[], T], threads: ThreadPoolExecutor
+    ) -> asyncio.Future[T] | None:
+        """Begin work in a thread; None: too much waits already."""
+        if self._waiting >= _MAX_WAITING:
+            return None
+        future = asyncio.get_running_loop().run_in_executor(threads, work)
+        self._waiting += 1
+        future.add_done_callback(self._end_lookup)
+        return future
 
     def _end_lookup(self, future: asyncio.Future[Any]) -> None:
         self._waiting -= 1

@@ -70,8 +70,8 @@ class QuoteAnswerEndpoint:
         if chat_request.refusal:
             return error_response(path, 400, chat_request.refusal, chat_request.refusal_code)
         command_answer = await self._commands.answer(chat_request)
-        if command_answer is not None:
-            return command_answer
+        if command_answer.response is not None:
+            return command_answer.response
         chat_request = await self._memory.date_question(chat_request)
         hits = await self._find_hits(chat_request)
         if hits is None:

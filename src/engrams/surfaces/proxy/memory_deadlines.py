@@ -107,7 +107,7 @@ class RequestMemoryContext:
 
 @dataclass(frozen=True, slots=True)
 class CommandOutcome:
-    """What became of a message that may be a request about memory itself."""
+    """Outcome for a message that may be a request about memory itself."""
 
     result: MemoryCommandResult | None = None
     """Reply to the person; None: the message is for the model."""

@@ -89,12 +89,18 @@ def parse(path: Path) -> ast.Module:
 
 
 @cache
+def nodes(path: Path) -> tuple[ast.AST, ...]:
+    """All nodes of a file's syntax tree."""
+    return tuple(ast.walk(parse(path)))
+
+
+@cache
 def definitions(folder: str = "src") -> tuple[Definition, ...]:
     """Everything that is defined in the Python files below a folder of the project."""
     return tuple(
         describe_node(path, node)
         for path in python_files(folder)
-        for node in ast.walk(parse(path))
+        for node in nodes(path)
         if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef)
     )
 
@@ -116,7 +122,8 @@ def describe_node(
 # figures
 
 
-def measure() -> list[Figure]:
+@cache
+def measure() -> tuple[Figure, ...]:
     """The six figures of the text of the package."""
     statements = bindings = lines = 0
     folded: list[str] = []
@@ -134,7 +141,7 @@ def measure() -> list[Figure]:
         ]
         if re.fullmatch(r"[a-z]{12,}", path.stem):
             squashed.append(where)
-        for node in ast.walk(parse(path)):
+        for node in nodes(path):
             statements += isinstance(node, ast.stmt)
             if _is_folded(node):
                 folded.append(f"{where}:{node.lineno}")
@@ -146,7 +153,7 @@ def measure() -> list[Figure]:
                 bindings += 1
                 if name.strip("_") in VAGUE:
                     vague.append(f"{where}:{line} {name}")
-    return [
+    return (
         Figure(
             "folded assignments per 1,000 statements",
             1000 * len(folded) / statements,
@@ -165,7 +172,7 @@ def measure() -> list[Figure]:
         ),
         Figure("ternaries as statement or callee", len(ternaries), 3, "0-2", tuple(ternaries)),
         Figure("nested ternaries", len(nested), 12, "six together 19", tuple(nested)),
-    ]
+    )
 
 
 def _is_folded(node: ast.AST) -> bool:
@@ -254,7 +261,7 @@ def imports() -> dict[str, set[str]]:
     edges: dict[str, set[str]] = {}
     for name, path in modules.items():
         edges[name] = set()
-        for node in ast.walk(parse(path)):
+        for node in nodes(path):
             if isinstance(node, ast.Import):
                 edges[name] |= {alias.name for alias in node.names if alias.name in modules}
             elif isinstance(node, ast.ImportFrom) and node.module in modules:
@@ -300,7 +307,7 @@ def casts() -> list[str]:
     return [
         f"{path.relative_to(ROOT)}:{node.lineno}"
         for path in python_files("src")
-        for node in ast.walk(parse(path))
+        for node in nodes(path)
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "cast"
     ]
 
@@ -346,9 +353,7 @@ def unexplained_settings() -> list[str]:
 
 def count_statements() -> int:
     """Statements of the package."""
-    return sum(
-        isinstance(node, ast.stmt) for path in python_files("src") for node in ast.walk(parse(path))
-    )
+    return sum(isinstance(node, ast.stmt) for path in python_files("src") for node in nodes(path))
 
 
 def longest_files() -> list[str]:

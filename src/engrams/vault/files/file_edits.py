@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from engrams.core import Edge, EdgeType, Record, Scope, Status, Vector
+from engrams.core.turns import to_role
 from engrams.errors import EngramsError, InputError
 from engrams.ports import RecordChange
 from engrams.vault.files import file_parser, record_markdown
@@ -110,6 +111,8 @@ class FileEditBuilder:
         theirs = file_parser.parse_edit(file, base, self._run.list_scopes(), self._deps.clock())
         if damage := _find_torn(file.data, base.text, theirs.text):
             raise InputError(damage)
+        if theirs.role not in ("", base.role):
+            theirs = replace(theirs, role=to_role(theirs.role))
         return three_way_merge.merge(base, record, theirs)
 
     def _keep_lost(

@@ -26,7 +26,6 @@ from engrams.core import (
     Tier,
 )
 from engrams.core.clock import parse_time
-from engrams.core.turns import to_role
 from engrams.errors import EngramsError
 from engrams.vault.files import front_matter
 from engrams.vault.files.front_matter import FrontMatterError
@@ -90,8 +89,6 @@ UNVERSIONED = frozenset({"id", "version", "access_count", "last_accessed"})
 
 _MEMORY = "memory"
 """The ``role`` of a statement in its file."""
-_MADE_ROLES = ("", "summary", "skill")
-"""Roles of what nobody said."""
 _BLANK = Record(
     id="",
     scope=Scope(("-",)),
@@ -264,8 +261,6 @@ def _parse_value(name: str, field_name: str, value: Json) -> Any:
                 return _parse_provenance(value)
             case "meta":
                 return dict(value)
-            case "role":
-                return value if value in _MADE_ROLES else to_role(value)
             case _:
                 return _parse_text(value)
     except (TypeError, ValueError, AttributeError, EngramsError) as problem:

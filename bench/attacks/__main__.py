@@ -147,7 +147,7 @@ def main() -> None:
     parser.add_argument(
         "--files",
         nargs="*",
-        default=["attacks", "later", "third", "fourth"],
+        default=["attacks", "later", "third", "fourth", "fifth"],
         help="files of attacks",
     )
     parser.add_argument("--own-words", nargs="*", default=_OWN_WORDS, help="files of own words")

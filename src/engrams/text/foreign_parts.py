@@ -38,7 +38,10 @@ _table = partial(read_patterns, __file__, "foreign")
 _MARK = late_pattern(rf"^[\W_]*{_table('marks')}")
 _RETRIEVED = late_pattern(_table("retrieved"))
 _ATTACHED = late_pattern(_table("attached"))
-_GAME = late_pattern(rf"\b{_table('games')}\b")
+_GAME = late_pattern(
+    rf"\b{_table('games')}\b|来(?:玩|做)?角色扮演|我来?[演扮][^。！？\n]{{1,10}}你来?[演扮]"
+    r"|你来?[演扮][^。！？\n]{1,10}我来?[演扮]|ロールプレイ(?:を?しよう|をして)|私が[^。\n]{1,10}役"
+)
 _MAIL_FIELD = late_pattern(rf"^\W{{0,3}}{_table('mail_fields')} ?[:：]")
 _FIELDS_BESIDE = 6
 """Lines from the first field of a mail's head in which there is another."""
@@ -56,10 +59,14 @@ _LAST_PART = late_pattern(
 )
 """Number of a text's last part, which was sent in several messages."""
 
+_PART = late_pattern(r"\W{0,3}(\d{1,2}) ?/ ?(\d{1,2})\b")
+
 # Shapes of texts that nobody types to an assistant.
 _LABEL_LINE = late_pattern(
     r"^\W{0,4}([^\W\d_][\w.'-]{0,20}(?: [^\W\d_][\w.'-]{0,20})?) ?(?:\([^)\n]{0,30}\))? ?[:：]\s*(\S.*)$"
 )
+_CUE_LINE = late_pattern(r"^\W{0,4}([^\W\d_][\w.'-]{0,20}) ?(?:\([^)\n]{0,30}\))? ?[:：]\s*$")
+"""Line of a speaker who has yet to speak, at the end of a dialogue."""
 _TAG = late_pattern(r"^\s*<(?:!doctype|[a-z][\w-]{0,30})\b[^<>\n]{0,300}>", re.IGNORECASE)
 _OPEN_QUOTE = late_pattern(r"^\s*(?:\"{1,3}|'{3}|[“„«「『])")
 _CLOSINGS = {'"': '"', "“": "”", "„": "“”", "«": "»", "「": "」", "『": "』"}
@@ -176,6 +183,18 @@ def blank_foreign_parts(text: str) -> str:
 def announces_foreign(text: str) -> bool:
     """True if a message says that the next one is a pasted text: "I'll send you an article"."""
     return line_voice.announces_text(fold_disguised(text[-_LONGEST_ASK:]).strip())
+
+
+def find_next_part(text: str) -> str:
+    """Return how the next part of a text begins that is sent in parts: "3/4" after "2/4".
+
+    Empty: the message does not begin with such a number, or it is the last part.
+    """
+    match = _PART.match(text)
+    if match is None:
+        return ""
+    number, count = int(match[1]), int(match[2])
+    return f"{number + 1}/{count}" if 0 < number < count else ""
 
 
 def asks_for_foreign(answer: str) -> bool:
@@ -431,5 +450,7 @@ def _find_chats(lines: Sequence[_Line]) -> Iterator[ForeignPart]:
         if (match := _LABEL_LINE.search(line.folded)) and not line_voice.is_own_label(match[1])
     ]
     speakers = {label for _, label, _ in labelled}
+    if labelled and (cue := _CUE_LINE.search(lines[-1].folded)):
+        speakers |= {cue[1]} if not line_voice.is_own_label(cue[1]) else set()
     if len(speakers) > 1 and any(line_voice.is_first_person(words) for *_, words in labelled):
         yield from (ForeignPart(line.start, line.end, "a conversation") for line, _, _ in labelled)

@@ -52,6 +52,12 @@ _SOURCE = late_pattern(rf"\b{_table('sources')}")
 # What a line points at.
 _FORWARD = late_pattern(rf"\b{_table('forward')}|こう|こんな|以下|如下")
 _SHOWS = late_pattern(rf"\b{_table('shows')}")
+_RECEIVED = late_pattern(
+    r"\b(?:got|received|found|bekam|bekommen|gefunden|recu|trouve|lleg[oa]\w*|recibi\w*|encontre)\b"
+    r"[^.!?\n]{0,20}\b(?:this|these|dies\w*|cet?|cette|ces|est[aeo]s?) [\w-]+\W*$"
+    r"|\b(?:dies\w*) [\w-]+ (?:bekommen|gefunden)\W*$"
+)
+"""Words before a colon that name a text as one that came: "I got this leaflet"."""
 _OPENS = late_pattern(rf"^(?:{_table('shows')}|you(?:'re| are)\b)")
 _REFERENCE = late_pattern(rf"\b{_table('references')}|[这那他她它]|[こそ][のれう]|彼")
 _ASKS = late_pattern(rf"^\W*{_table('question_words')}\b|[?？]\W*$")
@@ -218,7 +224,7 @@ def introduces(head: str, words: str, *, is_shown: bool) -> str:
         return "a text to work on"
     if _EXAMPLE.search(sentence):
         return "an example"
-    if _TELLER.search(sentence):
+    if _TELLER.search(sentence) or _RECEIVED.search(sentence):
         return "words of somebody else"
     is_own = _OWN_HEAD.search(sentence) or _OWN_THING.search(sentence)
     if " " in sentence and _THING_HEAD.search(sentence) and not is_own:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from engrams.core import FOREIGN, Scope, Turn
 from engrams.core.process_peers import ProcessPeers
 from engrams.frozen_data import replace
-from engrams.text.foreign_parts import announces_foreign, asks_for_foreign
+from engrams.text.foreign_parts import announces_foreign, asks_for_foreign, find_next_part
 
 _MAX_CONVERSATIONS = 10_000
 """Conversations whose last message announced a text; the oldest is dropped."""
@@ -17,7 +17,7 @@ _REASON = "the message before announced it, or asked for it, as a text to work o
 class AnnouncedTextLog:
     """Conversations in which the next message of the user is a pasted text. Thread safe.
 
-    The user announced it, or the assistant asked for it.
+    The user announced it or numbered its parts ("1/3", "2/3"), or the assistant asked for it.
     """
 
     def __init__(self, peers: ProcessPeers) -> None:
@@ -36,8 +36,12 @@ class AnnouncedTextLog:
             if turn.role != "user":
                 marked.append(turn)
                 continue
-            is_announced = self._waiting.pop(key, False)
-            if announces_foreign(turn.text):
+            awaited = self._waiting.pop(key, False)
+            is_next_part = isinstance(awaited, str) and turn.text.lstrip().startswith(awaited)
+            is_announced = awaited is True or is_next_part
+            if next_part := find_next_part(turn.text):
+                self._waiting.put(key, next_part)
+            elif announces_foreign(turn.text):
                 self._waiting.put(key, True)
             meta = {**turn.meta, FOREIGN: _REASON} if is_announced else turn.meta
             marked.append(replace(turn, meta=meta))

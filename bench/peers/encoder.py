@@ -51,14 +51,14 @@ class GivenVectors:
     def embed(self, texts: Sequence[str]) -> Any:
         """float32 [texts, dimension]; KeyError: there is none of a text.
 
-        A text may come as JSON: LangGraph embeds whole items.
+        A text may come as JSON with one member: LangGraph and LangMem embed whole items.
         """
-        return self._vectors[
-            [
-                self._places[text if text in self._places else json.loads(text)["text"]]
-                for text in texts
-            ]
-        ]
+        return self._vectors[[self._find_place(text) for text in texts]]
+
+    def _find_place(self, text: str) -> int:
+        if text not in self._places:
+            (text,) = json.loads(text).values()
+        return self._places[text]
 
     def lists(self, texts: Sequence[str]) -> list[list[float]]:
         """Embed texts as lists of numbers."""

@@ -147,6 +147,25 @@ class RemotePeer(PeerProcess):
         answer = self.ask({"do": "search", "text": _replace_surrogates(text), "limit": limit})
         return answer["ids"], float(answer["seconds"])
 
+    def inject(self, text: str, limit: int) -> list[dict[str, Any]]:
+        """Ask what belongs into a prompt: ``ids`` of messages, and ``is_marked``: said to be over."""
+        request = {"do": "inject", "text": _replace_surrogates(text), "limit": limit}
+        shown: list[dict[str, Any]] = self.ask(request)["shown"]
+        return shown
+
+    def forget(self, name: str) -> None:
+        """Delete one item for good."""
+        self.ask({"do": "forget", "id": name})
+
+    def check(self) -> list[str] | None:
+        """Ask for the changes that the store finds in its own files; None: it has no such check."""
+        problems: list[str] | None = self.ask({"do": "check"})["problems"]
+        return problems
+
+    def close_store(self) -> None:
+        """Close what is open, so that all of it is on disk."""
+        self.ask({"do": "close"})
+
     def time_fill(self, items: Sequence[tuple[str, str]], owner: str) -> RemoteTimes:
         """Store (id, text) pairs of an owner."""
         pairs = [(name, _replace_surrogates(text)) for name, text in items]

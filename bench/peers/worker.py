@@ -3,10 +3,13 @@ in, JSON lines out.
 
 Requests: ``{"do": "open"}`` starts on a fresh memory, or with ``"folder"`` on the one kept there;
 ``{"do": "fill", "items": [[id, text], ...]}`` and ``{"do": "search", "text": ..., "limit": n}``, of
-one ``"owner"`` where that is given. Answers: ``{"about"}`` or ``{"ids"}``, each with seconds by the
-clock and of the processor, or ``{"error"}``. Runs in the peer's environment, so it imports nothing
-of this project but this folder. Seconds are taken here, next to the call, so that the pipe is not
-in them. Connections to anywhere are refused: a peer that would phone home fails.
+one ``"owner"`` where that is given. ``{"do": "inject", "text": ..., "limit": n}`` asks what belongs into
+a prompt, ``{"do": "forget", "id": ...}`` deletes for good, ``{"do": "check"}`` asks for the store's own
+check of its files, ``{"do": "close"}`` ends it. Answers: ``{"about"}``, ``{"ids"}``, ``{"shown"}`` or
+``{"problems"}``, each with seconds by the clock and of the processor, or ``{"error"}``. Runs in the
+peer's environment, so it imports nothing of this project but this folder. Seconds are taken here, next
+to the call, so that the pipe is not in them. Connections to anywhere are refused: a peer that would
+phone home fails.
 """
 
 from __future__ import annotations
@@ -75,6 +78,18 @@ class _Session:
             items = [(name, text) for name, text in request["items"]]
             _, spent = _time(lambda: store.fill(items, *owner))
             return spent
+        if request["do"] == "close":
+            self.close()
+            return {}
+        if request["do"] == "inject":
+            shown, spent = _time(lambda: _inject(store, request["text"], request["limit"]))
+            return {"shown": shown, **spent}
+        if request["do"] == "forget":
+            _, spent = _time(lambda: store.forget(request["id"]))  # type: ignore[attr-defined]  # not every store of the other benches has it
+            return spent
+        if request["do"] == "check":
+            has_check = hasattr(store, "check")
+            return {"problems": store.check() if has_check else None}
         found, spent = _time(lambda: store.search(request["text"], request["limit"], *owner))
         return {"ids": found, **spent}
 
@@ -100,6 +115,14 @@ class _Session:
         )
         self._store = store
         return {"about": store.about, **spent}
+
+
+def _inject(store: Any, text: str, limit: int) -> list[dict[str, Any]]:
+    """Ask what belongs into a prompt: ids of the messages, and whether it is marked as over."""
+    if hasattr(store, "inject"):
+        shown: list[dict[str, Any]] = store.inject(text)
+        return shown
+    return [{"ids": [name], "is_marked": False} for name in store.search(text, limit)]
 
 
 def _time(call: Callable[[], Any]) -> tuple[Any, dict[str, float]]:

@@ -53,6 +53,9 @@ class Store:
         )["ids"][0]
         return found
 
+    def forget(self, name: str) -> None:
+        self._collection.delete(ids=[name])
+
     def close(self) -> None:
         self._client.close()
 

@@ -39,6 +39,10 @@ class Store:
         )
         return [row[0] for row in rows]
 
+    def forget(self, name: str) -> None:
+        with self._db:
+            self._db.execute("delete from t where id = ?", (name,))
+
     def close(self) -> None:
         self._db.close()
 

@@ -58,6 +58,9 @@ class Store:
     def search(self, text: str, limit: int, owner: str = "") -> list[str]:
         return [item.key for item in self._store.search(_place(owner), query=text, limit=limit)]
 
+    def forget(self, name: str) -> None:
+        self._store.delete(_place(""), name)
+
     def close(self) -> None:
         self._exit.close()
 

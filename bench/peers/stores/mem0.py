@@ -61,6 +61,11 @@ class Store:
         ]
         return [hit["metadata"]["item"] for hit in found]
 
+    def forget(self, name: str) -> None:
+        found = self._memory.get_all(filters={"user_id": _USER, "item": name})["results"]
+        for memory in found:
+            self._memory.delete(memory["id"])
+
     def close(self) -> None:
         self._memory.vector_store.client.close()
         self._memory.close()

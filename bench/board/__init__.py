@@ -1,0 +1,1 @@
+"""Board: memories that install here without a model, side by side, on one page."""

@@ -4,7 +4,7 @@
 from typing import assert_type
 
 import engrams
-from engrams import AsyncMemoryEngine
+from engrams import AsyncMemoryEngine, adapters
 from engrams.types import Receipt
 
 ANN = ("user", "ann")
@@ -23,6 +23,7 @@ async def main() -> None:
         await memory.context("bees", scope=ANN, wher={})  # type: ignore[call-arg]  # pyright: ignore
         await memory.sessions.begin(1, scope=ANN)  # type: ignore[arg-type]  # pyright: ignore
         print(engrams.MemoryEngin)  # type: ignore[attr-defined]  # pyright: ignore
+        print(adapters.LangGraphStor)  # type: ignore[attr-defined]  # pyright: ignore
         print(receipt.outcom)  # type: ignore[attr-defined]  # pyright: ignore
         print(result.hits[0].record.txt)  # type: ignore[attr-defined]  # pyright: ignore
         print(result.hits[0].scores)  # type: ignore[attr-defined]  # pyright: ignore

@@ -81,17 +81,19 @@ def __dir__() -> list[str]:
     return sorted({*globals(), *_MODULES})
 
 
-def __getattr__(name: str) -> Any:
-    """Load an adapter when first used. ExtraError: its framework is not installed."""
-    if name not in _MODULES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    module = _MODULES[name]
-    try:
-        return getattr(import_module(f"{__name__}.{module}"), name)
-    except ModuleNotFoundError as problem:
-        if (problem.name or "").startswith("engrams"):
-            raise
-        raise ExtraError(
-            f"{name} needs {problem.name}, which is not installed.",
-            hint=install_hint(module.replace("_", "-")),
-        ) from None
+if not TYPE_CHECKING:  # else a type checker takes every name for one of this module's
+
+    def __getattr__(name: str) -> Any:
+        """Load an adapter when first used. ExtraError: its framework is not installed."""
+        if name not in _MODULES:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        module = _MODULES[name]
+        try:
+            return getattr(import_module(f"{__name__}.{module}"), name)
+        except ModuleNotFoundError as problem:
+            if (problem.name or "").startswith("engrams"):
+                raise
+            raise ExtraError(
+                f"{name} needs {problem.name}, which is not installed.",
+                hint=install_hint(module.replace("_", "-")),
+            ) from None

@@ -7,13 +7,14 @@ reaches only through the engine.
 from engrams.forget.purge_candidates import PurgeCandidate
 from engrams.forget.source_effects import SourceChangeReport
 from engrams.session.commands import MemoryCommandResult
-from engrams.transfer.documents.stored_documents import StoredDocument
+from engrams.transfer.documents.stored_documents import GivenDocument, StoredDocument
 from engrams.upkeep.garden.conflicts import StatementConflict
 from engrams.upkeep.garden.state import GardenCycleReport
 from engrams.upkeep.garden.steps import PlannedGardenStep
 
 __all__ = [
     "GardenCycleReport",
+    "GivenDocument",
     "MemoryCommandResult",
     "PlannedGardenStep",
     "PurgeCandidate",

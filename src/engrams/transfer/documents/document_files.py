@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import zipfile
+from dataclasses import replace
 from pathlib import Path
 from typing import IO, Any
 
@@ -45,8 +46,11 @@ def read_given(file: ImportFile, origin: str = "", upload: str = "") -> GivenDoc
             hint="Split it, and add the parts that you need.",
         )
     if upload:
-        source = upload if upload == file.name else f"{upload}/{file.name}"
-    elif file.path is not None:
+        given = GivenDocument.from_upload(
+            upload if upload == file.name else f"{upload}/{file.name}", data
+        )
+        return replace(given, name=file.name)
+    if file.path is not None:
         source = str(file.path.resolve())
     else:
         source = f"{Path(origin).resolve()}/{file.name}" if origin not in ("", STDIN) else file.name

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Literal
 
 from engrams.core import ImportOptions, Record, Scope, ScopeInput, Status
-from engrams.errors import EngramsError
+from engrams.errors import EngramsError, InputError
 from engrams.forget.memory_forgetter import MemoryForgetter
 from engrams.ports import PurgeReport, ScopeReach, Store
 from engrams.transfer.documents.stored_documents import (
@@ -64,18 +64,46 @@ class DocumentLibrary:
     ) -> ImportCounts:
         """Add a document, or all those of a folder or zip. See ``MemoryEngine.add_document``."""
         if isinstance(path, str) and is_address(path):
-            page = fetch_page(path, allow_private=self._allow_private)
-            return self._add_given(page, Scope.of(scope), progress)
+            return self.add_page(path, scope, progress)
         options = ImportOptions(DOCUMENT_FORMAT)
         return self._imports.load(path, Scope.of(scope), options, progress)
 
-    def refresh(self, scope: ScopeInput) -> tuple[RefreshedDocument, ...]:
-        """Read every document of a scope and below it again, from where it came.
+    def add_page(
+        self, url: str, scope: ScopeInput, progress: Progress | None = None
+    ) -> ImportCounts:
+        """Add a page of the web, or another document, by its address. Errors: ``fetch_page``."""
+        page = fetch_page(url, allow_private=self._allow_private)
+        return self._load(page, Scope.of(scope), progress, is_trusted=True)
+
+    def add_given(
+        self, document: GivenDocument, scope: ScopeInput, progress: Progress | None = None
+    ) -> ImportCounts:
+        """Add a document that came as bytes; the same one again takes its own place.
+
+        InputError: it cannot be read. RefusedError: its name is that of a file with keys.
+        """
+        return self._load(document, Scope.of(scope), progress, is_trusted=False)
+
+    def refresh(
+        self, scope: ScopeInput, *, document: str = "", pages_only: bool = False
+    ) -> tuple[RefreshedDocument, ...]:
+        """Read the documents of a scope and below it again, from where they came.
 
         A changed one takes the place of the earlier version. One that is no longer there stays, and
-        so does one that was uploaded, or came in a zip.
+        so does one that was uploaded, or came in a zip. ``document``: only this one, named as in
+        ``read``. ``pages_only``: only pages of the web, for a caller who may not read the files of this
+        machine.
         """
-        return tuple(map(self._refresh, self.list(scope)))
+        documents = self.list(scope)
+        if document:
+            documents = (choose_document(documents, document),)
+        chosen = [item for item in documents if not pages_only or is_address(item.first.source)]
+        if document and not chosen:
+            raise InputError(
+                f"{documents[0].name:.200} did not come from an address.",
+                hint="Send the file again: a changed one takes the place of the earlier version.",
+            )
+        return tuple(map(self._refresh, chosen))
 
     def _refresh(self, document: StoredDocument) -> RefreshedDocument:
         source = document.first.source
@@ -88,15 +116,16 @@ class DocumentLibrary:
                 return RefreshedDocument(document.name, "missing")
             if latest.version == document.first.version:
                 return RefreshedDocument(document.name, "unchanged")
-            self._add_given(latest, document.scope)
+            self._load(latest, document.scope, None, is_trusted=True)
         except (EngramsError, OSError) as problem:
             return RefreshedDocument(document.name, "failed", str(problem))
         return RefreshedDocument(document.name, "changed")
 
-    def _add_given(
-        self, document: GivenDocument, scope: Scope, progress: Progress | None = None
+    def _load(
+        self, document: GivenDocument, scope: Scope, progress: Progress | None, *, is_trusted: bool
     ) -> ImportCounts:
-        options = ImportOptions(DOCUMENT_FORMAT, name=document.name)
+        """Store a document. ``is_trusted``: no ignore rule counts for its name."""
+        options = ImportOptions(DOCUMENT_FORMAT, name=document.name, ignored=is_trusted)
         return self._imports.load(document, scope, options, progress)
 
     def list(

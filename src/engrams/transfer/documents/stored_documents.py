@@ -11,6 +11,7 @@ import hashlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from pathlib import PureWindowsPath
 
 from engrams.core import Kind, Record, Scope, Status
 from engrams.core.document_location import DocumentLocation, read_location
@@ -44,6 +45,16 @@ class GivenDocument:
     source: str
     """Path or address that it came from; of an upload its name."""
     data: bytes
+
+    @classmethod
+    def from_upload(cls, name: str, data: bytes) -> GivenDocument:
+        """Make a document of bytes that came with a name alone.
+
+        A name that looks like a path or an address of this machine is no source: ``refresh`` must not
+        read there what the sender only named.
+        """
+        is_elsewhere = PureWindowsPath(name).anchor or name.startswith("/") or "://" in name
+        return cls(name, f"upload:{name}" if is_elsewhere else name, data)
 
     @property
     def id(self) -> str:

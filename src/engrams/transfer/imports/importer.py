@@ -121,7 +121,7 @@ def load(
             case str() | Path():
                 _load_files(source, importer)
             case GivenDocument():
-                importer.load_document(source)
+                importer.load_given(source)
             case _:
                 importer.store_pieces(source, options.format)
     return counts
@@ -185,6 +185,16 @@ class _FileImporter:
         )
         self.store_pieces(_select_user(formats.read(file.open(), format), user), format)
         self.counts.files += 1
+
+    def load_given(self, document: GivenDocument) -> None:
+        """Store a document that came as bytes. RefusedError: an ignore rule excludes its name."""
+        rule = match_ignore_rule(document.name, read_rooted_rules(self.target.ignore_root))
+        if rule and not self.options.ignored:
+            raise RefusedError(
+                f"{document.name:.200} is not stored: the rule {rule} excludes it.",
+                hint="Files with keys are never read; give another file.",
+            )
+        self.load_document(document)
 
     def load_document(self, document: GivenDocument) -> None:
         """Store a document, or what changed of it. InputError: it cannot be read."""

@@ -9,7 +9,7 @@ from typing import Any
 
 from engrams.core import ImportOptions, Scope, ScopeInput
 from engrams.core.ids import new_id
-from engrams.errors import ConflictError, InputError, NotFoundError
+from engrams.errors import ConflictError, InputError, NotFoundError, RefusedError
 from engrams.ports import IMPORTS
 from engrams.transfer.documents.stored_documents import GivenDocument
 from engrams.transfer.imports.importer import ImportCounts, ImportTarget, load
@@ -90,7 +90,7 @@ class ImportRunRegistry:
         run_id = self.begin(scope, name, options)
         try:
             counts = load(source, scope, self._target, replace(options, mark=run_id), progress)
-        except InputError:
+        except (InputError, RefusedError):
             self.end(scope.owner, run_id, ImportCounts())
             raise
         self.end(scope.owner, run_id, counts)

@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import shutil
 import tempfile
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from collections.abc import AsyncGenerator, Callable, Iterator, Mapping
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -180,7 +180,7 @@ def router(settings: Settings) -> APIRouter:
         `dry_run` only counts. Importing it twice stores nothing twice. A broken file is refused
         with the line.
         """
-        _require_disk(settings)
+        require_disk(settings)
         with file_encryption.open_scratch() as (file, path):
             async for chunk in read_limited(request, 0, settings.serve.upload_bytes):
                 await asyncio.to_thread(file.write, chunk)
@@ -199,7 +199,7 @@ def router(settings: Settings) -> APIRouter:
     return routes
 
 
-async def read_limited(request: Request, size: int, max_bytes: int) -> AsyncIterator[bytes]:
+async def read_limited(request: Request, size: int, max_bytes: int) -> AsyncGenerator[bytes, None]:
     """Yield the body in pieces; 413 where the file grows too large.
 
     ``size``: bytes of the file that are there already.
@@ -216,7 +216,7 @@ def too_large(max_bytes: int) -> HTTPException:
     return HTTPException(413, f"The file has more than {max_bytes:,} bytes.")
 
 
-def _require_disk(settings: Settings) -> None:
+def require_disk(settings: Settings) -> None:
     """Refuse files in incognito mode: they lie on disk for a moment."""
     if settings.incognito:
         raise incognito_error()
@@ -233,7 +233,7 @@ def _send_export(
     settings: Settings, write: Callable[[Path], object], format: ExportFormat = "jsonl"
 ) -> StreamingResponse:
     """Stream an export: a file, or the zip of a folder."""
-    _require_disk(settings)
+    require_disk(settings)
     folder = tempfile.TemporaryDirectory(prefix="engrams-export-")
     suffix = _SUFFIXES.get(format, "jsonl")
     path = Path(folder.name) / f"memory.{suffix}"

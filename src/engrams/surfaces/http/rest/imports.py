@@ -88,7 +88,7 @@ def _add_upload_routes(routes: APIRouter, settings: Settings) -> None:
 
         The rest follows with PATCH.
         """
-        uploads = _get_uploads(request)
+        uploads = get_uploads(request)
         length = -1 if upload_length is None else upload_length
         if length > settings.serve.upload_bytes:
             raise too_large(settings.serve.upload_bytes)
@@ -119,7 +119,7 @@ def _add_status_routes(routes: APIRouter) -> None:
     @routes.get("/imports", responses=error_responses())
     def imports(request: Request, caller: ScopedCaller) -> ImportListResponse:
         """List imports, newest first, with those that run."""
-        uploads = _get_uploads(request)
+        uploads = get_uploads(request)
         runs = {run.id: run for run in caller.engine.imports.list(caller.owner)}
         uploaded = [
             _to_progress(upload, uploads.size(caller.owner, upload.id), runs.pop(upload.id, None))
@@ -132,7 +132,7 @@ def _add_status_routes(routes: APIRouter) -> None:
     @routes.get("/imports/{id}", responses=error_responses(404))
     def progress(request: Request, id: str, caller: ScopedCaller) -> ImportProgressResponse:
         """Report the progress of one import."""
-        uploads = _get_uploads(request)
+        uploads = get_uploads(request)
         runs = {run.id: run for run in caller.engine.imports.list(caller.owner)}
         try:
             upload = uploads.get(caller.owner, id)
@@ -162,14 +162,14 @@ def _add_status_routes(routes: APIRouter) -> None:
 
         An import stays listed, so that it can be undone.
         """
-        _get_uploads(request).drop(caller.owner, id)
+        get_uploads(request).drop(caller.owner, id)
 
 
 async def _receive_piece(
     request: Request, caller: IdentifiedCaller, id: str, offset: int, settings: Settings
 ) -> ImportProgressResponse:
     """Append the body; start the import when the file is complete."""
-    uploads = _get_uploads(request)
+    uploads = get_uploads(request)
     upload = await asyncio.to_thread(uploads.get, caller.owner, id)
     size = offset
     max_bytes = settings.serve.upload_bytes if upload.length < 0 else upload.length
@@ -180,7 +180,7 @@ async def _receive_piece(
     return _to_progress(upload, size, None)
 
 
-def _get_uploads(request: Request) -> FileUploadStore:
+def get_uploads(request: Request) -> FileUploadStore:
     """Return the store of uploads. RefusedError: there is none while incognito."""
     uploads: FileUploadStore | None = request.app.state.uploads
     if uploads is None:

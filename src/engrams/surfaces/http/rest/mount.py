@@ -18,6 +18,7 @@ from engrams.surfaces.http.method_not_allowed import MethodNotAllowedRoutes
 from engrams.surfaces.http.problems import handle_http_error
 from engrams.surfaces.http.rest import (
     audit,
+    document_additions,
     documents,
     feedback_crisis,
     garden,
@@ -52,6 +53,7 @@ _ROUTERS = (
     model.router,
     quarantine.router,
     documents.router,
+    document_additions.router,
 )
 """Functions that make a router of the settings."""
 

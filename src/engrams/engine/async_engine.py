@@ -70,7 +70,7 @@ if TYPE_CHECKING:
     from engrams.session.summaries.summary_records import SummaryKind
     from engrams.transfer.documents.stored_documents import GivenDocument
     from engrams.transfer.formats import ExportFormat
-    from engrams.transfer.imports.importer import ImportCounts
+    from engrams.transfer.imports.importer import DocumentChanges, ImportCounts
     from engrams.transfer.imports.runs import ImportRun, ImportRunRegistry, ImportUndoResult
     from engrams.transfer.progress import Progress
     from engrams.upkeep.fact_review.review_plan import FactReviewPlan
@@ -1275,7 +1275,7 @@ class AsyncImportRunRegistry(AsyncPart["ImportRunRegistry"]):
 
     async def load(
         self,
-        source: Path | str | GivenDocument | Iterable[Any],
+        source: Path | str | GivenDocument | DocumentChanges | Iterable[Any],
         scope: Scope,
         options: ImportOptions,
         progress: Progress | None,
@@ -1286,6 +1286,14 @@ class AsyncImportRunRegistry(AsyncPart["ImportRunRegistry"]):
         name. Without a name, and where no trace may stay, nothing is logged.
         """
         return await self._run(lambda part: part.load(source, scope, options, progress))
+
+    async def find_ignore_rule(self, path: Path) -> str:
+        """Return the ignore rule that excludes a file, else empty."""
+        return await self._run(lambda part: part.find_ignore_rule(path))
+
+    async def is_interrupted(self, scope: Scope, name: str) -> bool:
+        """True where an import of this name began and did not end."""
+        return await self._run(lambda part: part.is_interrupted(scope, name))
 
     async def list(self, scope: ScopeInput) -> tuple[ImportRun, ...]:
         """List an owner's imports, newest first."""

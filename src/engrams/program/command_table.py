@@ -74,6 +74,10 @@ COMMANDS: dict[str, Command] = {
         "engrams.surfaces.cli.documents_command",
         "List the documents in memory, or show, forget or erase one.",
     ),
+    "watch": Command(
+        "engrams.surfaces.cli.watch_command",
+        "Keep the documents of a folder in memory as its files are.",
+    ),
     "quarantine": Command(
         "engrams.surfaces.cli.quarantine",
         "Show pasted texts that nothing was learned from, or let one in.",

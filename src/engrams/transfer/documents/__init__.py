@@ -11,6 +11,7 @@ document_kinds      which kind it is
 document_readers    the reader of each kind
 read_document       what a reader returns: blocks of text with their headings and pages
 passages            blocks to passages, each a memory of the kind ``passage``
+watched_folders     a folder whose documents memory follows
 library             add, list, read, forget, restore and purge documents
 ==================  ==================================================================================
 

@@ -8,7 +8,13 @@ from pathlib import Path
 from typing import IO, Any
 
 from engrams.errors import InputError
-from engrams.transfer.documents.document_kinds import HEAD, TEXT_KINDS, find_kind, find_zip_kind
+from engrams.transfer.documents.document_kinds import (
+    HEAD,
+    TEXT_KINDS,
+    DocumentKind,
+    find_kind,
+    find_zip_kind,
+)
 from engrams.transfer.documents.reading_process import MOST_BYTES
 from engrams.transfer.documents.stored_documents import GivenDocument
 from engrams.transfer.formats.import_sources import STDIN, ImportFile
@@ -18,19 +24,27 @@ _ZIP = b"PK\x03\x04"
 
 def is_document(file: ImportFile) -> bool:
     """True for a file that can only be a document: not for text, which may be memories or a chat."""
+    kind = _find_kind(file)
+    return kind is not None and kind not in TEXT_KINDS
+
+
+def is_readable(file: ImportFile) -> bool:
+    """True for a file of a kind that is read as a document, text included."""
+    return _find_kind(file) is not None
+
+
+def _find_kind(file: ImportFile) -> DocumentKind | None:
     try:
         head = _read(file, HEAD)
     except InputError:
-        return False  # whoever reads it says why it cannot be read
-    if head.startswith(_ZIP):
-        origin = file.open()
-        try:
-            with zipfile.ZipFile(origin) as archive:
-                return find_zip_kind(archive) is not None
-        except (OSError, ValueError, zipfile.BadZipFile, NotImplementedError):
-            return False
-    kind = find_kind(head, file.name)
-    return kind is not None and kind not in TEXT_KINDS
+        return None  # whoever reads it says why it cannot be read
+    if not head.startswith(_ZIP):
+        return find_kind(head, file.name)
+    try:
+        with zipfile.ZipFile(file.open()) as archive:
+            return find_zip_kind(archive)
+    except (OSError, ValueError, zipfile.BadZipFile, NotImplementedError):
+        return None
 
 
 def read_given(file: ImportFile, origin: str = "", upload: str = "") -> GivenDocument:

@@ -19,6 +19,7 @@ from engrams.transfer.documents.stored_documents import (
     iter_passages,
     list_documents,
 )
+from engrams.transfer.documents.watched_folders import WatchedFolder
 from engrams.transfer.documents.web_pages import fetch_page, is_address
 from engrams.transfer.imports.importer import DOCUMENT_FORMAT, ImportCounts
 from engrams.transfer.imports.runs import ImportRunRegistry
@@ -127,6 +128,13 @@ class DocumentLibrary:
         """Store a document. ``is_trusted``: no ignore rule counts for its name."""
         options = ImportOptions(DOCUMENT_FORMAT, name=document.name, ignored=is_trusted)
         return self._imports.load(document, scope, options, progress)
+
+    def watch(self, folder: Path, scope: ScopeInput, only: Sequence[str] = ()) -> WatchedFolder:
+        """Follow the documents of a folder; each ``update`` of the result takes what changed.
+
+        ``only``: patterns of the files to take, such as ``*.md``; none: all documents.
+        """
+        return WatchedFolder(folder, Scope.of(scope), self._store, self._imports, only)
 
     def list(
         self, scope: ScopeInput, statuses: Sequence[Status] = (Status.ACTIVE,)

@@ -32,6 +32,7 @@ from engrams.transfer.formats.foreign_values import derive_id
 
 _PAGE = 500
 _CHANGED = "the document changed"
+_GONE = "the file of the document is gone"
 KEPT_STATUSES = tuple(status for status in Status if status is not Status.PURGED)
 """Statuses of passages that still have their words."""
 _FIRST_PART = Where("and", (Condition("meta.document.part", "eq", 1),))
@@ -123,21 +124,40 @@ def replace_earlier(source: DocumentSource, scope: Scope, store: Store, clock: C
     earlier = [record for record in passages if not _belongs_to(record, source)]
     if not earlier:
         return
-    now = clock()
     current = next((record.id for record in passages if _belongs_to(record, source)), "")
+    _end_passages(earlier, current, _CHANGED, store, clock)
+
+
+def end_document(document: StoredDocument, import_id: str, store: Store, clock: Clock) -> int:
+    """End the passages of a document whose file is gone; they stay as history.
+
+    ``import_id``: the import that found it gone, whose undo makes them current again. Returns the
+    number of passages.
+    """
+    reach = ScopeReach(document.scope.owner, (document.scope,))
+    passages = [*iter_passages(reach, store, document.id, (Status.ACTIVE,))]
+    # The first passage lists the document, so it ends last: a run that broke off is repeated.
+    _end_passages(passages[::-1], import_id, _GONE, store, clock)
+    return len(passages)
+
+
+def _end_passages(
+    passages: Sequence[Record], superseded_by: str, reason: str, store: Store, clock: Clock
+) -> None:
+    now = clock()
     fields = {
         "status": Status.SUPERSEDED,
         "valid_to": now,
         "ended_at": now,
-        "superseded_by": current,
+        "superseded_by": superseded_by,
     }
     changes = [
-        RecordChange(scope.owner, record.id, fields, "supersede", reason=_CHANGED)
-        for record in earlier
+        RecordChange(record.scope.owner, record.id, fields, "supersede", reason=reason)
+        for record in passages
     ]
     for start in range(0, len(changes), _PAGE):
         store.commit(
-            WriteBatch("import", _CHANGED, now, changes=tuple(changes[start : start + _PAGE]))
+            WriteBatch("import", reason, now, changes=tuple(changes[start : start + _PAGE]))
         )
 
 
@@ -166,6 +186,12 @@ def iter_passages(
         if not page.next:
             return
         after = page.next
+
+
+def has_active_passages(document_id: str, scope: Scope, store: RecordStore) -> bool:
+    """True for a document that is stored, and current."""
+    reach = ScopeReach(scope.owner, (scope,))
+    return next(iter_passages(reach, store, document_id, (Status.ACTIVE,)), None) is not None
 
 
 def list_documents(

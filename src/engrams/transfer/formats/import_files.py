@@ -52,14 +52,20 @@ def open_files(source: Path | str, name: str = "") -> Iterator[tuple[ImportFile,
         yield (*(_join_bundle(bundle, path.name, stack) for bundle in bundles), *single_files)
 
 
-def _list_folder(folder: Path, stack: ExitStack) -> Iterator[ImportFile]:
+def iter_folder(folder: Path) -> Iterator[tuple[Path, str]]:
+    """Yield the files of a folder, each with its path below it; hidden files are passed over."""
     root = folder.resolve()
     for path in sorted(folder.rglob("*")):
         name = path.relative_to(folder).as_posix()
         # A link out of the folder shows a file that nobody chose, such as a key.
         leads_out = path.is_symlink() and not path.resolve().is_relative_to(root)
         if path.is_file() and not leads_out and not _is_hidden(name):
-            yield from _list_file(path, name, stack)
+            yield path, name
+
+
+def _list_folder(folder: Path, stack: ExitStack) -> Iterator[ImportFile]:
+    for path, name in iter_folder(folder):
+        yield from _list_file(path, name, stack)
 
 
 def _list_file(path: Path, name: str, stack: ExitStack) -> Iterator[ImportFile]:

@@ -23,7 +23,10 @@ from engrams.transfer.documents.passages import to_turns
 from engrams.transfer.documents.reading_process import DocumentReadingProcess
 from engrams.transfer.documents.stored_documents import (
     GivenDocument,
+    StoredDocument,
+    end_document,
     find_stored_copy,
+    has_active_passages,
     replace_earlier,
 )
 from engrams.transfer.formats import (
@@ -73,10 +76,22 @@ class ImportCounts:
     """Messages that memory could not take."""
     bad: list[tuple[int, str]] = field(default_factory=list)
     """Line and reason of each piece that could not be read or stored; line 0: unknown."""
+    removed: int = 0
+    """Passages that ended because the file of their document is gone."""
     ignored: list[str] = field(default_factory=list)
     """Files that an ignore rule excludes, each with the rule."""
     scopes: dict[str, int] = field(default_factory=dict)
     """Number of messages and memories by the key of their scope."""
+
+
+@dataclass(frozen=True, slots=True)
+class DocumentChanges:
+    """Changes of documents that one import brings."""
+
+    files: Sequence[ImportFile]
+    """Documents that are new or changed."""
+    gone: Sequence[StoredDocument] = ()
+    """Documents whose files are gone."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +110,7 @@ class ImportTarget:
 
 
 def load(
-    source: Path | str | GivenDocument | Iterable[Any],
+    source: Path | str | GivenDocument | DocumentChanges | Iterable[Any],
     scope: Scope,
     target: ImportTarget,
     options: ImportOptions,
@@ -122,6 +137,8 @@ def load(
                 _load_files(source, importer)
             case GivenDocument():
                 importer.load_given(source)
+            case DocumentChanges():
+                importer.load_changes(source)
             case _:
                 importer.store_pieces(source, options.format)
     return counts
@@ -196,8 +213,32 @@ class _FileImporter:
             )
         self.load_document(document)
 
-    def load_document(self, document: GivenDocument) -> None:
-        """Store a document, or what changed of it. InputError: it cannot be read."""
+    def load_changes(self, changes: DocumentChanges) -> None:
+        """Store changed documents and end those that are gone; list those that cannot be read."""
+        target = self.target
+        for document in changes.gone:
+            self.counts.removed += end_document(
+                document, self.options.mark, target.store, target.clock
+            )
+        # The same contents are stored once. A file may have those that another one just lost.
+        waiting = [file for file in changes.files if not self._load_listed(file)]
+        for file in waiting:
+            self._load_listed(file)
+
+    def _load_listed(self, file: ImportFile) -> bool:
+        """Store a document of several; False: its contents are stored as another document."""
+        try:
+            return self.load_document(read_given(file))
+        except InputError as problem:
+            self.counts.bad.append((0, f"{file.name}: {problem.message}"))
+            self.counts.rejected += 1
+            return True
+
+    def load_document(self, document: GivenDocument) -> bool:
+        """Store a document, or what changed of it; False: it is stored as another document.
+
+        InputError: it cannot be read.
+        """
         store = self.target.store
         source, stored_count = find_stored_copy(document, self.scope, store)
         if stored_count:
@@ -208,6 +249,7 @@ class _FileImporter:
             self.store_pieces(turns, DOCUMENT_FORMAT)
         replace_earlier(source, self.scope, store, self.target.clock)
         self.counts.files += 1
+        return has_active_passages(source.id, self.scope, store)
 
     def store_pieces(self, pieces: Iterable[Any], format: str) -> None:
         """Store pieces, in batches."""

@@ -12,7 +12,13 @@ from engrams.core.ids import new_id
 from engrams.errors import ConflictError, InputError, NotFoundError, RefusedError
 from engrams.ports import IMPORTS
 from engrams.transfer.documents.stored_documents import GivenDocument
-from engrams.transfer.imports.importer import ImportCounts, ImportTarget, load
+from engrams.transfer.imports.importer import (
+    DocumentChanges,
+    ImportCounts,
+    ImportTarget,
+    find_excluding_rule,
+    load,
+)
 from engrams.transfer.imports.undo import ImportUndo, PurgeFunction
 from engrams.transfer.progress import Progress
 
@@ -40,6 +46,7 @@ class ImportRun:
     existing: int = 0
     refused: int = 0
     edges: int = 0
+    removed: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +81,7 @@ class ImportRunRegistry:
 
     def load(
         self,
-        source: Path | str | GivenDocument | Iterable[Any],
+        source: Path | str | GivenDocument | DocumentChanges | Iterable[Any],
         scope: Scope,
         options: ImportOptions,
         progress: Progress | None,
@@ -87,15 +94,32 @@ class ImportRunRegistry:
         name = options.name or (Path(source).name if isinstance(source, str | Path) else "")
         if not name or self._is_silent(scope, ""):
             return load(source, scope, self._target, options, progress)
+        is_resumed = self.is_interrupted(scope, name)
         run_id = self.begin(scope, name, options)
         try:
             counts = load(source, scope, self._target, replace(options, mark=run_id), progress)
         except (InputError, RefusedError):
-            self.end(scope.owner, run_id, ImportCounts())
+            self.end(scope.owner, run_id, ImportCounts(), is_resumed=is_resumed)
             raise
-        self.end(scope.owner, run_id, counts)
-        counts.id = run_id if counts.stored or counts.edges else ""
+        counts.id = self.end(scope.owner, run_id, counts, is_resumed=is_resumed)
         return counts
+
+    def find_ignore_rule(self, path: Path) -> str:
+        """Return the ignore rule that excludes a file, else empty."""
+        return find_excluding_rule(path, self._target.ignore_root)
+
+    def is_interrupted(self, scope: Scope, name: str) -> bool:
+        """True where an import of this name began and did not end."""
+        return bool(self._find_interrupted(scope, name))
+
+    def _find_interrupted(self, scope: Scope, name: str) -> str:
+        """Find the id of an import that began and did not end; empty: there is none."""
+        interrupted_ids = (
+            run.id
+            for run in self.list(scope.owner)
+            if run.state == "running" and (run.name, run.scope) == (name, scope.key)
+        )
+        return next(interrupted_ids, "")
 
     def list(self, scope: ScopeInput) -> tuple[ImportRun, ...]:
         """List an owner's imports, newest first."""
@@ -119,13 +143,8 @@ class ImportRunRegistry:
     def begin(self, scope: Scope, name: str, options: ImportOptions) -> str:
         """Log an import that begins, and return its id."""
         now = self._clock()
-        interrupted_ids = (
-            run.id
-            for run in self.list(scope.owner)
-            if run.state == "running" and (run.name, run.scope) == (name, scope.key)
-        )
         run = ImportRun(
-            id=options.mark or next(interrupted_ids, "") or new_id(now),
+            id=options.mark or self._find_interrupted(scope, name) or new_id(now),
             name=name,
             scope=scope.key,
             format=options.format,
@@ -134,15 +153,22 @@ class ImportRunRegistry:
         self._save(scope.owner, run)
         return run.id
 
-    def end(self, owner: Scope, id: str, counts: ImportCounts) -> None:
-        """Log the counts of an import; one that stored nothing leaves the list."""
+    def end(self, owner: Scope, id: str, counts: ImportCounts, *, is_resumed: bool = False) -> str:
+        """Log the counts of an import; one that brought nothing leaves the list.
+
+        ``is_resumed``: an earlier process began it, and may have brought all of it. Returns the id;
+        empty: it brought nothing.
+        """
         run = self.get(owner, id)
         sums = {
             name: getattr(run, name) + getattr(counts, name)
-            for name in ("stored", "existing", "refused", "edges")
+            for name in ("stored", "existing", "refused", "edges", "removed")
         }
-        has_stored = bool(sums["stored"] or sums["edges"])
-        self._save(owner, replace(run, state="done", **sums), drop=not has_stored)
+        has_brought = bool(sums["stored"] or sums["edges"] or sums["removed"]) or (
+            is_resumed and self._undo.has_brought(owner, id)
+        )
+        self._save(owner, replace(run, state="done", **sums), drop=not has_brought)
+        return id if has_brought else ""
 
     def undo(
         self, id: str, scope: ScopeInput, progress: Progress | None = None, git: bool = False

@@ -44,6 +44,7 @@ _Item = TypeVar("_Item")
 class ImportUndoPlan:
     """Memories that an undo concerns."""
 
+    import_id: str
     imported_ids: frozenset[str]
     """Memories that the import stored."""
     derived: Mapping[str, Record]
@@ -61,6 +62,14 @@ class ImportUndo:
         self._store = store
         self._clock = clock
         self._purge = purge
+
+    def has_brought(self, owner: Scope, import_id: str) -> bool:
+        """True for an import of which a memory is left, or that ended one."""
+        conditions = (
+            Condition(f"meta.{IMPORTED}", "eq", import_id),
+            Condition("superseded_by", "eq", import_id),
+        )
+        return any(next(self._find(owner, item), None) is not None for item in conditions)
 
     def plan(self, owner: Scope, import_id: str, began_at: str) -> ImportUndoPlan:
         """Find what an import brought, and what was learned from it.
@@ -83,6 +92,7 @@ class ImportUndo:
             record_id for record_id in concerned_ids if self._is_edited(owner, record_id, since)
         }
         return ImportUndoPlan(
+            import_id=import_id,
             imported_ids=frozenset(imported_ids),
             derived=derived,
             edited_ids=frozenset(edited_ids),
@@ -115,7 +125,8 @@ class ImportUndo:
         """Make current again what the import had replaced; return the ids."""
         erased_ids = frozenset(plan.erased_ids)
         changes: list[RecordChange] = []
-        for ids in _iter_pages(plan.erased_ids):
+        # What no memory took the place of, such as a document that is gone, ended with the import.
+        for ids in _iter_pages([*plan.erased_ids, plan.import_id]):
             replaced = self._find(owner, Condition("superseded_by", "in", ids))
             changes += [
                 build_former(record, self._store)

@@ -1307,9 +1307,15 @@ class AsyncImportRunRegistry(AsyncPart["ImportRunRegistry"]):
         """Log an import that begins, and return its id."""
         return await self._run(lambda part: part.begin(scope, name, options))
 
-    async def end(self, owner: Scope, id: str, counts: ImportCounts) -> None:
-        """Log the counts of an import; one that stored nothing leaves the list."""
-        return await self._run(lambda part: part.end(owner, id, counts))
+    async def end(
+        self, owner: Scope, id: str, counts: ImportCounts, *, is_resumed: bool = False
+    ) -> str:
+        """Log the counts of an import; one that brought nothing leaves the list.
+
+        ``is_resumed``: an earlier process began it, and may have brought all of it. Returns the id;
+        empty: it brought nothing.
+        """
+        return await self._run(lambda part: part.end(owner, id, counts, is_resumed=is_resumed))
 
     async def undo(
         self, id: str, scope: ScopeInput, progress: Progress | None = None, git: bool = False

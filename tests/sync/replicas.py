@@ -13,6 +13,7 @@ from engrams.engine import MemoryEngine
 from engrams.settings import load
 from engrams.sync import segments
 from engrams.sync.identity import DeviceHome
+from engrams.sync.place_addresses import open_place
 from engrams.sync.record_state import TRAVELLING_LINKS
 from engrams.testing import SettableClock
 from engrams.transfer.formats.engrams_jsonl import record_to_json
@@ -115,3 +116,29 @@ def raw(folder: Path) -> bytes:
 def plain(device: Device, place: Path) -> str:
     """Everything that the segments of a place hold, decrypted."""
     return repr(device.read_segments(place))
+
+
+def pair_at(first: Device, other: Device, address: str, **access: Any) -> None:
+    """Add a device to a memory whose place has an address."""
+    other.engine.sync.join(address, first.engine.sync.pair(), OWNER, other.label, **access)
+
+
+def plain_at(device: Device) -> str:
+    """Everything that the segments of a device's place hold, decrypted."""
+    identity = DeviceHome(device.home).load()
+    members = identity.read_members()
+    place = open_place(identity.address, identity.access, DeviceHome(device.home).caches)
+    return repr(
+        [
+            segments.unpack(
+                place.read(file) or b"",
+                identity.memory,
+                file.member,
+                file.number,
+                members.members[file.member].signing,
+                lambda name: members.open_key(name, identity.keys),
+            )
+            for file in sorted(place.list())
+            if file.kind == "seg"
+        ]
+    )

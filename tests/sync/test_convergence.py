@@ -220,7 +220,7 @@ def crash(device: Device, steps: int) -> None:
     store = device.engine.store
     patch = pytest.MonkeyPatch()
     with patch.context() as patched:
-        patched.setattr(FolderPlace, "write", failing(FolderPlace.write))
+        patched.setattr(FolderPlace, "_write", failing(FolderPlace._write))
         patched.setattr(store, "commit", failing(store.commit), raising=False)
         device.engine.sync.now()
 

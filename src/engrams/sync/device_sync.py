@@ -37,7 +37,8 @@ from engrams.sync.membership import (
     remove_member,
     select_signed,
 )
-from engrams.sync.places import FolderPlace, Place, open_place
+from engrams.sync.place_addresses import open_place
+from engrams.sync.places import NO_ACCESS, FolderPlace, Place, PlaceAccess
 from engrams.sync.replica_state import PeerReport, ReplicaState
 
 _LABEL_CHARS = 60
@@ -100,14 +101,16 @@ class MemorySync:
         """True where this home is a device of a memory."""
         return self._home.is_device
 
-    def init(self, address: str, owner: Scope, label: str = "") -> str:
+    def init(
+        self, address: str, owner: Scope, label: str = "", access: PlaceAccess = NO_ACCESS
+    ) -> str:
         """Begin a memory on several devices with this one; return the recovery code.
 
         It opens the memory where every device is lost, and is shown once. ConflictError: this home is
         a device already, or the place holds a memory.
         """
         self._require_off()
-        carrier = open_place(address)
+        carrier = self._open(address, access)
         _prepare_folder(carrier)
         if carrier.list():
             raise ConflictError(
@@ -124,28 +127,38 @@ class MemorySync:
             keys,
             _check_label(label),
             owner.owner,
-            _write_address(carrier, address),
+            carrier.address,
+            access,
         )
         self._begin(identity, carrier, [founding, recovery])
         return ciphers.write_code(secret)
 
     def pair(self) -> str:
         """Invite one other device; return the code that it needs. It works once."""
-        identity, members, carrier = self._read()
-        secret = ciphers.make_code()
-        proof = ciphers.prove_code(secret, identity.memory)
-        invitation = add_member(
-            identity.keys,
-            identity.next_statement,
-            MemberKeys.from_code(secret),
-            "invitation",
-            proof,
-        )
-        identity, members = publish(self._home, identity, carrier, [invitation])
-        self._give_keys(identity, members, carrier)
+        self._home.load()
+        with self._home.lock():
+            identity, members, carrier = self._read()
+            secret = ciphers.make_code()
+            proof = ciphers.prove_code(secret, identity.memory)
+            invitation = add_member(
+                identity.keys,
+                identity.next_statement,
+                MemberKeys.from_code(secret),
+                "invitation",
+                proof,
+            )
+            identity, members = publish(self._home, identity, carrier, [invitation])
+            self._give_keys(identity, members, carrier)
         return ciphers.write_code(secret)
 
-    def join(self, address: str, code: str, owner: Scope, label: str = "") -> None:
+    def join(
+        self,
+        address: str,
+        code: str,
+        owner: Scope,
+        label: str = "",
+        access: PlaceAccess = NO_ACCESS,
+    ) -> None:
         """Make this home a device of the memory that a code is of: an invitation's or the recovery's.
 
         NotFoundError: the place has no memory for this code. RefusedError: the code was used, or was
@@ -153,7 +166,7 @@ class MemorySync:
         """
         self._require_off()
         secret = ciphers.read_code(code)
-        carrier = open_place(address)
+        carrier = self._open(address, access)
         code_keys = MemberKeys.from_code(secret)
         memory, statements = _find_memory(carrier, code_keys.id, secret)
         members = read_members(memory, statements)
@@ -172,10 +185,27 @@ class MemorySync:
             keys,
             _check_label(label),
             owner.owner,
-            _write_address(carrier, address),
+            carrier.address,
+            access,
             statements,
         )
         self._begin(identity, carrier, [joining, key_statement] if key_statement else [joining])
+
+    def move(self, address: str, access: PlaceAccess = NO_ACCESS) -> None:
+        """Exchange by another place from now on, or with another password by the same one.
+
+        Every device has to move. This one tells the new place everything again.
+        """
+        self._home.load()
+        carrier = self._open(address, access)
+        _prepare_folder(carrier)
+        with self._home.lock():
+            identity = replace(self._home.load(), address=carrier.address, access=access)
+            listed = carrier.list()
+            lost = [item for item in identity.statements if item.file not in listed]
+            if lost:
+                carrier.write({item.file: item.data for item in lost})
+            self._home.save(identity)
 
     def leave(self) -> None:
         """Make this home no device any more; its memory stays. The others still list it."""
@@ -222,8 +252,9 @@ class MemorySync:
 
     def now(self) -> ExchangeReport:
         """Exchange everything with the place, and return what it did."""
-        carrier = open_place(self._home.load().address)
         with self._home.lock():
+            identity = self._home.load()
+            carrier = self._open(identity.address, identity.access)
             report = Exchange(self._deps, self._home, carrier).run()
         self._deps.after()
         return report
@@ -267,7 +298,7 @@ class MemorySync:
         from engrams.sync.watch import iter_changes
 
         identity = self._home.load()
-        carrier = open_place(identity.address)
+        carrier = self._open(identity.address, identity.access)
         folder = carrier.folder if isinstance(carrier, FolderPlace) else None
 
         def has_changes() -> bool:
@@ -295,7 +326,7 @@ class MemorySync:
     def _read(self) -> tuple[DeviceIdentity, MemberList, Place]:
         """Read the identity, and the statements that are new in the place."""
         identity = self._home.load()
-        carrier = open_place(identity.address)
+        carrier = self._open(identity.address, identity.access)
         identity, members = read_statements(self._home, identity, carrier, carrier.list())
         return identity, members, carrier
 
@@ -339,6 +370,9 @@ class MemorySync:
     def _has_changes(self, identity: DeviceIdentity, replica: ReplicaState) -> bool:
         return self._deps.store.find_change(identity.owner, 0) > replica.cursor
 
+    def _open(self, address: str, access: PlaceAccess) -> Place:
+        return open_place(address, access, self._home.caches)
+
     def _require_off(self) -> None:
         if not self._is_lasting:
             raise RefusedError("A memory that keeps nothing on disk has nothing to synchronise.")
@@ -376,10 +410,6 @@ def _find_memory(carrier: Place, code_id: str, secret: bytes) -> tuple[str, tupl
 def _prepare_folder(carrier: Place) -> None:
     if isinstance(carrier, FolderPlace):
         carrier.folder.mkdir(parents=True, exist_ok=True)
-
-
-def _write_address(carrier: Place, address: str) -> str:
-    return str(carrier.folder) if isinstance(carrier, FolderPlace) else address
 
 
 def _check_label(label: str) -> str:

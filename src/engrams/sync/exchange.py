@@ -70,6 +70,8 @@ class ExchangeReport:
     """Memories that were purged here because another device purged them."""
     cleaned: int = 0
     """Own segments that were written anew without what was purged."""
+    remains: str = ""
+    """What the place keeps of segments that were written anew, in a sentence; empty: nothing."""
     waiting: list[str] = field(default_factory=list)
     """Files of the place that are not whole yet, or that this device has no key for."""
 
@@ -410,6 +412,8 @@ class Exchange:
         known_numbers = [number for number in own_numbers if replica.applied.has(device, number)]
         self._report.cleaned = own.rewrite(known_numbers, load_states)
         self._report.bytes_sent += own.send()
+        if self._report.cleaned and self._place.remains:
+            self._report.remains = self._place.remains
         replica.must_clean = len(known_numbers) < len(own_numbers)
         self._save(replica)
 
@@ -433,11 +437,11 @@ def read_statements(
     home: DeviceHome, identity: DeviceIdentity, carrier: Place, files: Iterable[PlaceFile]
 ) -> tuple[DeviceIdentity, MemberList]:
     """Read statements that are new in the place, and put back one's own that it lost."""
-    listed = {(file.member, file.number) for file in files if file.kind == "key"}
-    known_names = {(statement.by, statement.number) for statement in identity.statements}
+    listed = {file for file in files if file.kind == "key"}
+    known_files = {statement.file for statement in identity.statements}
     read = (
-        Statement.read(carrier.read(PlaceFile(by, number, "key")) or b"", by, number)
-        for by, number in sorted(listed - known_names)
+        Statement.read(carrier.read(file) or b"", file.member, file.number)
+        for file in sorted(listed - known_files)
     )
     statements = select_signed(
         identity.memory, identity.statements, [item for item in read if item is not None]
@@ -445,9 +449,13 @@ def read_statements(
     if len(statements) > len(identity.statements):
         identity = replace(identity, statements=statements)
         home.save(identity)
-    for statement in identity.statements:
-        if statement.by == identity.device and (statement.by, statement.number) not in listed:
-            carrier.write(PlaceFile(statement.by, statement.number, "key"), statement.data)
+    lost = [
+        statement
+        for statement in identity.statements
+        if identity.is_own(statement) and statement.file not in listed
+    ]
+    if lost:
+        carrier.write({statement.file: statement.data for statement in lost})
     return identity, identity.read_members()
 
 
@@ -457,8 +465,7 @@ def publish(
     """Keep new statements here, then write them to the place."""
     identity = replace(identity, statements=(*identity.statements, *statements))
     home.save(identity)
-    for statement in statements:
-        carrier.write(PlaceFile(statement.by, statement.number, "key"), statement.data)
+    carrier.write({statement.file: statement.data for statement in statements})
     return identity, identity.read_members()
 
 

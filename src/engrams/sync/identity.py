@@ -2,13 +2,15 @@
 
 ``sync/device.json`` in the home has the device's private keys, and the statements about members that it
 knows: so no place can take a removal back. It is sealed where the home is encrypted.
-``sync/out`` holds sealed segments that the place has not got yet.
+``sync/out`` holds sealed segments that the place has not got yet, ``sync/places`` copies of places.
 """
 
 from __future__ import annotations
 
 import json
 import os
+import shutil
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -19,10 +21,13 @@ from engrams.encryption import file_encryption
 from engrams.errors import ConflictError, NotFoundError
 from engrams.sync.ciphers import MemberKeys
 from engrams.sync.membership import MemberList, Statement, read_members
+from engrams.sync.places import NO_ACCESS, PlaceAccess
 
 FOLDER = "sync"
 _FILE = "device.json"
 _LOCK = ".lock"
+_WAIT_SECONDS = 10.0
+_POLL_SECONDS = 0.05
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +41,8 @@ class DeviceIdentity:
     owner: Scope
     address: str
     """Address of the place."""
+    access: PlaceAccess = NO_ACCESS
+    """What the place asks for."""
     statements: tuple[Statement, ...] = ()
     """All statements about members that it knows."""
 
@@ -50,6 +57,14 @@ class DeviceIdentity:
         own = [statement.number for statement in self.statements if statement.by == self.device]
         return max(own, default=0) + 1
 
+    def is_own(self, statement: Statement) -> bool:
+        """Return True for a statement that this device wrote, with the one that made it a member."""
+        member = statement.body.get("member")
+        is_joining = isinstance(member, dict) and member.get("signing") == (
+            self.keys.public_signing.hex()
+        )
+        return statement.by == self.device or (statement.body["do"] == "add" and is_joining)
+
     def read_members(self) -> MemberList:
         return read_members(self.memory, self.statements)
 
@@ -61,6 +76,7 @@ class DeviceHome:
         self._home = home.expanduser()
         self.folder = self._home / FOLDER
         self.outbox = self.folder / "out"
+        self.caches = self.folder / "places"
 
     @property
     def is_device(self) -> bool:
@@ -81,6 +97,7 @@ class DeviceHome:
             label=data["label"],
             owner=Scope.parse(data["owner"]),
             address=data["place"],
+            access=PlaceAccess(*data.get("access", ())),
             statements=tuple(
                 statement
                 for by, number, text in data["statements"]
@@ -99,6 +116,7 @@ class DeviceHome:
             "label": identity.label,
             "owner": identity.owner.key,
             "place": identity.address,
+            "access": [identity.access.user, identity.access.password],
             "statements": [
                 [statement.by, statement.number, statement.data.decode()]
                 for statement in identity.statements
@@ -113,25 +131,40 @@ class DeviceHome:
 
     def leave(self) -> None:
         """Make this home no device any more; its memory stays."""
-        for path in (*self.outbox.glob("*"), self.folder / _FILE):
+        # The identity goes first: whatever is left without it is nothing.
+        for path in (self.folder / _FILE, *self.outbox.glob("*")):
             path.unlink(missing_ok=True)
+        shutil.rmtree(self.caches, ignore_errors=True)
 
     @contextmanager
     def lock(self) -> Iterator[None]:
-        """Let one process synchronise this home at a time. ConflictError: another one does."""
+        """Let one process synchronise this home at a time; wait a while for another one.
+
+        ConflictError: the other one takes longer.
+        """
         self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         handle = os.open(self.folder / _LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         try:
-            try:
-                import fcntl
-
-                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except ImportError:
-                pass  # the state that a run saves is compared and swapped, too
-            except BlockingIOError:
-                raise ConflictError(
-                    "Another process synchronises this memory.", hint="Wait until it is done."
-                ) from None
+            deadline = time.monotonic() + _WAIT_SECONDS
+            while not _try_lock(handle):
+                if time.monotonic() > deadline:
+                    raise ConflictError(
+                        "Another process synchronises this memory.", hint="Wait until it is done."
+                    )
+                time.sleep(_POLL_SECONDS)
             yield
         finally:
             os.close(handle)
+
+
+def _try_lock(handle: int) -> bool:
+    """Lock an open file; False: another process has locked it."""
+    try:
+        import fcntl
+
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except ImportError:
+        return True  # the state that a run saves is compared and swapped, too
+    except BlockingIOError:
+        return False
+    return True

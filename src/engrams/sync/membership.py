@@ -24,6 +24,7 @@ from engrams.core import Json
 from engrams.errors import EncryptionError, RefusedError
 from engrams.sync import ciphers
 from engrams.sync.ciphers import MemberKeys
+from engrams.sync.places import PlaceFile
 
 MemberKind: TypeAlias = Literal["device", "invitation", "recovery"]
 _FORMAT = 1
@@ -40,7 +41,7 @@ class Statement:
     """Its statements are numbered from 1."""
     body: Mapping[str, Json]
     data: bytes
-    """File that holds it."""
+    """Content of the file that holds it."""
 
     @classmethod
     def sign(cls, keys: MemberKeys, number: int, body: Mapping[str, Json]) -> Statement:
@@ -69,6 +70,11 @@ class Statement:
         except (KeyError, TypeError, ValueError):
             return False
         return ciphers.is_signed(file["signed"].encode(), signature, public_signing)
+
+    @property
+    def file(self) -> PlaceFile:
+        """Name of the file that holds it."""
+        return PlaceFile(self.by, self.number, "key")
 
     @property
     def memory(self) -> str:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
+from pathlib import Path
 
 from engrams.core import Json
 from engrams.errors import EncryptionError
@@ -18,6 +19,8 @@ from engrams.sync.places import Place, PlaceFile
 from engrams.sync.segments import AppliedSegments, Segment
 
 _PARTIAL = ".new"
+_BATCH_BYTES = 4_000_000
+"""Bytes that are carried to the place at once, and again if that is cut off."""
 
 
 class OwnSegments:
@@ -58,12 +61,20 @@ class OwnSegments:
     def send(self) -> int:
         """Carry the outbox to the place; return the number of bytes."""
         sent = 0
+        batch: dict[Path, bytes] = {}
         for path in sorted(self._outbox.glob("*"), key=lambda path: int(path.name)):
-            data = path.read_bytes()
-            self._place.write(self._name(int(path.name)), data)
+            batch[path] = path.read_bytes()
+            if sum(map(len, batch.values())) >= _BATCH_BYTES:
+                sent += self._send_batch(batch)
+                batch = {}
+        return sent + self._send_batch(batch)
+
+    def _send_batch(self, batch: Mapping[Path, bytes]) -> int:
+        if batch:
+            self._place.write({self._name(int(path.name)): data for path, data in batch.items()})
+        for path in batch:
             path.unlink()
-            sent += len(data)
-        return sent
+        return sum(map(len, batch.values()))
 
     def rewrite(
         self,

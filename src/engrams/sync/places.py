@@ -9,11 +9,12 @@ from __future__ import annotations
 import os
 import re
 import secrets
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, NamedTuple, Protocol, TypeAlias
 
-from engrams.errors import InputError, StoreError
+from engrams.errors import StoreError
 
 FileKind: TypeAlias = Literal["seg", "key"]
 _FOLDER = "devices"
@@ -42,11 +43,34 @@ class PlaceFile(NamedTuple):
         return cls(match[1], int(match[2]), "seg" if match[3] == "seg" else "key")
 
 
+@dataclass(frozen=True, slots=True)
+class PlaceAccess:
+    """Name and password by which a place lets somebody in."""
+
+    user: str = ""
+    """Name at the place; of S3 the id of the access key."""
+    password: str = ""
+    """Password; of another engrams its API key, of S3 the secret key."""
+
+
+NO_ACCESS = PlaceAccess()
+
+
 class Place(Protocol):
     """Port of a place that carries files between devices.
 
     Every method raises StoreError where the place cannot be reached.
     """
+
+    @property
+    def address(self) -> str:
+        """Address that means this place from every working folder."""
+        ...
+
+    @property
+    def remains(self) -> str:
+        """Sentence about files that were replaced and that this place keeps; empty: it keeps none."""
+        ...
 
     def list(self) -> frozenset[PlaceFile]:
         """List the files that are there."""
@@ -56,20 +80,19 @@ class Place(Protocol):
         """Return the contents of a file as far as they have arrived; None: it is not there."""
         ...
 
-    def write(self, file: PlaceFile, data: bytes) -> None:
-        """Write or replace a file, whole or not at all."""
-        ...
-
-    def remove(self, file: PlaceFile) -> None:
-        """Remove a file, if it is there."""
+    def write(self, files: Mapping[PlaceFile, bytes]) -> None:
+        """Write or replace files in their order, each whole or not at all."""
         ...
 
 
 class FolderPlace:
     """A folder: of Syncthing, a share, a stick, a mounted disk."""
 
+    remains = ""
+
     def __init__(self, folder: Path) -> None:
         self.folder = folder
+        self.address = str(folder)
 
     def list(self) -> frozenset[PlaceFile]:
         return frozenset(self._iter_files())
@@ -96,7 +119,11 @@ class FolderPlace:
         except OSError as problem:
             raise _unreachable(self.folder, problem) from problem
 
-    def write(self, file: PlaceFile, data: bytes) -> None:
+    def write(self, files: Mapping[PlaceFile, bytes]) -> None:
+        for file, data in files.items():
+            self._write(file, data)
+
+    def _write(self, file: PlaceFile, data: bytes) -> None:
         path = self.folder / file.path
         # Its name is none of a segment: a carrier may carry it, and nobody reads it.
         fresh = path.with_name(f".{path.name}.{secrets.token_hex(4)}.new")
@@ -110,19 +137,6 @@ class FolderPlace:
         except OSError as problem:
             fresh.unlink(missing_ok=True)
             raise _unreachable(self.folder, problem) from problem
-
-    def remove(self, file: PlaceFile) -> None:
-        try:
-            (self.folder / file.path).unlink(missing_ok=True)
-        except OSError as problem:
-            raise _unreachable(self.folder, problem) from problem
-
-
-def open_place(address: str) -> Place:
-    """Open a place by its address. InputError: engrams knows no place of this form."""
-    if "://" in address and not address.startswith("file://"):
-        raise InputError(f"engrams cannot use {address!r} as a place.", hint="A place is a folder.")
-    return FolderPlace(Path(address.removeprefix("file://")).expanduser().absolute())
 
 
 def _unreachable(folder: Path, problem: OSError) -> StoreError:

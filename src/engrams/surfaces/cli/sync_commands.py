@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -9,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from engrams.errors import InputError
 from engrams.surfaces.cli.options import GlobalOptions, flatten_options, new_app
 from engrams.surfaces.cli.output import clean, emit, note, paint, print_table, say
 from engrams.surfaces.cli.vault_commands import open_vault
@@ -17,6 +19,7 @@ if TYPE_CHECKING:
     from engrams.core import Scope
     from engrams.sync.device_sync import DeviceInfo, MemorySync
     from engrams.sync.exchange import ExchangeReport
+    from engrams.sync.places import PlaceAccess
 
 app = new_app()
 sync = new_app()
@@ -29,9 +32,19 @@ Label = Annotated[
 Place = Annotated[
     str,
     typer.Argument(
-        help="The folder that all devices reach: of Syncthing, a share, a stick.", metavar="PLACE"
+        help="What all devices reach: a folder of Syncthing, a share, a stick; or a git repository.",
+        metavar="PLACE",
     ),
 ]
+Login = Annotated[
+    str,
+    typer.Option(
+        "--login",
+        help="Your name at the place. It asks for the password, or takes ENGRAMS_SYNC_PASSWORD.",
+        metavar="NAME",
+    ),
+]
+_PASSWORD = "ENGRAMS_SYNC_PASSWORD"  # noqa: S105 - the name of a variable
 
 
 @sync.callback(invoke_without_command=True)
@@ -84,23 +97,24 @@ def files(
 
 @sync.command()
 @flatten_options
-def init(folder: Place, options: GlobalOptions, label: Label = "") -> None:
+def init(address: Place, options: GlobalOptions, label: Label = "", login: Login = "") -> None:
     """Begin one memory on several devices with this one.
 
     It shows the recovery code, once: write it down.
 
     Example: engrams sync init ~/Sync/memory, then engrams sync pair.
     """
+    access = _read_access(address, login)
     with _open_sync(options) as (devices, owner):
-        code = devices.init(folder, owner, label)
+        code = devices.init(address, owner, label, access)
         report = devices.now()
     if options.json:
         emit({"recovery_code": code, "report": report})
         return
     say(code)
     note(
-        "This is the recovery code. Whoever has it and the folder can read this memory: write it"
-        " down now and keep it away from the folder. It is not shown again."
+        "This is the recovery code. Whoever has it and the place can read this memory: write it"
+        " down now and keep it away from the place. It is not shown again."
     )
     _say_report(report)
 
@@ -111,21 +125,21 @@ def pair(options: GlobalOptions) -> None:
     """Show a code for one other device; it works once."""
     with _open_sync(options) as (devices, _):
         code = devices.pair()
-        folder = devices.status().address
+        address = devices.status().address
     if options.json:
         emit({"code": code})
         return
     say(code)
     note(
-        f"On the other device: engrams sync join FOLDER, and type this code. FOLDER holds the same"
-        f" files as {clean(folder)} here. Give the code to nobody else."
+        f"On the other device: engrams sync join PLACE, and type this code. PLACE holds the same"
+        f" files as {clean(address)} here. Give the code to nobody else."
     )
 
 
 @sync.command()
 @flatten_options
 def join(
-    folder: Place,
+    address: Place,
     options: GlobalOptions,
     code: Annotated[
         str,
@@ -137,14 +151,30 @@ def join(
         ),
     ] = "",
     label: Label = "",
+    login: Login = "",
 ) -> None:
     """Make this home a device of a memory, and take it over.
 
     What this home holds already is merged with it.
     """
+    access = _read_access(address, login)
     typed_code = code or _ask_for_code()
     with _open_sync(options) as (devices, owner):
-        devices.join(folder, typed_code, owner, label)
+        devices.join(address, typed_code, owner, label, access)
+        report = devices.now()
+    _show_report(options, report)
+
+
+@sync.command()
+@flatten_options
+def move(address: Place, options: GlobalOptions, login: Login = "") -> None:
+    """Exchange by another place from now on, or with another password by the same one.
+
+    Every device has to move.
+    """
+    access = _read_access(address, login)
+    with _open_sync(options) as (devices, _):
+        devices.move(address, access)
         report = devices.now()
     _show_report(options, report)
 
@@ -243,6 +273,19 @@ def leave(options: GlobalOptions) -> None:
     say("This home is no device any more. Remove it on another device, too.")
 
 
+def _read_access(address: str, login: str) -> PlaceAccess:
+    """Read what a place asks for; a password is no argument, which other users could see."""
+    from engrams.sync.place_addresses import needs_password
+    from engrams.sync.places import PlaceAccess
+
+    password = os.environ.get(_PASSWORD, "")
+    if not password and (login or needs_password(address)):
+        if not sys.stdin.isatty():
+            raise InputError("This place needs a password.", hint=f"Set {_PASSWORD}.")
+        password = str(typer.prompt("Password of the place", hide_input=True))
+    return PlaceAccess(login, password)
+
+
 @contextmanager
 def _open_sync(options: GlobalOptions) -> Iterator[tuple[MemorySync, Scope]]:
     """Open the engine; yield its exchange with the owner."""
@@ -265,6 +308,8 @@ def _say_report(report: ExchangeReport) -> None:
     say(", ".join(parts) or "Nothing new.")
     if report.conflicts:
         note("`engrams garden conflicts` shows texts that two devices changed at once.")
+    if report.remains:
+        note(report.remains)
     for name in report.waiting:
         note(f"{clean(name)}: not whole yet, or this device has no key for it")
 

@@ -9,7 +9,7 @@ import pytest
 
 import engrams
 from engrams import MemoryEngine, Turn
-from engrams.core import Hit, Status
+from engrams.core import Hit, Kind, Status
 
 ME = ("user", "alice")
 START = datetime(2025, 1, 6, 12, tzinfo=UTC)
@@ -40,6 +40,10 @@ def find(memory: MemoryEngine, text: str) -> Hit:
         ("私は菜食主義です。", "もう菜食主義ではありません。"),
         ("Ich bin gegen Nüsse allergisch.", "Ich bin doch nicht gegen Nüsse allergisch."),
         ("Soy alérgico a las nueces.", "Al final no soy alérgico a las nueces."),
+        ("Emil is allergic to peanuts.", "Emil is not allergic to peanuts after all."),
+        ("I eat vegetarian these days.", "Update: vegan."),
+        ("I'm married to Nora.", "The divorce came through."),
+        ("Ich bin mit Lea verheiratet.", "Wir sind seit Mai geschieden."),
     ],
 )
 def test_words_said_to_be_over_are_over(home: Path, earlier: str, later: str) -> None:
@@ -63,6 +67,9 @@ def test_words_said_to_be_over_are_over(home: Path, earlier: str, later: str) ->
         ("Ich bin Vegetarier.", "Wenn ich kein Vegetarier mehr bin, sage ich es dir."),
         ("I play the cello in the town orchestra.", "In 2009 I stopped playing the cello for a year."),
         ("Toco el violín.", "En 2011 dejé de tocar el violín un año."),
+        ("Emil is allergic to peanuts.", "Nora is not allergic to peanuts after all."),
+        ("I'm married to Nora.", "My sister's divorce came through."),
+        ("My sister Ida is vegetarian.", "Update: vegan."),
     ],
 )  # fmt: skip
 def test_less_another_person_and_other_years_end_nothing(
@@ -76,6 +83,62 @@ def test_less_another_person_and_other_years_end_nothing(
         assert was.outdated is None or not was.outdated.closed
         if later[:2] in ("In", "En"):
             assert was.outdated is None
+
+
+@pytest.mark.parametrize(
+    ("earlier", "later"),
+    [
+        ("We have three people on the on-call rota.", "The rota's five strong now."),
+        ("I live in Lisbon.", "we're in Porto since last week"),
+        ("Ich wohne in Kassel.", "Wir sind jetzt in Graz zu Hause."),
+        ("Our account manager at Vantor is Ikram.", "Vantor gave us a new account manager, Joss."),
+    ],
+)
+def test_a_fact_ends_with_another_value(home: Path, earlier: str, later: str) -> None:
+    """A number as a word, another home and a new person in a role end the fact that they replace."""
+    with engrams.open(home=home, jobs__workers=0) as memory:
+        say(memory, earlier, later)
+        was = find(memory, earlier)
+        assert was.outdated is not None
+        facts = memory.list(scope=ME, kinds=(Kind.FACT,)).records
+        assert not any(fact.text in earlier for fact in facts)
+
+
+@pytest.mark.parametrize(
+    ("earlier", "later"),
+    [
+        ("We have three people on the on-call rota.", "Five of us are going to the offsite."),
+        ("I live in Lisbon.", "We're in Porto until Sunday."),
+        ("Our account manager at Vantor is Ikram.", "Bolt gave us a new account manager, Joss."),
+        ("My mum's birthday is 3 November.", "We've been in Galway since the end of January."),
+    ],
+)
+def test_a_fact_stays_beside_a_value_of_something_else(
+    home: Path, earlier: str, later: str
+) -> None:
+    """A number of others, a journey and another company's role end no fact."""
+    with engrams.open(home=home, jobs__workers=0) as memory:
+        say(memory, earlier, later)
+        facts = memory.list(scope=ME, kinds=(Kind.FACT,)).records
+        assert any(fact.text in earlier for fact in facts)
+
+
+def test_of_two_allergies_the_other_stays(home: Path) -> None:
+    """What says that one allergy was none leaves the other in the message and in the fact."""
+    both = "Emil is allergic to peanuts and kiwi."
+    with engrams.open(home=home, jobs__workers=0) as memory:
+        say(memory, both, "Emil is not allergic to peanuts after all.")
+        was = find(memory, both)
+        assert was.status is Status.ACTIVE
+        assert [mark.clause for mark in was.ended_clauses] == ["Emil is allergic to peanuts"]
+        assert any(fact.text in both for fact in was.facts if fact.status is Status.ACTIVE)
+
+
+def test_a_finding_about_somebody_is_no_rule(home: Path) -> None:
+    """ "The test was negative" is of a person, and no convention for code."""
+    with engrams.open(home=home, jobs__workers=0) as memory:
+        say(memory, "Finn is not allergic to cats after all, the test was negative.")
+        assert memory.list(scope=ME, kinds=(Kind.RULE,)).records == ()
 
 
 @pytest.mark.parametrize(

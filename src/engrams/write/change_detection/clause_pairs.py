@@ -25,7 +25,7 @@ from engrams.write.change_detection.cue_words import NAMES
 from engrams.write.change_detection.ended_part import narrow_to_part
 from engrams.write.change_detection.explicit_endings import find_explicit_ending
 from engrams.write.change_detection.features import read_clause
-from engrams.write.change_detection.guarded_statements import may_end_guarded
+from engrams.write.change_detection.guarded_statements import changes_diet, may_end_guarded
 
 if TYPE_CHECKING:
     from engrams.write.change_detection.features import MessageClause, MessageFeatures
@@ -80,6 +80,8 @@ def find_clause_pairs(
             continue
         explicit = find_explicit_ending(choice.old_clauses, choice.new_clauses)
         if explicit is None:
+            explicit = _find_changed_diet(choice)
+        if explicit is None:
             choices[index] = choice
         else:
             clause_pairs[index] = _make_pair(EXPLICIT, *explicit, choice.old_clauses)
@@ -104,6 +106,14 @@ def _list_clauses(old: MessageFeatures, new: MessageFeatures) -> _ClauseChoice |
     if not new_clauses or is_joke(new.text):
         return None
     return _ClauseChoice(old, new, old_clauses, new_clauses)
+
+
+def _find_changed_diet(choice: _ClauseChoice) -> tuple[str, str] | None:
+    """Find the clause of a diet in place of which a newer message gives another."""
+    news = choice.new.text
+    return next(
+        ((clause, news) for clause in choice.old_clauses if changes_diet(clause, news)), None
+    )
 
 
 def _choose_endings(reader: MessageReader, choices: Sequence[_ClauseChoice]) -> list[str]:
@@ -160,7 +170,7 @@ def _make_pair(
     probability: float, ending: str, news: str, old_clauses: Sequence[str]
 ) -> ClausePair:
     part = narrow_to_part(ending, news)
-    is_partial = len(old_clauses) > 1 or part != ending
+    is_partial = len(old_clauses) > 1 or part.strip() != old_clauses[0].strip()
     return ClausePair(probability, part.strip(), news.strip(), is_partial)
 
 

@@ -273,6 +273,8 @@ class ChangeDetector:
         be certain.
         """
         settings = self._settings
+        if any(fact.category == _HEALTH and _says_more(fact, change) for fact in facts):
+            return False
         if change.probability >= settings.close_at:
             return True
         if change.probability < settings.close_fact_at:
@@ -300,6 +302,7 @@ class ChangeDetector:
         with it.
         """
         clause_terms = set(terms(change.clause))
+        open_facts = [fact for fact in open_facts if not _is_of_other_part(fact, change)]
         quotes = {fact.id: _find_quote(fact, change.earlier) for fact in open_facts}
         inside = [
             quote
@@ -502,6 +505,20 @@ def _find_sentence(text: str, clause: str) -> str:
     """Find the sentence of a clause, which tells more of its reason; of a long one the clause."""
     sentence = next((part for part in _SENTENCE.findall(text) if clause in part), clause).strip()
     return sentence if len(sentence) <= _LONGEST_REASON else clause
+
+
+def _is_of_other_part(fact: Record, change: DetectedChange) -> bool:
+    """True if only a part of a list ends, and a fact is of another: "peanuts" of "peanuts and kiwi"."""
+    quote = _find_quote(fact, change.earlier)
+    if not change.is_partial or change.clause not in quote or change.clause == quote:
+        return False
+    return bool(fact.object) and set(terms(fact.object)).isdisjoint(terms(change.clause))
+
+
+def _says_more(fact: Record, change: DetectedChange) -> bool:
+    """True if a fact's words tell another thing beside the one that ends: "peanuts and kiwi"."""
+    quote = _find_quote(fact, change.earlier)
+    return change.clause in quote and bool(terms(quote.replace(change.clause, " ")))
 
 
 def _says_the_same(quote_terms: set[str], clause_terms: set[str]) -> bool:

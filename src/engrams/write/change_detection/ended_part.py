@@ -28,13 +28,22 @@ def narrow_to_part(ending: str, news: str) -> str:
     if len(parts) < 2 or not holds_verb(ending[slice(*parts[0])]):
         return ending
     new = read_clause(news)
-    matching = [part for part in parts if _is_about(read_clause(ending[slice(*part)]), new)]
+    named = [part for part in parts if read_clause(ending[slice(*part)]).words <= new.words]
+    matching = named or [
+        part for part in parts if _is_about(read_clause(ending[slice(*part)]), new)
+    ]
     if not matching or len(matching) == len(parts):
         return ending
     start = matching[0][0]
     end = matching[-1][1]
     are_neighbours = parts.index(matching[-1]) - parts.index(matching[0]) == len(matching) - 1
     return ending[start:end] if are_neighbours else ending
+
+
+def list_parts(clause: str) -> list[str]:
+    """List the parts of a clause of several that each have a verb; none if one has not."""
+    parts = [clause[slice(*part)] for part in _split_parts(clause)]
+    return parts if len(parts) > 1 and all(map(holds_verb, parts)) else []
 
 
 def _split_parts(clause: str) -> list[tuple[int, int]]:

@@ -13,6 +13,7 @@ from engrams.core import Kind, Record
 from engrams.extract.predicate_slots import is_single
 from engrams.text.normalize import fold
 from engrams.text.terms import terms
+from engrams.text.vocabulary import word_pattern
 from engrams.write.change_detection.cue_words import NAMES
 from engrams.write.change_detection.explicit_endings import tells_end
 from engrams.write.change_detection.features import read_clause
@@ -26,6 +27,8 @@ _OVER = tuple(map(NAMES.index, ("end", "no_more", "switch")))
 _TELLS_CHANGE = tuple(
     map(NAMES.index, ("end", "no_more", "switch", "no", "now", "since", "from_now", "back"))
 )
+_TEMPORARY = NAMES.index("temporary")
+_HOME = "lives_in"
 _INSTRUCTION_KINDS = (Kind.RULE, Kind.NEGATIVE, Kind.PROCEDURE)
 _NEAR_WORDS = 2
 """Words before the name of a thing among which the word that ends it stands."""
@@ -49,6 +52,8 @@ def shows_end_of_fact(
         return tells_change or shows_common_ground(clause, news, minutes)
     if any(_fills_slot(new_fact, fact) for new_fact in new_facts):
         return True
+    if fact.predicate == _HOME and _lives_elsewhere(fact, news):
+        return True
     if gives_other_value(clause, news) or ends_circumstance(clause, news):
         return True
     object_names = (fact.object, *_NAME.findall(fact.object))
@@ -67,6 +72,13 @@ def _fills_slot(new_fact: Record, fact: Record) -> bool:
     return fold(new_fact.object) != fold(fact.object) and (
         not has_number or _DIGIT.search(new_fact.object) is not None
     )
+
+
+def _lives_elsewhere(fact: Record, news: str) -> bool:
+    """True for a clause that tells where its speaker is for good: "we're in Porto since May"."""
+    match = word_pattern(__file__, "at_home").search(fold(news))
+    new = read_clause(news)
+    return match is not None and not new.cues[_TEMPORARY] and fold(fact.object) not in fold(news)
 
 
 def _says_over(object_name: str, news: str) -> bool:

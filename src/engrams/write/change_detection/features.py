@@ -75,9 +75,13 @@ _CHANGE_CUES = tuple(
         "finally",
         "back",
         "old",
+        "since",
+        "news",
+        "no",
     )
 )
-
+"""Cues by which a message of few words may tell a change: "Emil isn't allergic after all".
+"""
 
 _ECHOED = tuple(
     NAMES.index(name)

@@ -13,6 +13,7 @@ from engrams.text.normalize import fold
 from engrams.text.terms import terms
 from engrams.text.vocabulary import word_pattern
 from engrams.write.change_detection.cue_words import NAMES
+from engrams.write.change_detection.features import read_clause
 
 if TYPE_CHECKING:
     from engrams.write.change_detection.features import MessageClause
@@ -29,8 +30,12 @@ _ILLNESSES = tuple(
         r"blood (?:type|group)|blutgruppe|donor card|\b(?:a|b|ab|o) (?:positive|negative)\b|血型|血液型",
     )
 )
-_DIET = late_pattern(
-    r"\b(?:vegan\w*|vegetari\w*|veggie|pescatar\w*|kosher|koscher|halal|sober|teetotal\w*|keto)\b|吃素|素食|ベジタリアン"
+_DIETS = r"\b(?:vegan\w*|vegetari\w*|veggie|pescatar\w*|kosher|koscher|halal|sober|teetotal\w*|keto)\b|吃素|素食|ベジタリアン"
+_DIET = late_pattern(_DIETS)
+_BARE_DIET = late_pattern(
+    r"\W*(?:(?:ok(?:ay)?|so|and|small|quick|kleines)\W+)*"
+    r"(?:update|news|correction|change|now|actually|jetzt|neuerdings|ahora|maintenant)\W+"
+    rf"(?:(?:i'm|i am|ich bin|soy|je suis|now|fully|completely|jetzt|ganz)\W+)*(?:{_DIETS})(?: now| jetzt| ahora)?\W*"
 )
 _RULE = late_pattern(
     r"^\W*(?:please |pls |bitte |por favor )*(?:always|never|from now on|when(?:ever)? i (?:ask|write|say)"
@@ -60,6 +65,8 @@ def _cue_positions(*names: str) -> tuple[int, ...]:
 _ENDS = _cue_positions("no_more", "end", "switch", "correction", "back", "instead", "finally")
 _CHANGES = (*_ENDS, *_cue_positions("now", "no", "from_now", "new", "old"))
 _NO = NAMES.index("no")
+_SELF = NAMES.index("self")
+_OTHER = NAMES.index("other")
 _FROM_NOW = NAMES.index("from_now")
 _PERSONS = _cue_positions("self", "other")
 
@@ -83,16 +90,33 @@ def may_end_guarded(old: MessageClause, new: MessageClause) -> bool:
     if illnesses:
         is_named = bool(shared) or any(family.search(new_text) for family in illnesses)
         return bool(_ALL_CLEAR.search(new_text)) or (is_named and _tells_end(new))
-    if _DIET.search(old_text):
+    if (diet := _DIET.search(old_text)) is not None:
+        if tells_new_diet(new.text) and diet[0] not in new_text:
+            return True
         is_about_diet = bool(_DIET.search(new_text) or _find("eating", new_text) or shared)
         return is_about_diet and any(new.cues[cue] for cue in _CHANGES)
     if _find("identity", old_text):
         return bool(_find("naming", new_text))
     if _RULE.search(old_text):
         least = 1 if any(new.cues[cue] for cue in (*_ENDS, _FROM_NOW)) else 2
-        topics = {word for word in shared - _RULE_WORDS if len(word) > _SHORTEST_NAME}
+        shortest = _SHORTEST_NAME if least == 1 else _SHORTEST_NAME + 1
+        topics = {word for word in shared - _RULE_WORDS if len(word) >= shortest}
         return bool(_find("order", new_text)) and len(topics) >= least
     return True
+
+
+def tells_new_diet(text: str) -> bool:
+    """True for a message that says nothing but a diet, and that it is news: "update: vegan"."""
+    return _BARE_DIET.fullmatch(fold(text)) is not None
+
+
+def changes_diet(old_text: str, new_text: str) -> bool:
+    """True if a message gives another diet in place of the one that its speaker told."""
+    diet = _DIET.search(fold(old_text))
+    if diet is None or diet[0] in fold(new_text) or not tells_new_diet(new_text):
+        return False
+    old = read_clause(old_text)
+    return old.cues[_SELF] > 0 and not old.cues[_OTHER]
 
 
 def _find(table: str, folded: str) -> re.Match[str] | None:

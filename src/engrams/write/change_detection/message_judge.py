@@ -12,6 +12,7 @@ from functools import cached_property
 from typing import NamedTuple
 
 from engrams.core import MARK_TOLD_AT
+from engrams.text.late_patterns import late_pattern
 from engrams.write.change_detection.abandoned_things import find_abandoned_use, names_abandoned
 from engrams.write.change_detection.boosted_trees import ScoredMessage, load_model
 from engrams.write.change_detection.change_topics import ComparedClauses, tells_of_others_work
@@ -19,6 +20,7 @@ from engrams.write.change_detection.clause_pairs import EXPLICIT, ClausePair, fi
 from engrams.write.change_detection.distinct_things import is_about_another, is_placed_anew
 from engrams.write.change_detection.explicit_endings import tells_end
 from engrams.write.change_detection.features import MessageFeatures
+from engrams.write.change_detection.guarded_statements import tells_new_diet
 from engrams.write.change_detection.message_reader import Message, MessageReader
 from engrams.write.change_detection.pair_judge import judge_changes
 from engrams.write.change_detection.replacement_evidence import (
@@ -50,6 +52,10 @@ _PLAIN = 0.7
 """Probability of the messages and of their clauses from which nothing else need show a change."""
 _PLACED_ANEW = 0.5
 """Least probability that a labelled thing is no longer where it was said to be."""
+
+
+_LABELLED_NUMBER = late_pattern(r"\W*\w[^\d:.!?;\n]{2,50}: (?:[^\W\d]{1,5} |\W)?\d")
+"""Beginning of a message that gives a number under a label: "booth budget: 4500"."""
 
 
 class JudgedMessage(NamedTuple):
@@ -121,7 +127,10 @@ def find_news(task: MessageTask) -> list[bool]:
     model = load_model()
     scored = task.reader.read([new for new, _ in task.pairs])
     return [
-        model.is_news(scored[new]) or tells_end(new[0]) or names_abandoned(new[0])
+        model.is_news(scored[new])
+        or tells_end(new[0])
+        or names_abandoned(new[0])
+        or _LABELLED_NUMBER.match(new[0]) is not None
         for new, _ in task.pairs
     ]
 
@@ -203,7 +212,11 @@ def _find_possible_change(
         is_one_of_many=is_one_of_many,
     )
     is_likely = probability >= _LEAST * task.mark_at
-    is_explicit = tells_end(change.new.text) or change.abandoned_use is not None
+    is_explicit = (
+        tells_end(change.new.text)
+        or change.abandoned_use is not None
+        or tells_new_diet(change.new.text)
+    )
     if not (is_likely or is_explicit or change.is_placed_anew or change.is_put_right):
         return None
     return None if is_about_another(change.old, change.new) else change

@@ -40,6 +40,7 @@ _CHANGES = (*_ENDS, *map(NAMES.index, ("from_now", "finally", "back")))
 _CORRECTION = NAMES.index("correction")
 _BEGIN = NAMES.index("begin")
 _NOW = NAMES.index("now")
+_NEW = NAMES.index("new")
 _FROM_NOW = NAMES.index("from_now")
 _SELF = NAMES.index("self")
 _OTHER = NAMES.index("other")
@@ -80,6 +81,7 @@ _REPLACED = late_pattern(
     r"|\b(?:rip(?:ped)? out|ditch(?:ed)?|got rid of|get rid of) (?:the |our |my )?([\w.+#-]+)"
 )
 """What is replaced: "from Jenkins to Buildkite", "bun, not pnpm"."""
+_WORD = late_pattern(r"[^\W\d_]+")
 _QUESTION = late_pattern(r"[^.!?\n]*[?？]")
 _OWNER = late_pattern(r"(\w+)['’]s\b")
 _SUBJECT = late_pattern(r"(?<=\w)\s+(?=(?:[a-z]+(?:s|ed|t)|and|is|are|und|y|et|has|hat|ha|a)\s)")
@@ -88,7 +90,9 @@ _PREPOSITION = late_pattern(
     r"\s(?:for|of|in|to|at|from|by|with|für|von|in|zu|bei|mit|de|en|para|con|à|pour|avec)\s"
 )
 _COPULA = late_pattern(r"\s(?:is|are|'s|ist|sind|es|son|esta|est|sont)\s|'s\s|用的是|是|は")
-_THING_END = late_pattern(r"[.,;:!?]|\s(?:for|to|from|by|because|since|um|auf|por|pour|para|per)\s")
+_THING_END = late_pattern(
+    r"[.,;:!?]|^\s(?:and|und|y|et|e)\s|\s(?:for|to|from|by|because|since|um|auf|por|pour|para|per)\s"
+)
 """End of the words that tell the thing that changes."""
 _CARRIER = late_pattern(
     r"\W*(?P<who>\w+) (?:has|does|plays|goes|learns|hat|macht|spielt|geht|lernt|tiene|juega|va|aprende|a|fait|joue|ha|fa"
@@ -355,9 +359,32 @@ def gives_other_value(ending: str, news: str) -> bool:
     differ = bool(list_other_values(ending, news)) or any(
         compare_typed_values(read_typed_values(fold(ending)), read_typed_values(fold(news)))
     )
-    if differ and _find_shared(read_clause(ending), read_clause(news)):
+    if (differ or _has_other_count(ending, news)) and _find_shared(
+        read_clause(ending), read_clause(news)
+    ):
         return True
-    return _gives_other_value(ending, news)
+    return _gives_other_value(ending, news) or _renews_subject(ending, news)
+
+
+def _has_other_count(ending: str, news: str) -> bool:
+    """True for two clauses with one number each, and not the same: "three people", "five strong"."""
+    counts = [_NUMBER.findall(_write_digits(text)) for text in (ending, news)]
+    return all(len(count) == 1 for count in counts) and counts[0] != counts[1]
+
+
+def _renews_subject(ending: str, news: str) -> bool:
+    """True if a newer clause tells of a new one of what the subject of the older is.
+
+    "Our account manager at Vantor is Ikram", "Vantor gave us a new account manager, Joss": it names
+    whom the subject names.
+    """
+    subject, *remainder = _COPULA.split(fold(ending), maxsplit=1)
+    if not remainder or not read_clause(news).cues[_NEW]:
+        return False
+    told = set(terms(subject))
+    named = _read_names(ending) & told
+    things = {word for thing in read_changed_things(news) for word in terms(thing)}
+    return bool(things) and things <= told and named <= set(terms(news))
 
 
 def ends_circumstance(ending: str, news: str) -> bool:
@@ -440,14 +467,27 @@ def list_other_values(old_text: str, new_text: str) -> list[str]:
 
     Not those that stand beside anything: "by March" and "by October", "on 1 May" and "on 3 May".
     """
-    old_values = read_values(old_text)
-    new_values = read_values(new_text)
+    old_values = read_values(_write_digits(old_text))
+    new_values = read_values(_write_digits(new_text))
     weak = _list_weak_neighbours()
     return [
         key[1]
         for key in old_values.keys() & new_values.keys()
         if key[1] not in weak and old_values[key].isdisjoint(new_values[key])
     ]
+
+
+@text_cache(1 << 12)
+def _write_digits(text: str) -> str:
+    """Write the number words of a text as digits: "three seats", "3 seats"."""
+    digits = _map_number_words()
+    return _WORD.sub(lambda match: digits.get(match[0].casefold(), match[0]), text)
+
+
+@cache
+def _map_number_words() -> dict[str, str]:
+    rows = map(str.split, read_vocabulary(__file__, "number_words").splitlines())
+    return {word: digits for digits, *words in rows for word in words}
 
 
 @cache

@@ -7,6 +7,7 @@ from datetime import timedelta
 
 from engrams.core import Record, Scope, conversation
 from engrams.ports import CHANGES, EXTRACT, FINALISE, POLICY, REVIEW, ROLL, Job, JobSpec
+from engrams.write.change_detection.explicit_endings import tells_end
 from engrams.write.change_detection.features import may_change
 from engrams.write.extraction import ExtractionResult
 from engrams.write.reconcile import DigestResult
@@ -44,7 +45,7 @@ def plan_change_detection(
     record_ids = [
         record.id
         for record, _ in extraction.by_record
-        if not record.meta.get("echo") and may_change(record.text)
+        if not record.meta.get("echo") and (may_change(record.text) or tells_end(record.text))
     ]
     if not record_ids:
         return ()

@@ -25,7 +25,11 @@ from engrams.write.change_detection.cue_words import NAMES
 from engrams.write.change_detection.ended_part import narrow_to_part
 from engrams.write.change_detection.explicit_endings import find_explicit_ending
 from engrams.write.change_detection.features import read_clause
-from engrams.write.change_detection.guarded_statements import changes_diet, may_end_guarded
+from engrams.write.change_detection.guarded_statements import (
+    changes_diet,
+    may_end_guarded,
+    tells_identity,
+)
 
 if TYPE_CHECKING:
     from engrams.write.change_detection.features import MessageClause, MessageFeatures
@@ -118,21 +122,26 @@ def _find_changed_diet(choice: _ClauseChoice) -> tuple[str, str] | None:
 
 def _choose_endings(reader: MessageReader, choices: Sequence[_ClauseChoice]) -> list[str]:
     """Choose the clause of each older message that ends; of one message, one clause mostly does."""
+    possible_lists = [_list_possible_endings(choice) for choice in choices]
     questions = [
-        (
-            _to_messages(choice.old, choice.old_clauses),
-            (choice.new.text, choice.new.speaker, choice.new.at),
-        )
-        for choice in choices
-        if len(choice.old_clauses) > 1
+        (_to_messages(choice.old, possible), (choice.new.text, choice.new.speaker, choice.new.at))
+        for choice, possible in zip(choices, possible_lists, strict=True)
+        if len(possible) > 1
     ]
     answers = iter(_ask(reader, questions))
     return [
-        _join_likely(choice.old.text, choice.old_clauses, next(answers))
-        if len(choice.old_clauses) > 1
-        else choice.old_clauses[0]
-        for choice in choices
+        _join_likely(choice.old.text, possible, next(answers)) if len(possible) > 1 else possible[0]
+        for choice, possible in zip(choices, possible_lists, strict=True)
     ]
+
+
+def _list_possible_endings(choice: _ClauseChoice) -> Sequence[str]:
+    """List the clauses of an older message that may end: a birthday beside another clause does not.
+
+    All, if there are no others.
+    """
+    possible = [clause for clause in choice.old_clauses if not tells_identity(clause)]
+    return possible or choice.old_clauses
 
 
 def _choose_news(

@@ -77,11 +77,9 @@ _CHANGE_CUES = tuple(
         "old",
         "since",
         "news",
-        "no",
     )
 )
-"""Cues by which a message of few words may tell a change: "Emil isn't allergic after all".
-"""
+"""Cues by which a message of few words may tell a change: "we're in Porto since May"."""
 
 _ECHOED = tuple(
     NAMES.index(name)

@@ -95,7 +95,7 @@ def may_end_guarded(old: MessageClause, new: MessageClause) -> bool:
             return True
         is_about_diet = bool(_DIET.search(new_text) or _find("eating", new_text) or shared)
         return is_about_diet and any(new.cues[cue] for cue in _CHANGES)
-    if _find("identity", old_text):
+    if tells_identity(old.text):
         return bool(_find("naming", new_text))
     if _RULE.search(old_text):
         least = 1 if any(new.cues[cue] for cue in (*_ENDS, _FROM_NOW)) else 2
@@ -117,6 +117,11 @@ def changes_diet(old_text: str, new_text: str) -> bool:
         return False
     old = read_clause(old_text)
     return old.cues[_SELF] > 0 and not old.cues[_OTHER]
+
+
+def tells_identity(text: str) -> bool:
+    """True for a name, a birthday and the like: only a statement about that very thing ends it."""
+    return _find("identity", fold(text)) is not None
 
 
 def _find(table: str, folded: str) -> re.Match[str] | None:

@@ -171,6 +171,7 @@ CLOSED = {
     "extract.rules.meaning_table._index_rows", "extract.rules.meaning_table._rows_of_verb",
     "extract.rules.named_people._compile_lists", "extract.secrets._compile_pattern",
     "extract.command_languages._read_languages", "session.command_replies._read_replies",
+    "session.command_replies._compile_replies",
     "surfaces.proxy.quote_answers._read_replies",
 }  # fmt: skip
 """Kept for ever, for there are no more of them than stand in the source: patterns, prompts,

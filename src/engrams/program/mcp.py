@@ -25,12 +25,14 @@ app = new_app()
 def mcp(
     options: GlobalOptions,
     profile: Annotated[
-        Literal["engrams", "full", "actions", "mem0", "graph", "search", "garden", "erase"],
+        Literal[
+            "engrams", "full", "actions", "mem0", "graph", "search", "documents", "garden", "erase"
+        ],
         typer.Option(
             help=(
                 "The tool names: engrams, full (with links, history and forgetting by topic),"
                 " actions (one verb each), mem0, graph (the reference"
-                " server's), search (and fetch),"
+                " server's), search (and fetch), documents,"
                 " garden (upkeep), erase (purge in two steps)."
             )
         ),

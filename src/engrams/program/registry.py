@@ -21,7 +21,17 @@ if TYPE_CHECKING:
     from engrams.surfaces.http.server_functions import ServerFunctions
     from engrams.surfaces.mcp.profile import McpProfile
 
-MCP_PROFILES = ("engrams", "full", "mem0", "actions", "graph", "search", "garden", "erase")
+MCP_PROFILES = (
+    "engrams",
+    "full",
+    "mem0",
+    "actions",
+    "graph",
+    "search",
+    "documents",
+    "garden",
+    "erase",
+)
 """Names of the profiles that `load_mcp_profile` knows."""
 
 
@@ -78,6 +88,8 @@ def load_mcp_profile(name: str) -> McpProfile:
             from engrams.compat.graph_mcp.knowledge_graph_tools import PROFILE
         case "search":
             from engrams.surfaces.mcp.search_fetch_tools import PROFILE
+        case "documents":
+            from engrams.surfaces.mcp.document_tools import PROFILE
         case "garden":
             from engrams.surfaces.mcp.garden_tools import PROFILE
         case "erase":

@@ -43,7 +43,7 @@ from engrams.settings.upkeep import (
     UsageSettings,
 )
 from engrams.settings.vault import VaultSettings
-from engrams.settings.write import ChangeDetectionSettings, WriteSettings
+from engrams.settings.write import ChangeDetectionSettings, DocumentSettings, WriteSettings
 
 __all__ = [
     "JOBS",
@@ -52,6 +52,7 @@ __all__ = [
     "ChatSettings",
     "CrisisLogSettings",
     "DeliverySettings",
+    "DocumentSettings",
     "EmbedSettings",
     "EncryptionSettings",
     "FeedbackSettings",

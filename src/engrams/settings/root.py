@@ -33,7 +33,7 @@ from engrams.settings.upkeep import (
     UsageSettings,
 )
 from engrams.settings.vault import SkillSettings, VaultSettings
-from engrams.settings.write import WriteSettings
+from engrams.settings.write import DocumentSettings, WriteSettings
 
 TEST_FOLDER = "test-mode"
 """Folder of test mode in the home. A home of that name is one of test mode already."""
@@ -65,6 +65,7 @@ class Settings(SettingsSection):
     embed: EmbedSettings = EmbedSettings()
     chat: ChatSettings = ChatSettings()
     write: WriteSettings = WriteSettings()
+    documents: DocumentSettings = DocumentSettings()
     read: ReadSettings = ReadSettings()
     judge: JudgeSettings = JudgeSettings()
     rerank: RerankSettings = RerankSettings()

@@ -248,3 +248,11 @@ class WriteSettings(SettingsSection):
         """Return the treatment of a kind of secret or of personal data."""
         default = self.secrets if kind in _SECRET_KINDS else self.pii
         return dict(pair.split("=") for pair in self.secrets_of).get(kind, default)
+
+
+class DocumentSettings(SettingsSection):
+    """Documents that others than the person give."""
+
+    from_agents: bool = Field(
+        False, description="Let agents add the text of files as documents over MCP."
+    )

@@ -46,7 +46,7 @@ def client(engine: MemoryEngine, root: Scope) -> Open:
     return connect
 
 
-async def call(client: Client, name: str, **arguments: Any) -> Any:
+async def call(client: Client, name: str, /, **arguments: Any) -> Any:
     """What a tool answers; it must succeed, and say the same as text and as data."""
     done = await client.call_tool(name, arguments)
     assert not done.is_error, done.content[0].text
@@ -54,7 +54,7 @@ async def call(client: Client, name: str, **arguments: Any) -> Any:
     return done.structured_content
 
 
-async def refused(client: Client, name: str, **arguments: Any) -> str:
+async def refused(client: Client, name: str, /, **arguments: Any) -> str:
     """The error a tool tells the model."""
     done = await client.call_tool(name, arguments)
     assert done.is_error

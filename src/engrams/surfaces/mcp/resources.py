@@ -16,6 +16,7 @@ from engrams.core import Record
 from engrams.errors import EngramsError, InputError, NotFoundError
 from engrams.ports import Condition, Where
 from engrams.surfaces.mcp import outputs
+from engrams.surfaces.mcp.document_tools import to_document, to_passages
 from engrams.surfaces.mcp.scoped_engine import ScopedEngine
 
 _JSON = "application/json"
@@ -40,6 +41,15 @@ class MemoryResources:
         server.resource("memory://status", name="status", title="Status", mime_type=_JSON)(
             self.status
         )
+        server.resource("memory://documents", name="documents", title="Documents", mime_type=_JSON)(
+            self.documents
+        )
+        server.resource(
+            "memory://document/{document}",
+            name="document",
+            title="Passages of a document",
+            mime_type=_JSON,
+        )(self.document)
         server.resource(
             "memory://tag/{tag}", name="tag", title="Memories with a tag", mime_type=_JSON
         )(self.tagged)
@@ -78,6 +88,20 @@ class MemoryResources:
             return json.dumps(asdict(outputs.to_memory(self._scoped.get(id))), ensure_ascii=False)
         except (NotFoundError, InputError) as error:
             raise ResourceNotFoundError(f"{error.message} {error.hint}".strip()) from error
+
+    def documents(self) -> str:
+        """Return the documents of this person, newest first."""
+        documents = self._engine.documents.list(self._scoped.root)[:_MAX_MEMORIES]
+        return json.dumps([asdict(to_document(item)) for item in documents], ensure_ascii=False)
+
+    def document(self, document: str) -> str:
+        """Return the passages of a document, by its id or name."""
+        try:
+            passages = self._engine.documents.read(document, self._scoped.root)
+        except (NotFoundError, InputError) as error:
+            raise ResourceNotFoundError(f"{error.message} {error.hint}".strip()) from error
+        outputs_of_passages = [asdict(item) for item in to_passages(passages)]
+        return json.dumps(outputs_of_passages, ensure_ascii=False)
 
     def tagged(self, tag: str) -> str:
         """Return the newest memories with a tag."""
@@ -137,6 +161,8 @@ class MemoryResources:
             case "id":
                 page = self._engine.list(scope=root, prefix=typed.strip(), limit=_MAX_VALUES)
                 return [record.id for record in page.records]
+            case "document":
+                return [item.name for item in self._engine.documents.list(root)]
             case "tag":
                 return self._engine.links.tags(root)
             case "topic" | "question":

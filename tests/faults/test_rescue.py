@@ -299,3 +299,19 @@ def test_what_a_rescue_cannot_verify_is_named(tmp_path: Path) -> None:
     with engrams.open(home=home, jobs__workers=0) as memory:
         (lost,) = memory.check()["lost"]
     assert "seals do not fit" in lost and edited in lost and sound not in lost
+
+
+def test_a_rescued_file_is_not_said_to_be_of_another_home(tmp_path: Path) -> None:
+    """A word that was changed in the file damages it. The copy is sealed by this home's key, and so
+    nothing says that its memories are left out of answers, which have them.
+    """
+    with engrams.open(home=tmp_path, jobs__workers=0) as engine:
+        for number in range(20):
+            engine.add(f"The cake of day {number} is one with marzipan.", scope=("user", "ann"))
+    database = tmp_path / "memory.db"
+    database.write_bytes(database.read_bytes().replace(b"marzipan", b"cinnamon"))
+    with engrams.open(home=tmp_path, jobs__workers=0) as engine:
+        notes = " ".join(engine.check()["repaired"])
+        assert "damaged" in notes
+        assert "left out" not in notes
+        assert engine.search("cake", scope=("user", "ann")).hits

@@ -81,10 +81,15 @@ def seal_all(connection: apsw.Connection, seals: RowSeals) -> int:
     seals.forgive()
     numbers = [number for (number,) in fetch_all(connection, "numbers")]
     count = seal_rows(connection, seals, numbers)
-    execute(connection, "set_counter", _MARK, _to_mark_of(seals))
+    name_sealing_key(connection, seals)
     ledger_mark.forget(connection)
     take_all(connection, seals)
     return count
+
+
+def name_sealing_key(connection: apsw.Connection, seals: RowSeals) -> None:
+    """Note in the file by which key its rows are sealed, inside the caller's transaction."""
+    execute(connection, "set_counter", _MARK, _to_mark_of(seals))
 
 
 def take_all(connection: apsw.Connection, seals: RowSeals) -> None:

@@ -36,7 +36,7 @@ from engrams.store.sqlite.rescue.record_carving import (
 from engrams.store.sqlite.rescue.text_damage import accept_damaged_texts
 from engrams.store.sqlite.rescue.value_check import WORDS, replace_unreadable
 from engrams.store.sqlite.rescue.vector_repair import find_damaged
-from engrams.store.sqlite.seal_setup import take_all
+from engrams.store.sqlite.seal_setup import name_sealing_key, take_all
 
 Row: TypeAlias = tuple[Any, ...]
 
@@ -105,6 +105,7 @@ def copy_readable(
         numbers = {number for (number,) in fetch_all(connection, "numbers")}
         # What can be read of a damaged file is trusted: what has no fitting seal is told.
         seal_rows(connection, seals, numbers - kept_numbers)
+        name_sealing_key(connection, seals)
         take_all(connection, seals)
         connection.execute("COMMIT")
     finally:

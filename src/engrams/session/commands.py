@@ -658,7 +658,11 @@ class MemoryCommandHandler:
             dict.fromkeys(
                 forgotten.id
                 for record in self._load_active(question.ids, run.scope)
-                for forgotten in (record, *self._find_echoes(record, run.scope))
+                for forgotten in (
+                    record,
+                    *self._find_same_words(record, run.scope),
+                    *self._find_echoes(record, run.scope),
+                )
             )
         )
         if not forgotten_ids:
@@ -667,6 +671,17 @@ class MemoryCommandHandler:
         for record_id in forgotten_ids:
             self._memory.forget(record_id, scope=run.scope, reason="asked for in a conversation")
         return run.tell_forgotten(forgotten_ids)
+
+    def _find_same_words(self, record: Record, scope: Scope) -> list[Record]:
+        """Find other statements in the same words: one sentence may say two things.
+
+        The person was shown the words once, and takes them for one memory.
+        """
+        sources = tuple(evidence.source for evidence in record.evidence)
+        edges = self._links.edges(scope.owner, sources, (EdgeType.DERIVED_FROM,))
+        ids = tuple(dict.fromkeys(edge.source for edge in edges if edge.source != record.id))
+        words = _fold_words(record)
+        return [twin for twin in self._load_active(ids, scope) if _fold_words(twin) == words]
 
     def _find_echoes(self, record: Record, scope: Scope) -> list[Record]:
         """Find short answers of the assistant in the same session that repeat the memory."""
@@ -699,7 +714,8 @@ class MemoryCommandHandler:
                 continue  # purged, or restored meanwhile
         if not restored:
             return run.reply("nothing_to_undo")
-        return run.reply("restored", memories="; ".join(map(_format_line, restored)))
+        memories = "; ".join(map(_format_line, _list_each_once(restored)))
+        return run.reply("restored", memories=memories)
 
     def _load_active(self, ids: Sequence[str], scope: Scope) -> list[Record]:
         """Load those of the memories that are active and that this scope reads."""
@@ -779,8 +795,12 @@ def _list_each_once(records: Sequence[Record]) -> list[Record]:
     """Leave out records with the words of one before: two statements of one clause."""
     by_words: dict[str, Record] = {}
     for record in records:
-        by_words.setdefault(fold(record.text).strip(" .!。"), record)
+        by_words.setdefault(_fold_words(record), record)
     return list(by_words.values())
+
+
+def _fold_words(record: Record) -> str:
+    return fold(record.text).strip(" .!。")
 
 
 def _covers(subject: set[str], text: str) -> bool:

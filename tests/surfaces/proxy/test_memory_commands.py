@@ -312,6 +312,31 @@ def test_the_assistants_echo_is_forgotten_too(bench: Harness) -> None:
     assert len([turn for turn in bench.turns() if turn.role == "assistant"]) == 1
 
 
+@pytest.mark.parametrize(
+    ("statement", "request_text"),
+    [
+        ("My sister Ada lives in Graz.", "Forget that my sister Ada lives in Graz."),
+        ("My wife Clara works at Equinor.", "Forget that my wife Clara works at Equinor."),
+        ("My son Emil is allergic to peanuts.", "Forget that Emil is allergic to peanuts."),
+    ],
+)
+def test_all_facts_of_one_sentence_are_forgotten(
+    bench: Harness, statement: str, request_text: str
+) -> None:
+    """A sentence of which two facts were learned is shown once: a yes leaves none of its words."""
+    scope = ("user", bench.user)
+    bench.engine.add(statement, scope=scope)
+    assert len(bench.engine.list(scope=scope, kinds=(Kind.FACT,)).records) == 2
+    talk = Conversation(bench)
+    talk.say(request_text)
+    assert "Forgotten" in talk.say("yes")
+    word = statement.rstrip(".").split()[-1]
+    assert word not in bench.engine.context(statement, scope=scope).text
+    assert not bench.engine.list(scope=scope, kinds=(Kind.FACT,)).records
+    assert word in talk.say("undo")
+    assert len(bench.engine.list(scope=scope, kinds=(Kind.FACT,)).records) == 2
+
+
 def test_requests_reach_the_model_where_the_setting_is_off(bench: Harness) -> None:
     """With `serve.memory_requests` off the model gets every message, and nothing is forgotten."""
     with temp_engine(

@@ -33,7 +33,7 @@ class Store:
         self._memory.forget(self._ids[name])
 
     def close(self) -> None:
-        self._memory.conn.close()
+        """Leave the connection to the process: the library keeps one for each file."""
 
 
 def open_store(_encoder: object, folder: Path) -> Store:

@@ -148,6 +148,7 @@ def test_a_finding_about_somebody_is_no_rule(home: Path) -> None:
         ("charts with plotly", "Plotly is far too heavy for this. Switch to uplot.", "Switch to"),
         ("We ship logs via rsyslog.", "We moved from rsyslog to vector.", "We moved from"),
         ("I take notes in Evernote.", "I got rid of Evernote, it was too slow.", "I got rid of"),
+        ("I've got a Fuji X-T3.", "Traded the X-T3 in for a Nikon Zf.", "Traded the X-T3"),
         ("Wir nutzen Jenkins.", "Jenkins fliegt raus, wir nehmen Forgejo.", "Jenkins fliegt raus"),
         ("Usamos Notion para las notas.", "Dejamos de usar Notion.", "Dejamos de usar"),
     ],

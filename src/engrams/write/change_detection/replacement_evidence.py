@@ -443,9 +443,15 @@ def says_the_same(ending: str, news: str) -> bool:
     old = read_clause(ending)
     new = read_clause(news)
     words = {word for word in old.words if not word.isdigit()}
-    is_code = bool(codes) and codes == set(_CODE.findall(news))
+    is_code = bool(codes) and codes == set(_CODE.findall(news)) and not _tells_other(old, new)
     repeats = is_code or len(words & new.words) >= _REPEATED * len(words)
     return repeats and not any(new.cues[cue] for cue in _OVER)
+
+
+def _tells_other(old: MessageClause, new: MessageClause) -> bool:
+    """True for another name beside a word of change: "traded the X-T3 in for a Nikon"."""
+    is_changed = any(new.cues[cue] for cue in _ENDS)
+    return is_changed and bool(_read_names(new.text) - _read_names(old.text))
 
 
 def _find_shared(old: MessageClause, new: MessageClause) -> set[str]:

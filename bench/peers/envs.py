@@ -89,7 +89,7 @@ def _run(command: list[str]) -> None:
     if done.returncode:
         lines = (
             [line for line in done.stderr.splitlines() if line.startswith("ERROR")]
-            or done.stderr.splitlines()
+            or [line for line in done.stderr.splitlines() if not line.startswith("WARNING")]
             or ["no reason given"]
         )
         raise PeerError(f"cannot be installed: {lines[-1][:200]}")

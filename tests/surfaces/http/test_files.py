@@ -182,6 +182,8 @@ def test_too_large_files_and_unknown_ids_are_refused(api: httpx2.Client) -> None
     )
     assert api.post("/imports", content=b"x" * 100_001).status_code == 413
     assert api.post("/import", content=b"x" * 100_001).status_code == 413
+    large = api.post("/export", json={"ids": ["x" * 17_000_000]})
+    assert large.status_code == 413
     for id in ("0" * 26, "..%2F..%2Fx", "%00"):
         assert api.get(f"/imports/{id}").status_code == 404, id
         assert (

@@ -25,6 +25,7 @@ from engrams.encryption import file_encryption
 from engrams.errors import RefusedError
 from engrams.settings import Settings
 from engrams.surfaces.http.caller import ScopedCaller
+from engrams.surfaces.http.limited_route import limited_route
 from engrams.surfaces.http.problems import error_responses
 from engrams.surfaces.http.rest import requests
 from engrams.transfer import formats
@@ -124,6 +125,7 @@ def _file_schema(media_type: str) -> dict[str, str]:
 
 def router(settings: Settings) -> APIRouter:
     routes = APIRouter(prefix="/v1", tags=["files"])
+    bounded = APIRouter(route_class=limited_route(settings.limits.text_bytes))
 
     @routes.get(
         "/export",
@@ -144,7 +146,7 @@ def router(settings: Settings) -> APIRouter:
             format,
         )
 
-    @routes.post(
+    @bounded.post(
         "/export",
         response_class=StreamingResponse,
         responses={
@@ -167,6 +169,8 @@ def router(settings: Settings) -> APIRouter:
         return _send_export(
             settings, lambda path: formats.write(path, items, header={"scope": caller.owner.key})
         )
+
+    routes.include_router(bounded)
 
     @routes.post("/import", responses=error_responses(), openapi_extra=FILE_BODY)
     async def load(

@@ -37,6 +37,18 @@ def test_the_message_before_is_forgotten(request_text: str) -> None:
         assert "Rome" in memory.context("where do I live?", scope=_SCOPE).text
 
 
+def test_a_message_that_waits_to_be_learned_from_teaches_nothing_once_it_is_forgotten() -> None:
+    """A request, or a person, may forget a message before its job has run: nothing is learned."""
+    with temp_engine(jobs__workers=0) as memory:
+        for session, text in (("s", "I play the cello."), ("t", "I play the oboe.")):
+            memory.observe([Turn(text, session=session)], scope=_SCOPE)
+        memory.observe([Turn("Don't save my last message.", session="s")], scope=_SCOPE)
+        (oboe,) = memory.list(scope=_SCOPE, text="oboe").records
+        memory.forget(oboe.id, scope=_SCOPE)
+        memory.drain(10)
+        assert memory.list(scope=_SCOPE, statuses=(Status.ACTIVE,)).records == ()
+
+
 def test_a_request_in_one_write_with_its_message() -> None:
     """A request that comes with the message in one write means it too."""
     with temp_engine() as memory:

@@ -27,6 +27,7 @@ _PART = 50
 """Records per transaction: an interrupted import repeats at most this many."""
 _CHUNK = 10
 """Records that a helper process extracts from at a time."""
+_GONE = (Status.FORGOTTEN, Status.PURGED)
 _TOPIC_TURNS = 8
 """Latest turns among which a change of topic is looked for."""
 
@@ -56,7 +57,7 @@ class ExtractionJobHandler:
             part = [record_id for record_id in saved_answers.get("items", ()) if record_id in ids]
             part = part or self._next_part(owner, ids)
             ids = [record_id for record_id in ids if record_id not in set(part)]
-            records = self._without_crises(owner, self._deps.store.get(owner, part))
+            records = self._read_messages(owner, part)
             digest.learn(
                 digest.LearningTask(
                     job,
@@ -98,8 +99,15 @@ class ExtractionJobHandler:
         together = records[: count_together(records, section.batch_turns, section.message_chars)]
         return [record.id for record in together] or first
 
-    def _without_crises(self, owner: Scope, records: Sequence[Record]) -> tuple[Record, ...]:
-        """Leave out the messages of sessions in which a crisis was noticed since they were said."""
+    def _read_messages(self, owner: Scope, ids: Sequence[str]) -> tuple[Record, ...]:
+        """Read the messages to learn from.
+
+        Those that were forgotten since they were said are left out, and those of sessions in which
+        a crisis was noticed.
+        """
+        records = [
+            record for record in self._deps.store.get(owner, ids) if record.status not in _GONE
+        ]
         sessions = {record.session for record in records if record.session}
         in_crisis = {
             session

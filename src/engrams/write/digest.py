@@ -161,7 +161,10 @@ def _commit(
     job = task.job
     # Read before the memory it stands for: if another job learns in between, the commit conflicts.
     learned_marks = (deps.store.load_state(owner, LEARNED),) if extraction.has_candidates else ()
-    extraction, source_checks = _drop_changed(owner, task.records, extraction, deps)
+    is_read_by_job = task.extraction is None
+    source_checks: tuple[RecordChange, ...] = ()
+    if extraction.has_candidates and (is_read_by_job or deps.chat is not None):
+        extraction, source_checks = _drop_changed(owner, task.records, extraction, deps)
     is_patient = deps.chat is not None and job.attempt < deps.settings.jobs.max_attempts
     digest = reconcile_extraction(extraction, deps, is_patient=is_patient)
     payload = {**strip_saved_answers(job.payload), "items": list(task.remaining_ids)}
@@ -235,13 +238,10 @@ def _serialise(owner: Scope, deps: WriteDeps) -> AbstractContextManager[object]:
 def _drop_changed(
     owner: Scope, records: tuple[Record, ...], extraction: ExtractionResult, deps: WriteDeps
 ) -> tuple[ExtractionResult, tuple[RecordChange, ...]]:
-    """Drop what a model read in messages that were changed meanwhile.
+    """Drop what was read in messages that were changed or forgotten meanwhile.
 
-    Also returns checks that let a batch commit only while the others are as they are now. Rules
-    need neither: they read within milliseconds.
+    Also returns checks that let a batch commit only while the others are as they are now.
     """
-    if deps.chat is None or not extraction.has_candidates:
-        return extraction, ()
     changed_ids, checks = find_changed(owner, records, deps.store)
     by_record = tuple(
         (

@@ -201,7 +201,8 @@ def _carry_key_files(new_seal_key: Path, paths: HomePaths) -> None:
         old_key = read_key(paths.seal_key)
     except StoreError:
         return  # damaged: nobody can tell which key files are sound
-    seal_files(paths.database.parent, read_key(new_seal_key), old_key=old_key)
+    new_key = read_key(new_seal_key)
+    seal_files(paths.database.parent, new_key, old_key=old_key, needs_ledger=True)
 
 
 def _hold_home(home: Path) -> AbstractContextManager[None]:

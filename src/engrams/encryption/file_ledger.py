@@ -126,10 +126,11 @@ class FileLedger:
         return fields
 
 
-def seal_files(home: Path, key: bytes, *, old_key: bytes = b"") -> None:
+def seal_files(home: Path, key: bytes, *, old_key: bytes = b"", needs_ledger: bool = False) -> None:
     """Seal the key files of a home as they are, and begin its ledger anew with a new key.
 
-    ``old_key``: only those that have its seal; empty: all of them.
+    ``old_key``: only those that have its seal; empty: all of them. ``needs_ledger``: begin one even
+    if there was none and there are no key files, as the database knows of one.
     """
     for path in home.glob("keys/*.json"):
         try:
@@ -142,7 +143,9 @@ def seal_files(home: Path, key: bytes, *, old_key: bytes = b"") -> None:
         if is_trusted and seal != old_seal:
             write_fields(path, {**fields, "seal": seal})
     ids = sorted(path.stem for path in home.glob("keys/*.json"))
-    _write(home / LEDGER_NAME, key, {"keys": ids, "number": _draw_number()})
+    ledger = home / LEDGER_NAME
+    if needs_ledger or ids or ledger.exists():
+        _write(ledger, key, {"keys": ids, "number": _draw_number()})
 
 
 def _draw_number() -> int:

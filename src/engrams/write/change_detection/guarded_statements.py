@@ -99,8 +99,7 @@ def may_end_guarded(old: MessageClause, new: MessageClause) -> bool:
         return bool(_find("naming", new_text))
     if _RULE.search(old_text):
         least = 1 if any(new.cues[cue] for cue in (*_ENDS, _FROM_NOW)) else 2
-        shortest = _SHORTEST_NAME if least == 1 else _SHORTEST_NAME + 1
-        topics = {word for word in shared - _RULE_WORDS if len(word) >= shortest}
+        topics = {word for word in shared - _RULE_WORDS if len(word) > _SHORTEST_NAME}
         return bool(_find("order", new_text)) and len(topics) >= least
     return True
 

@@ -50,7 +50,7 @@ def answer_event(call: HookCallOptions, event: AgentHookEvent) -> str:
     )
     waits = event.name in RECALL_EVENTS
     with open_engine(_without_waiting(opened) if waits else opened, background=False) as engine:
-        text = _answer(engine, call, event, settings)
+        text = answer_with(engine, call, event, settings)
         if not waits:
             engine.drain(call.seconds * _LEARNING_SHARE)
     return format_reply(event, text)
@@ -80,7 +80,7 @@ def run_served(arguments: Sequence[str]) -> int:
     ):
         raise DeclinedCallError("a language model or a turn before would have to be waited for")
     served.out.write(
-        format_reply(event, _answer(served.open(settings, writes=False), call, event, settings))
+        format_reply(event, answer_with(served.open(settings, writes=False), call, event, settings))
     )
     return 0
 
@@ -96,7 +96,7 @@ def _is_accessible(transcript: str) -> bool:
     return transcript.startswith("/") and os.access(transcript, os.R_OK)
 
 
-def _answer(
+def answer_with(
     engine: MemoryEngine, call: HookCallOptions, event: AgentHookEvent, settings: Settings
 ) -> str:
     """Recall for an event, store its messages, end its session."""

@@ -1,0 +1,1 @@
+"""Recorded sessions of coding agents, played again through the hook command."""

@@ -118,6 +118,10 @@ class Scope:
         inner = [Scope(self.labels[:end]) for end in range(len(self.labels), 2, -2)]
         return (*inner, self.owner)
 
+    def find(self, label: str) -> str:
+        """Return the name that belongs to a label, such as ``project``; empty for none."""
+        return dict(zip(self.labels[::2], self.labels[1::2], strict=False)).get(label, "")
+
     def within(self, label: str, name: str) -> Scope:
         """Make a scope one step deeper: ``scope.within("conversation", "c1")``."""
         return Scope((*self.labels, label, name))

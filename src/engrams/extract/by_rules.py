@@ -56,6 +56,7 @@ def extract_by_rules(record: Record, speaker_names: frozenset[str]) -> list[Cand
         source=record.id,
         trust=record.trust,
         names=speaker_names,
+        project=record.scope.find("project"),
     )
     candidates = [
         replace(candidate, subject=canonical_subject(candidate.subject, record.scope))

@@ -122,6 +122,7 @@ def _extract(record: Record, text: str, *names: str) -> tuple[CandidateStatement
         source=record.id,
         trust=record.trust,
         names=frozenset(names),
+        project=record.scope.find("project"),
     )
     return _extract_cached(text, speech)
 

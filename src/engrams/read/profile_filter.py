@@ -44,7 +44,8 @@ def fits_profile(record: Record, reader: Scope) -> bool:
 
     Of the user: about ``user``, the owner's name or ``user's …``, in the owner's scope, a
     conversation of theirs or a project that ``reader`` is in; or stated as a fact, as it is. Of
-    that project: what has no subject, or is knowledge about a thing. Allergies and diets stand there
+    that project: what is said of the project itself, what has no subject, or is knowledge about a
+    thing. Allergies and diets stand there
     whoever has them. Lasting: a lasting category, no end, no hearsay or supposition, no event but a
     change of state.
     """
@@ -105,8 +106,12 @@ def _bears_on_most(record: Record) -> bool:
 
 
 def _is_about_project(record: Record) -> bool:
-    about_thing = not record.subject or record.category == "knowledge"
-    return about_thing and not _is_in_projects_of(record, record.scope.owner)
+    if _is_in_projects_of(record, record.scope.owner):
+        return False
+    project = record.scope.find("project").casefold()
+    subject = record.subject.casefold()
+    is_its_own = bool(project) and (subject == project or subject.startswith(f"{project}'s "))
+    return is_its_own or not record.subject or record.category == "knowledge"
 
 
 def _is_lasting(record: Record) -> bool:

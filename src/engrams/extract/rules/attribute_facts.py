@@ -93,7 +93,7 @@ def _read_value(
         and not (rest[0].text[0].isupper() and owner[0].lower == "the")
     ):
         return None
-    subject, predicate = _find_slot(owner, nouns, is_favorite or bool(name), speech.subject)
+    subject, predicate = _find_slot(owner, nouns, is_favorite or bool(name), speech)
     words = text[rest[0].start : rest[-1].end].removeprefix("on ").removeprefix("in ")
     body = name if name and predicate in ("is_named", "married_to", "dating") else rest
     is_lone = bool(name) and not _is_person(noun) and not noun.endswith("s")
@@ -149,9 +149,10 @@ def _takes_value(
 
 
 def _find_slot(
-    owner: Sequence[ClauseToken], nouns: list[str], is_own: bool, speaker: str
+    owner: Sequence[ClauseToken], nouns: list[str], is_own: bool, speech: UtteranceContext
 ) -> tuple[str, str]:
     """Find whose attribute it is, and which."""
+    speaker = speech.group if owner[0].lower == "our" else speech.subject
     mark = next((index for index, word in enumerate(owner) if word.lower == "'s"), 0)
     is_mine = owner[0].lower in ("my", "our")
     if mark:
@@ -218,6 +219,7 @@ def _read_inverse(
     predicate = canonical_predicate(noun)
     return speech.make_statement(
         text[clause.start : clause.end],
+        subject=speech.group if rest[0].lower == "our" else speech.subject,
         predicate=predicate,
         object=text[clause.subject_words[0].start : clause.subject_words[-1].end],
         category="identity",

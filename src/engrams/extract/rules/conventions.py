@@ -27,6 +27,11 @@ _TECHNICAL = late_pattern(_PARTS["$technical"])
 """Words and forms of code that others seldom use."""
 _STATUS = re.compile(_PARTS["$status"], re.IGNORECASE)
 """Words of what is so at the moment, or unsure."""
+_TASK = re.compile(
+    rf"{_PARTS['$lead']}(?:{_PARTS['$ordered']}|{_PARTS['$tasks']})\b(?!')", re.IGNORECASE
+)
+"""Beginning that may ask for work of the moment: "log the customer id when …"."""
+_WE = re.compile(rf"{_PARTS['$lead']}we\b", re.IGNORECASE)
 _DECISION = re.compile(_PARTS["$decision"], re.IGNORECASE)
 _BEFORE_YOU = re.compile(r"\bbefore you\b", re.IGNORECASE)
 _BEFORE = late_pattern(r"\b(?:before|when|until) you\b[^,;]*", re.IGNORECASE)
@@ -49,11 +54,12 @@ _WAYS = _compile_forms("way")
 _TABOOS = _compile_forms("taboo")
 
 
-def find_convention(piece: str, *, has_fact: bool = False) -> Kind | None:
+def find_convention(piece: str, *, has_fact: bool = False, of_project: bool = False) -> Kind | None:
     """Return the kind of a convention, a rule or a ban; None for other sentences.
 
     ``piece``: the sentence without what leads to it, code included. ``has_fact``: it is a fact
-    already, and so no rule about code besides.
+    already, and so no rule about code besides. ``of_project``: it was said in a project, whose
+    conventions need no word of code.
     """
     text = " ".join(piece.split()).replace("’", "'")
     if not 6 < len(text) <= _LONGEST or "?" in text:
@@ -64,10 +70,18 @@ def find_convention(piece: str, *, has_fact: bool = False) -> Kind | None:
         )
     if any(pattern.fullmatch(text) for pattern in _RULES) and not _is_passing(text):
         return Kind.RULE
-    kind = _find_technical(text)
+    is_of_project = of_project and _TASK.match(text) is None
+    kind = _find_technical(text) if is_of_project or is_technical(text) else None
     # "We decided against GraphQL" is no fact that GraphQL was decided.
     is_told_by_fact = has_fact and kind is Kind.RULE and not _AGAINST.search(text)
+    if of_project and _WE.match(text):
+        return kind
     return None if is_told_by_fact else kind
+
+
+def tells_status(text: str) -> bool:
+    """True for words of what is so at the moment, or unsure: "the build is red again"."""
+    return _STATUS.search(text) is not None
 
 
 def is_technical(text: str) -> bool:
@@ -88,7 +102,7 @@ def is_decision(piece: str) -> bool:
 
 def _find_technical(text: str) -> Kind | None:
     """Return the kind of a convention about code, told as what is done or where things go."""
-    if _TECHNICAL.search(text) is None or _STATUS.search(_BEFORE.sub("", text)):
+    if _STATUS.search(_BEFORE.sub("", text)):
         return None
     if any(pattern.fullmatch(text) for pattern in _TABOOS):
         return Kind.NEGATIVE

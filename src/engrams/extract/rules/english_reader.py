@@ -292,7 +292,7 @@ class _EnglishReader:
         """Resolve a clause's subject; None where only the talk tells it."""
         speech = self._speech
         if clause.person != "other":
-            return ClauseSubject(speech.subject)
+            return ClauseSubject(speech.group if clause.person == "group" else speech.subject)
         first = clause.subject_words[0].lower
         if first in ("he", "she"):
             return self._last and replace(self._last, relation=("", ""))
@@ -313,7 +313,8 @@ class _EnglishReader:
         if names and words[at + 1].text.isalpha() and words[at + 1].text[0].isupper():
             name = " ".join(names)
             return ClauseSubject(name, relation=(words[at].lower, name))
-        return ClauseSubject(f"{speech.subject}'s {' '.join(word.lower for word in words)}")
+        owner = speech.group if first == "our" else speech.subject
+        return ClauseSubject(f"{owner}'s {' '.join(word.lower for word in words)}")
 
     def _read_planned(self, sentence: TextSentence) -> list[CandidateStatement]:
         """Read a planned state, which begins on its day: ``from March I work at Globex``."""

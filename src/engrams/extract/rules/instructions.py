@@ -274,7 +274,14 @@ def _extract_convention(
     quote: str, speech: UtteranceContext, has_fact: bool
 ) -> CandidateStatement | None:
     """Extract a convention that was told to an assistant: ``use pnpm, not npm``."""
-    kind = find_convention(quote, has_fact=has_fact) if speech.speaker == "the user" else None
+    if speech.speaker != "the user":
+        return None
+    of_project = bool(speech.project)
+    kind = find_convention(quote, has_fact=has_fact, of_project=of_project)
+    if kind is None:
+        # "Refactor the cart: let's go with Zustand": the convention stands behind the task.
+        quote = quote.partition(": ")[2]
+        kind = find_convention(quote, has_fact=has_fact, of_project=of_project)
     if kind is None:
         return None
     predicate = "never" if kind is Kind.NEGATIVE else "always"

@@ -147,6 +147,7 @@ def _name_predicate(found: re.Match[str]) -> str:
 
 
 def _name_subject(found: re.Match[str], speech: UtteranceContext) -> str:
-    mine = (found["article"] or "").lower().startswith(_MINE)
+    article = (found["article"] or "").lower()
     name = " ".join(found["thing"].lower().split())
-    return f"{speech.subject}'s {name}" if mine else name
+    owner = speech.group if article == "our" else speech.subject
+    return f"{owner}'s {name}" if article.startswith(_MINE) else name

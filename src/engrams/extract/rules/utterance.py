@@ -29,6 +29,13 @@ class UtteranceContext:
     """The text has no capitals, so they cannot mark names."""
     told_at: datetime | None = None
     """``said_at`` on the clock of whoever said it; None: that clock is not known."""
+    project: str = ""
+    """Name of the project in whose conversation it was said; empty for none."""
+
+    @property
+    def group(self) -> str:
+        """Canonical subject of what is said of "us": the project, else the speaker."""
+        return self.project or self.subject
 
     @property
     def local_time(self) -> datetime:

@@ -32,7 +32,7 @@ from engrams.surfaces.cli.output import (
 from engrams.surfaces.cli.render import print_record, record_line, speaker_name
 
 if TYPE_CHECKING:
-    from engrams.core import HistoryEntry, Scope
+    from engrams.core import HistoryEntry
     from engrams.ports import Where
 
 app = new_app()
@@ -104,7 +104,7 @@ def list_(  # noqa: PLR0913 - options of a command
         ]
         for record in page.records
     ]
-    project_names = [_find_project(record.scope) for record in page.records]
+    project_names = [record.scope.find("project") for record in page.records]
     has_projects = any(project_names)
     rows = [
         [*row[:3], *([project] if has_projects else []), *row[3:]]
@@ -159,7 +159,7 @@ def projects(
         settings = engine.settings
         totals = Counter[str]()
         for scope, number in engine.inspect.count_scopes(Scope.of(labels).owner).items():
-            totals[_find_project(scope)] += number
+            totals[scope.find("project")] += number
         counts = dict(sorted(totals.items()))
     if options.json:
         emit({"projects": [{"name": name, "memories": number} for name, number in counts.items()]})
@@ -212,11 +212,6 @@ def _merge_projects(options: GlobalOptions, merge: str, into: str, *, yes: bool)
         emit({"from": merge, "into": target.labels[-1], "memories": moved, "moved": True})
     else:
         say(f"{moved} memories of {merge} are in {target.labels[-1]} now.")
-
-
-def _find_project(scope: Scope) -> str:
-    """Return the project of a scope, or an empty name."""
-    return dict(zip(scope.labels[::2], scope.labels[1::2], strict=False)).get("project", "")
 
 
 @app.command()

@@ -30,6 +30,8 @@ _TELLS_CHANGE = tuple(
 _TEMPORARY = NAMES.index("temporary")
 _HOME = "lives_in"
 _INSTRUCTION_KINDS = (Kind.RULE, Kind.NEGATIVE, Kind.PROCEDURE)
+_LEAST_COMMON = 0.3
+"""Share of the words of a rule that the news about it names at least."""
 _NEAR_WORDS = 2
 """Words before the name of a thing among which the word that ends it stands."""
 _DIGIT = re.compile(r"\d")
@@ -60,6 +62,17 @@ def shows_end_of_fact(
     return any(_says_over(object_name, news) for object_name in object_names) or _ends_habit(
         fact.predicate, news
     )
+
+
+def may_end(fact: Record, news: str) -> bool:
+    """True but for a rule that the news names too little of.
+
+    "From now on bun instead of pnpm" leaves "never touch `generated/`, run `pnpm gen`" as it is.
+    """
+    if fact.kind not in _INSTRUCTION_KINDS:
+        return True
+    rule_terms = set(terms(fact.text))
+    return len(rule_terms & set(terms(news))) >= _LEAST_COMMON * len(rule_terms)
 
 
 def _fills_slot(new_fact: Record, fact: Record) -> bool:

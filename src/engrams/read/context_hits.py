@@ -35,8 +35,10 @@ _ECHO = 0.7
 _NEAR_BEST = 0.75
 """Share of the best score from which a hit is probable in a memory too small to be judged."""
 
-_ASSISTANT_PROBABILITY = 0.5
-"""Least probability of an assistant's message: what it did at a user's word mostly repeats that."""
+_AGENT_PROBABILITY = 0.5
+"""Least probability of an assistant's message, and of a note about its work: what it did at a user's
+word mostly repeats that, or was of that day.
+"""
 
 
 def add_last_episode(hits: Sequence[Hit], request: ReadRequest, deps: ReadDeps) -> Sequence[Hit]:
@@ -76,7 +78,9 @@ def add_neighbours(hits: Sequence[Hit], request: ReadRequest, deps: ReadDeps) ->
         if neighbour.id in hits_by_id:
             joined[neighbour.id] = hits_by_id[neighbour.id]
             continue
-        if room <= 0 and not (_is_question(hit.record) or _is_question(neighbour)):
+        is_pair = _is_question(hit.record) or _is_question(neighbour)
+        # Where only what probably helps is wanted, no turn comes that nobody judged.
+        if not is_pair and (room <= 0 or request.least_probability):
             continue
         room -= 1
         joined[neighbour.id] = replace(
@@ -108,6 +112,7 @@ def choose_helpful(result: SearchResult, request: ReadRequest) -> list[Hit]:
         if not asks_past:
             given_ids = _list_given(result.hits, request.already_given)
             hits = _drop_replaced(hits, given_ids, frozenset(terms(request.text)))
+        hits = _drop_quoted(hits)
     if any(hit.probability is None for hit in hits):
         return hits
     hits.sort(key=lambda hit: -(hit.probability or 0.0))
@@ -142,8 +147,8 @@ def _keep_probable(hits: Sequence[Hit], text: str, least_probability: float) -> 
             continue
         if hit.probability is None:
             is_probable = hit.score >= _NEAR_BEST * best_score
-        elif hit.record.role == "assistant":
-            is_probable = hit.probability >= max(least_probability, _ASSISTANT_PROBABILITY)
+        elif hit.record.role in ("assistant", "tool"):
+            is_probable = hit.probability >= max(least_probability, _AGENT_PROBABILITY)
         else:
             is_probable = hit.probability >= least_probability
         if is_probable or "trigger" in hit.parts or bears_on(text, hit.record.search_text):
@@ -177,6 +182,16 @@ def _drop_replaced(
         or not hit.outdated.is_told
         or hit.outdated.by not in shown
         or not gives_way(hit, query_terms)
+    ]
+
+
+def _drop_quoted(hits: Sequence[Hit]) -> list[Hit]:
+    """Leave out messages that another hit quotes, as what was done for a request quotes it."""
+    texts = [_fold_sentence(hit.record.text) for hit in hits]
+    return [
+        hit
+        for hit, text in zip(hits, texts, strict=True)
+        if hit.facts or not any(len(text) < len(other) and text in other for other in texts)
     ]
 
 

@@ -7,6 +7,8 @@ Enter at ``own_words``, which leaves what the user or the assistant said themsel
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
+from itertools import pairwise
 
 from engrams.text.acknowledgements import is_acknowledgement
 from engrams.text.system_texts import remove_system_texts
@@ -62,6 +64,9 @@ _REFERENCED = re.compile(
 )
 """Files that Gemini CLI adds for an ``@path``."""
 
+_MOST_ECHO_WORDS = 6
+_TELLING = re.compile(r"\d|[`/_]|\w\.\w|\w\(|[a-z][A-Z]")
+"""Number, or form of code."""
 _MOST_ORDER_WORDS = 12
 _FILLERS = r"(?:(?:oh|ok(?:ay)?|yes|yep|no|now|please|and|then|so|great|good|well|also|alright|thanks)\W+)*"
 _ORDER = re.compile(
@@ -93,6 +98,13 @@ _LASTING = re.compile(
     re.IGNORECASE,
 )
 """Signs of a rule, a reason, a statement or a question."""
+_MOST_REPORT_WORDS = 8
+_REPORT = re.compile(
+    r"[\w' -]+ (?:fails?|failed|broke|crash(?:es|ed)|hangs?|(?:is|are) (?:still |now )?(?:failing|broken|red|stuck|down|flaky))"
+    r"(?: again| (?:in|on|for) [\w ]{1,24})?[.!]*",
+    re.IGNORECASE,
+)
+"""What is wrong at the moment: the note of what mended it says it again."""
 _MOST_ANNOUNCEMENT_CHARS = 120
 _ANNOUNCEMENT = re.compile(
     r"(?:(?:ok(?:ay)?|sure|right|great|good|understood|got it|perfect)\W+)*"
@@ -129,10 +141,28 @@ def asks_nothing(text: str) -> bool:
     )
 
 
-def is_passing(text: str, role: str) -> bool:
-    """True for words of this moment only: a short order, or what the agent is about to do.
+def list_echoes(messages: Sequence[tuple[str, str]]) -> frozenset[str]:
+    """List the agent's short answers to what was no question: "Named exports only."
 
-    "now the build", "go on and plan it", "I'll look at the logs next." A text with a rule, a
+    They repeat what the user said, or what was done. One with a number, a name of code or a path
+    tells something.
+
+    ``messages``: (role, text) of a conversation, in order.
+    """
+    return frozenset(
+        text
+        for (role_before, text_before), (role, text) in pairwise(messages)
+        if (role_before, role) == ("user", "assistant")
+        and "?" not in text_before
+        and len(text.split()) <= _MOST_ECHO_WORDS
+        and _TELLING.search(text) is None
+    )
+
+
+def is_passing(text: str, role: str) -> bool:
+    """True for words of this moment only: a short order, what fails, or what the agent is about to do.
+
+    "now the build", "go on and plan it", "the build fails", "I'll look at the logs next." A text with a rule, a
     reason, a statement or a question is none.
     """
     if is_acknowledgement(text):
@@ -140,6 +170,8 @@ def is_passing(text: str, role: str) -> bool:
     if role == "assistant":
         is_short = len(text) <= _MOST_ANNOUNCEMENT_CHARS
         return is_short and _ANNOUNCEMENT.fullmatch(text.strip()) is not None
+    if role == "user" and len(text.split()) <= _MOST_REPORT_WORDS and _REPORT.fullmatch(text):
+        return True
     if role != "user" or len(text.split()) > _MOST_ORDER_WORDS or _LASTING.search(text):
         return False
     patterns = (_ORDER, _NEXT, _VAGUE_CHOICE)

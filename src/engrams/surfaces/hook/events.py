@@ -9,7 +9,7 @@ from dataclasses import field
 from typing import Any, Literal, TypeAlias
 
 from engrams.frozen_data import dataclass
-from engrams.surfaces.hook.agent_texts import is_passing, own_words
+from engrams.surfaces.hook.agent_texts import is_passing, list_echoes, own_words
 from engrams.surfaces.hook.event_names import (
     CLAUDE_NAMES,
     HOOK_TIMEOUT_SECONDS,
@@ -110,11 +110,13 @@ class HookEventMessage:
     """External id: the same each time that the message is sent."""
     of_project: bool = False
     """True: it is about the project's files, and so belongs to the project."""
+    is_echo: bool = False
+    """True for a short answer to what was no question: it repeats what was said or done."""
 
     @property
     def is_passing(self) -> bool:
-        """True for an order or an announcement, which is stored but never recalled."""
-        return is_passing(self.text, self.role)
+        """True for an order, an announcement or an echo, which is stored but never recalled."""
+        return self.is_echo or is_passing(self.text, self.role)
 
 
 def new_messages(event: AgentHookEvent) -> list[HookEventMessage]:
@@ -133,8 +135,15 @@ def new_messages(event: AgentHookEvent) -> list[HookEventMessage]:
     labelled = [(role, text, False) for role, text in messages_said] + [
         (role, text, True) for role, text in work_done
     ]
+    echoes = list_echoes(messages_said)
     return [
-        HookEventMessage(role, text, message_key(event.session, role, text), of_project)
+        HookEventMessage(
+            role,
+            text,
+            message_key(event.session, role, text),
+            of_project,
+            role == "assistant" and text in echoes,
+        )
         for role, text, of_project in dict.fromkeys(labelled)
         if text
     ]

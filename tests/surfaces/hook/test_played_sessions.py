@@ -1,0 +1,163 @@
+"""Defects that played sessions of coding agents found, each through the hook."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import engrams
+from engrams.surfaces.hook.events import parse_event
+from engrams.surfaces.hook.run import HookCallOptions, answer_event
+
+SHOP = ("user", "ann", "project", "shop")
+
+
+class Agent:
+    """Hook of one home, called in a project."""
+
+    def __init__(self, home: Path, folder: Path) -> None:
+        self._call = HookCallOptions({"home": str(home), "user": "ann"}, project=".", seconds=60.0)
+        self._folder = folder
+        self._session = 0
+
+    def send(self, name: str, **values: str) -> str:
+        body = {"hook_event_name": name, "session_id": f"s{self._session}", **values}
+        event = parse_event(json.dumps({**body, "cwd": str(self._folder)}).encode())
+        assert event is not None
+        answer = answer_event(self._call, event)
+        return json.loads(answer)["hookSpecificOutput"]["additionalContext"] if answer else ""
+
+    def say(self, *sentences: str) -> None:
+        self._session += 1
+        for sentence in sentences:
+            self.send("UserPromptSubmit", prompt=sentence)
+        self.send("Stop")
+
+    def play(self, lines: list[dict[str, Any]]) -> None:
+        """Play a session of which only the transcript tells."""
+        self._session += 1
+        transcript = self._folder.parent / f"t{self._session}.jsonl"
+        transcript.write_text("\n".join(map(json.dumps, lines)), "utf-8")
+        self.send("Stop", transcript_path=str(transcript))
+
+    def begin(self) -> str:
+        self._session += 1
+        return self.send("SessionStart")
+
+
+@pytest.fixture
+def agent(home: Path, tmp_path: Path) -> Agent:
+    home.mkdir(parents=True, exist_ok=True)
+    (tmp_path / "shop").mkdir()
+    return Agent(home, tmp_path / "shop")
+
+
+def speak(role: str, content: Any, **fields: Any) -> dict[str, Any]:
+    return {"type": role, "message": {"role": role, "content": content}, **fields}
+
+
+def edit(path: Path) -> list[dict[str, Any]]:
+    call = {"type": "tool_use", "id": "1", "name": "Edit", "input": {"file_path": str(path)}}
+    return [
+        speak("assistant", [call]),
+        speak("user", [{"type": "tool_result", "tool_use_id": "1"}]),
+    ]
+
+
+def test_what_we_do_is_said_of_the_project(agent: Agent) -> None:
+    """ "Our" and "we" mean the project in which they were said, not the person; "my" the person."""
+    agent.say(
+        "our deploy window is Tuesday and Thursday 10 to 12",
+        "my timezone is Europe/Vienna",
+    )
+    start = agent.begin()
+    assert "shop DEPLOY_WINDOW Tuesday and Thursday 10 to 12" in start
+    assert "user TIMEZONE Europe/Vienna" in start and "user DEPLOY" not in start
+
+
+@pytest.mark.parametrize(
+    "convention",
+    [
+        "we dropped Windows support in 2.0, don't add it back",
+        "the lamp's protocol version stays at 3 until the factory has new firmware",
+        "use conventional commits, like `fix(cart): …`",
+        "no unwrap outside of tests, errors go through `thiserror`",
+        "releases are cut by Jana on the first Monday of the month",
+    ],
+)
+def test_a_convention_of_a_project_needs_no_word_of_code(agent: Agent, convention: str) -> None:
+    agent.say(convention)
+    assert f". {convention}\n" in agent.begin()
+
+
+def test_a_convention_stands_behind_a_task(agent: Agent) -> None:
+    agent.say("refactor the cart: let's go with Zustand instead of Redux for the cart store")
+    assert ". let's go with Zustand instead of Redux for the cart store\n" in agent.begin()
+
+
+@pytest.mark.parametrize(
+    "passing",
+    [
+        "the invoice tests fail in CI",
+        "log the customer id when an invoice is sent",
+        "the build is red again",
+    ],
+)
+def test_a_state_or_a_task_is_no_fact_of_the_project(agent: Agent, passing: str) -> None:
+    agent.say(passing)
+    assert "<memory" not in agent.begin()
+
+
+@pytest.mark.parametrize(
+    ("rule", "news"),
+    [
+        (
+            "never touch `generated/`, run `pnpm gen` instead, it's made from api.yaml",
+            "from now on we use bun instead of pnpm",
+        ),
+        (
+            "dates are always ISO 8601 in UTC, the helpers are in src/dates.ts",
+            "move the price helper into src/price.ts",
+        ),
+    ],
+)
+def test_a_rule_outlives_news_of_something_else(agent: Agent, rule: str, news: str) -> None:
+    """One common word, or an order of the moment, ends no rule."""
+    agent.say(rule)
+    agent.say(news)
+    assert f". {rule}\n" in agent.begin()
+
+
+def test_a_tool_that_is_replaced_is_no_rule_any_more(agent: Agent) -> None:
+    agent.say("we use pnpm here, never npm")
+    agent.say("from now on we use bun instead of pnpm")
+    start = agent.begin()
+    assert ". from now on we use bun instead of pnpm\n" in start
+    assert "never npm" not in start
+
+
+def test_what_the_start_told_of_the_last_session_does_not_come_again(agent: Agent) -> None:
+    task = "add the fee field to the invoice model of the ledger"
+    path = agent._folder / "src/invoices.py"
+    agent.play([speak("user", task), *edit(path)])
+    assert "The agent changed src/invoices.py" in agent.begin()
+    assert "src/invoices.py" not in agent.send("UserPromptSubmit", prompt="add a fee table")
+
+
+def test_an_echo_of_the_agent_is_not_found(agent: Agent, home: Path) -> None:
+    """A short answer to a rule repeats it; one to a question, or with a number, tells something."""
+    agent.play(
+        [
+            speak("user", "which date library do the reports use?"),
+            speak("assistant", "Luxon, in all reports."),
+            speak("user", "no default exports in the analytics export"),
+            speak("assistant", "Named exports for the analytics."),
+        ]
+    )
+    with engrams.open(home=str(home), jobs__workers=0) as engine:
+        hits = engine.search("Luxon and named exports", scope=SHOP).hits
+    texts = [hit.record.text for hit in hits if hit.record.role == "assistant"]
+    assert texts == ["Luxon, in all reports."]

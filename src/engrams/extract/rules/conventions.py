@@ -31,6 +31,7 @@ _TASK = re.compile(
     rf"{_PARTS['$lead']}(?:{_PARTS['$ordered']}|{_PARTS['$tasks']})\b(?!')", re.IGNORECASE
 )
 """Beginning that may ask for work of the moment: "log the customer id when …"."""
+_GENERAL = re.compile(rf"\b{_PARTS['$general']}\b", re.IGNORECASE)
 _WE = re.compile(rf"{_PARTS['$lead']}we\b", re.IGNORECASE)
 _DECISION = re.compile(_PARTS["$decision"], re.IGNORECASE)
 _BEFORE_YOU = re.compile(r"\bbefore you\b", re.IGNORECASE)
@@ -70,8 +71,8 @@ def find_convention(piece: str, *, has_fact: bool = False, of_project: bool = Fa
         )
     if any(pattern.fullmatch(text) for pattern in _RULES) and not _is_passing(text):
         return Kind.RULE
-    is_of_project = of_project and _TASK.match(text) is None
-    kind = _find_technical(text) if is_of_project or is_technical(text) else None
+    may_be = is_technical(text) or (of_project and _is_general(text))
+    kind = _find_technical(text) if may_be else None
     # "We decided against GraphQL" is no fact that GraphQL was decided.
     is_told_by_fact = has_fact and kind is Kind.RULE and not _AGAINST.search(text)
     if of_project and _WE.match(text):
@@ -98,6 +99,15 @@ def holds_from_now(text: str) -> bool:
 def is_decision(piece: str) -> bool:
     """True for a convention that was chosen: "let's go with Zustand", "we decided against GraphQL"."""
     return _DECISION.search(piece) is not None
+
+
+def _is_general(text: str) -> bool:
+    """True for words of what holds in general, which ask for no work of the moment.
+
+    A number alone is none: "the import is 9 minutes off".
+    """
+    is_lasting = _GENERAL.search(text) or _WE.match(text) or text.lower().startswith("no ")
+    return bool(is_lasting) and _TASK.match(text) is None
 
 
 def _find_technical(text: str) -> Kind | None:

@@ -104,7 +104,6 @@ def test_a_convention_stands_behind_a_task(agent: Agent) -> None:
         "the invoice tests fail in CI",
         "log the customer id when an invoice is sent",
         "the build is red again",
-        "the timetable is 9 minutes off at springs",
         "leaflet is killing me, the tiles differ between my mac and the box and it is 900 MB",
     ],
 )

@@ -104,7 +104,8 @@ def extract_statements(text: str, speech: UtteranceContext) -> tuple[CandidateSt
 def _is_passing_state(candidate: CandidateStatement, speech: UtteranceContext) -> bool:
     """True for what is so with a project's things at the moment: "the invoice tests fail in CI"."""
     is_of_person = candidate.subject.split("'s ")[0] == speech.subject
-    return bool(speech.project) and not is_of_person and tells_status(candidate.text)
+    is_state = candidate.effect == "states" and not is_of_person
+    return bool(speech.project) and is_state and tells_status(candidate.text)
 
 
 def is_explicit(text: str) -> bool:

@@ -176,6 +176,10 @@ def test_durability(home: Path, clock: Time, durability: str, level: int) -> Non
     assert (
         store._database.run_exclusive(lambda connection: connection.pragma("synchronous")) == level
     )
+    is_synced_fully = store._database.run_exclusive(
+        lambda connection: connection.pragma("fullfsync")
+    )
+    assert is_synced_fully == (durability == "full")
     with store._database.reading() as connection:
         assert connection.pragma("journal_mode") == "wal"
     store.close()

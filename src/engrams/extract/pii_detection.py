@@ -29,6 +29,10 @@ _PASSPORT = late_pattern(
     r"(?:\s+(?:number|no\.?|nummer|nr\.?|id))?(?:\s+(?:is|was|ist|lautet|es|est))?\s*[:#]?\s*(?P<number>[A-Z0-9][A-Z0-9-]{4,14})\b",
     re.IGNORECASE,
 )
+_LOCAL_NETWORKS = tuple(
+    map(ipaddress.ip_network, ("10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "fc00::/7"))
+)
+"""Networks whose addresses every organisation gives out anew (RFC 1918, RFC 4193)."""
 _DATE = late_pattern(r"^\d{4}[-. ]\d{2}[-. ]\d{2}|^\d{2}[-. ]\d{2}[-. ]\d{4}$")
 
 
@@ -80,11 +84,20 @@ def _is_phone(text: str) -> bool:
     return 7 <= sum(char.isdigit() for char in text) <= 15 and not _DATE.match(text)
 
 
-def _is_ip_address(text: str) -> bool:
+def _is_personal_address(text: str) -> bool:
+    """True for an IP address that may lead to a person.
+
+    One of a local network or of the machine itself tells nothing outside it: "the host is
+    10.0.0.12" is a fact about a network.
+    """
     try:
-        return not ipaddress.ip_address(text).is_unspecified
+        address = ipaddress.ip_address(text)
     except ValueError:
         return False
+    is_local = any(
+        address in network for network in _LOCAL_NETWORKS if network.version == address.version
+    )
+    return not (address.is_unspecified or address.is_loopback or address.is_link_local or is_local)
 
 
 def _has_digits(text: str) -> bool:
@@ -100,8 +113,8 @@ _FAMILIES: tuple[tuple[str, re.Pattern[str], Callable[[str], bool]], ...] = (
     ("iban", _IBAN, is_mod97_valid),
     ("card", _CARD, _is_card),
     ("ssn", _SSN, _accept_any),
-    ("ip", _IPV4, _is_ip_address),
-    ("ip", _IPV6, _is_ip_address),
+    ("ip", _IPV4, _is_personal_address),
+    ("ip", _IPV6, _is_personal_address),
     ("passport", _PASSPORT, _has_digits),
     ("phone", _PHONE, _is_phone),
 )

@@ -465,7 +465,26 @@ PROSE: tuple[tuple[str, tuple[str, ...], str, str], ...] = (
         "spoken-password",
         (),
         rf"\b{_OBJECT}\s+(?:is|was|ist|=)\s+(?:now\s+)?(?P<v>[^\s\"'`,;)]{{6,80}}+)",
-        "mixed",
+        "stated",
+    ),
+    # A line or field that is nothing else: "secret: open-sesame-now", "client_secret: abc".
+    (
+        "stated-secret",
+        ("secret",),
+        (
+            r"(?m:^)[\s>*{-]{0,8}['\"]?(?:[\w-]{1,30}[_-])?secret['\"]?[ \t]?[:=][ \t]{0,3}"
+            r"(?P<v>(?=[a-z]{0,80}[^a-z\s])[^\s\"',;]{8,120}+)(?=[ \t]{0,3}(?m:$))"
+        ),
+        "field",
+    ),
+    (
+        "assigned-secret",
+        ("secret",),
+        (
+            r"(?<![a-z])(?:api|app|auth|client|consumer|jwt|oauth|session|shared|signing|webhook)[_-]?secret['\"]?[ \t]?[:=][ \t]{0,3}"
+            r"(?P<v>\"[^\"\s]{3,120}\"|'[^'\s]{3,120}'|[^\s\"',;}]{3,120}+)(?=[ \t]{0,3}(?:[,;}\n]|$))"
+        ),
+        "field",
     ),
     (
         "spoken-secret",

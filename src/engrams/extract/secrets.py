@@ -53,6 +53,10 @@ _NOUN_ENDS = tuple(
     "tion tions ment ments ity ness ance ence ful less ous ator ators ical ism ship".split()
 )
 """Ends of the long words of a language, which words run together seldom have."""
+_LETTERS_AND_DIGITS = late_pattern(
+    r"(?!(?:sha|md|base|bcrypt|argon|pbkdf|aes|utf|ntlm|oauth|rot)\d)(?=\w{8})[a-z]{2,40}\d{1,8}[a-z]{2,40}\d{0,8}"
+)
+"""Words with digits between them; names of hashes and encodings are none."""
 _FILE_ENDING = late_pattern(
     r"\.(?:txt|md|json|ya?ml|toml|conf|cfg|ini|env|pem|key|py|properties|tfvars|csv|pdf|docx?)$",
     re.IGNORECASE,
@@ -249,6 +253,19 @@ def _is_mixed_secret(value: str) -> bool:
     )
 
 
+def _is_stated_secret(value: str) -> bool:
+    """True for a mixed value, or for letters around digits that name no method: ``hunter2blue``."""
+    bare = _strip_marks(value)
+    is_of_words = _LETTERS_AND_DIGITS.fullmatch(bare) is not None and not _is_remark(bare)
+    return is_of_words or _is_mixed_secret(value)
+
+
+def _is_field_secret(value: str) -> bool:
+    """True for the value of a field that holds secrets, unless a placeholder or plain word."""
+    bare = _strip_marks(value)
+    return len(bare) >= 3 and not _PLACEHOLDER.match(bare) and bare.lower() not in PLAIN
+
+
 def _is_numeric(value: str) -> bool:
     return len(set(value)) > 1 or len(value) == 4
 
@@ -264,6 +281,8 @@ _CHECKS: dict[str, Callable[[str], bool]] = {
     "telling": _is_telling_secret,
     "worded": _is_worded_secret,
     "words": _is_passphrase,
+    "stated": _is_stated_secret,
+    "field": _is_field_secret,
 }
 _RULES: tuple[_SecretRule, ...] = (
     *(

@@ -12,6 +12,8 @@ from typing import Any
 import pytest
 from tests.acceptance.process import Door, eventually, run, served
 
+import engrams
+from engrams.core import Kind
 from engrams.testing import ReceivedModelRequest, ScriptedModel, ScriptedReply
 
 KEY = (
@@ -347,6 +349,33 @@ def test_a_gap_is_a_question_of_a_session(door: Door) -> None:
     for _ in range(3):
         door.post("/v1/context", {"query": "Where does Ann moor the canoe?", "session": "again"})
     assert len(gaps()) == 2
+
+
+@pytest.mark.covers("S3.51")
+@pytest.mark.parametrize(
+    ("text", "secret"),
+    [
+        ("Password is hunter2blue", "hunter2blue"),
+        ("secret: open-sesame-now", "open-sesame-now"),
+        ("client_secret: abc", "abc"),
+        ('{"client_secret": "abc", "region": "eu"}', "abc"),
+        ("Password is base64encoded", ""),
+        ("secret: practice", ""),
+        ("client_secret: the one from the console", ""),
+        ("the host is 10.0.0.12", ""),
+    ],
+)
+def test_secrets_are_seen_in_the_forms_in_which_people_write_them(
+    home: Path, text: str, secret: str
+) -> None:
+    """A sentence, a line and a field are seen; remarks and addresses of machines stay."""
+    with engrams.open(home=home, preset="graph", jobs__workers=0) as engine:
+        engine.add(text, scope=("user", "ann"))
+        (note,) = engine.list(scope=("user", "ann"), kinds=(Kind.NOTE,)).records
+        if secret:
+            assert secret not in note.text
+        else:
+            assert note.text == text
 
 
 @pytest.mark.covers("S3.32")

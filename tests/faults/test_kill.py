@@ -121,7 +121,7 @@ def check_learned(records: list[Record]) -> None:
     assert len([fact for fact in facts if fact.predicate == "lives_in"]) <= 1
     quoted = {quote.source for record in records for quote in record.evidence}
     quoted |= {
-        item["source"] for record in records for item in record.meta.get("reinforcements", ())
+        item.get("source") for record in records for item in record.meta.get("reinforcements", ())
     }
     moves = [
         record

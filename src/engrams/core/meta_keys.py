@@ -97,6 +97,10 @@ DOCUMENT = "document"
 CONFLICT_OF = "conflict_of"
 """On a memory that keeps a text which two devices changed at once: the id of the other one."""
 
+REINFORCEMENTS = "reinforcements"
+"""On a statement that was said again: one entry for each of the last repetitions, oldest first."""
+_MAX_REINFORCEMENTS = 20
+
 OWN_KEYS = frozenset(
     {
         CONFLICT_OF,
@@ -120,11 +124,11 @@ OWN_KEYS = frozenset(
         UTC_OFFSET,
         TIMES,
         CODE,
+        REINFORCEMENTS,
     }
 ) | frozenset(
     """
-    arc avoid awaits echo effect entity event hearsay hold ids in_part modality note_file polarity reinforcements review said scheduled
-    whole
+    arc avoid awaits echo effect entity event hearsay hold ids in_part modality note_file polarity review said scheduled whole
     """.split()
 )
 """Every key that engrams writes itself."""
@@ -133,6 +137,16 @@ OWN_KEYS = frozenset(
 def sender_meta(meta: Mapping[str, Json]) -> dict[str, Json]:
     """Return the entries that senders gave, without those of ``OWN_KEYS``."""
     return {name: value for name, value in meta.items() if name not in OWN_KEYS}
+
+
+def note_reinforcement(meta: Mapping[str, Json], entry: Mapping[str, Json]) -> dict[str, Json]:
+    """Return the metadata of a statement with one more repetition.
+
+    ``entry``: ``session`` and ``at`` (ISO 8601) of the repetition, and the id of the message that
+    repeats it as ``source``, where that is stored. The oldest entries give way.
+    """
+    entries = [*meta.get(REINFORCEMENTS, ()), dict(entry)]
+    return {**meta, REINFORCEMENTS: entries[-_MAX_REINFORCEMENTS:]}
 
 
 def inherited_meta(meta: Mapping[str, Json]) -> dict[str, Json]:

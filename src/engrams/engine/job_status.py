@@ -41,6 +41,7 @@ def build_status(
     - ``dead``: dead jobs, each with its error.
     - ``active``: jobs that run or were tried, as ``describe_job`` has them.
     - ``gathering``: conversations that are still too short to learn from.
+    - ``resting``: conversations that are learned from when nothing was said for a while.
     - ``pace``: seconds of the model's last answers.
     - ``mistakes``: what the model's answers got wrong, by reason, since the home began.
     - ``queue_seconds``: estimate for the extractions due within an hour.
@@ -69,6 +70,7 @@ def build_status(
             if job.state == "running" or job.attempt
         ],
         "gathering": sum(is_gathering(job, now) for job in live_jobs),
+        "resting": sum(_is_resting(job, now) for job in live_jobs),
         **models,
         "pace": pace,
         "mistakes": dict(store.load_mistakes(models["chat"])) if models["chat"] else {},
@@ -176,6 +178,12 @@ def is_gathering(job: Job, now: datetime) -> bool:
     Such a job is due in ``NEVER``: only another turn, or the end of the session, makes it due.
     """
     return job.state == "waiting" and job.kind == EXTRACT and job.due > now + NEVER / 2
+
+
+def _is_resting(job: Job, now: datetime) -> bool:
+    """Test for an extraction that waits until nothing was said for a while."""
+    is_ahead = job.state == "waiting" and job.kind == EXTRACT and job.due > now
+    return is_ahead and not job.error and not is_gathering(job, now)
 
 
 def estimate_queue(jobs: Sequence[Job], answer_seconds: float, settings: Settings) -> float:

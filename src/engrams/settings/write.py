@@ -167,8 +167,8 @@ class WriteSettings(SettingsSection):
         ge=0,
         le=300,
         description=(
-            "Seconds without a message before a model extracts, so that several messages need one"
-            " call. 0: at once."
+            "Seconds without a message before a model extracts from a conversation, so that several"
+            " messages need one call. 0: at once. What is given as a note or a fact never waits."
         ),
     )
     extraction_passes: int = Field(

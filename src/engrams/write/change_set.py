@@ -38,6 +38,7 @@ from engrams.core import (
 from engrams.core.clock import utc
 from engrams.core.code_anchors import read_anchors
 from engrams.core.ids import derive_id_at_time_of, new_id
+from engrams.core.meta_keys import REINFORCEMENTS, note_reinforcement
 from engrams.core.statement_form import form_statement
 from engrams.extract.candidate import CandidateStatement
 from engrams.extract.policy import StoragePolicyDecision
@@ -47,7 +48,6 @@ from engrams.ports import BEGIN, JobSpec, NewRecord, RecordChange, WriteBatch
 from engrams.write.reconcile_rules import ReconciliationResult
 
 _MAX_EVIDENCE = 8
-_MAX_REINFORCEMENTS = 20
 _MAX_REASON = 240
 _ID_LENGTH = 26
 _REPLACING = ("replace", "refine", "remove")
@@ -525,7 +525,7 @@ class DigestChangeSet:
         if not outcome.targets:
             return ""
         target = outcome.targets[0]
-        reinforcements = target.meta.get("reinforcements", ())
+        reinforcements = target.meta.get(REINFORCEMENTS, ())
         source_ids = {item.source for item in target.evidence}
         source_ids.update(entry.get("source") for entry in reinforcements)
         if source.id in source_ids:
@@ -536,10 +536,7 @@ class DigestChangeSet:
             "session": source.session,
             "at": source.recorded_at.isoformat(),
         }
-        meta = {
-            **target.meta,
-            "reinforcements": [*reinforcements, entry][-_MAX_REINFORCEMENTS:],
-        }
+        meta = note_reinforcement(target.meta, entry)
         quotes = outcome.candidate.evidence or (
             Evidence(source.text[:200], source.id, source.speaker),
         )

@@ -28,6 +28,8 @@ NEVER = timedelta(days=36500)
 """Due time of a job that waits for the end of its session."""
 GATHERING_TRIGGERS = ("batch", "end", "manual")
 """Values of ``sessions.trigger`` with which turns are gathered in one job."""
+_SAID_KINDS = (Kind.TURN, Kind.EXCHANGE)
+"""Kinds of the records of a conversation."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +59,8 @@ def plan_extraction(
 
     ``learned_ids``: ids of those among the records that are extracted from. ``lease``: of the
     caller, who runs the job itself. ``quiet``: seconds without a new message before a model
-    extracts (None: ``write.debounce_seconds``).
+    extracts (None: ``write.debounce_seconds`` in a conversation, and at once from what was given
+    as a note or statement).
     """
     settings = deps.settings
     trigger = settings.sessions.trigger
@@ -66,8 +69,8 @@ def plan_extraction(
     session_key = make_update_key(scope, session)
     payload: dict[str, Any] = {"scope": scope.key, "items": learned_ids}
     now = deps.clock()
-    has_notes = any(record.kind is Kind.NOTE for record in records)
-    if trigger in GATHERING_TRIGGERS and quiet is None and session and not has_notes:
+    is_said = all(record.kind in _SAID_KINDS for record in records)
+    if trigger in GATHERING_TRIGGERS and quiet is None and session and is_said:
         # The job itself checks whether it is due: it sees all gathered turns, of every process,
         # also after a crash.
         return JobSpec(
@@ -96,6 +99,11 @@ def plan_extraction(
         priority=int(bool(signals)),
         attempts=settings.jobs.max_attempts,
     )
+    if uses_model and quiet is None and not is_said:
+        # What was given as a statement or note is complete, so it waits for nothing. Its job is not
+        # merged with a conversation's, nor with one of another kind: statements are only compared
+        # with what is known where a job has no messages.
+        return replace(job, key=f"{session_key}|{records[0].kind}")
     if trigger == "quiet" or (uses_model and (trigger != "turn" or quiet is not None)):
         wait = settings.write.debounce_seconds if quiet is None else quiet
         return replace(job, key=session_key, due=now + timedelta(seconds=wait), debounce=True)

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from engrams.core import DerivedMemory, EdgeType, Kind, Record, Status
+from engrams.core.meta_keys import REINFORCEMENTS
 from engrams.extract.candidate import CandidateStatement
 from engrams.extract.statement_reader import read_statement
 from engrams.frozen_data import replace
@@ -110,10 +111,7 @@ def settle_given(
             )
             changes.actions[record.id] = ("merge", _REPEATED)
             continue
-        ended = remade or record
-        changes.current[record.id] = replace(
-            record, **{name: getattr(ended, name) for name in _ENDING_FIELDS}
-        )
+        changes.current[record.id] = _take_over(record, remade or record)
         changes.actions.setdefault(record.id, ("supersede", "a newer statement took its place"))
         changes.edges.pop((record.id, record.id, EdgeType.DERIVED_FROM), None)
     statement_ids = {record.id for record in statements}
@@ -123,6 +121,22 @@ def settle_given(
         if derived.id not in statement_ids or derived.replaces or derived.verdict == "conflict"
     ]
     return repeated
+
+
+def _take_over(record: Record, remade: Record) -> Record:
+    """Return a given statement with what the digest did to the one that it made anew of it.
+
+    Later statements of the digest may have ended it, or repeated it.
+    """
+    fields = {name: getattr(remade, name) for name in _ENDING_FIELDS}
+    if REINFORCEMENTS in remade.meta and remade is not record:
+        fields |= {
+            "strength": record.strength + remade.strength - 1,
+            "confidence": remade.confidence,
+            "evidence": remade.evidence,
+            "meta": {**record.meta, REINFORCEMENTS: remade.meta[REINFORCEMENTS]},
+        }
+    return replace(record, **fields)
 
 
 def _find_known(derived: Sequence[DerivedMemory]) -> str:

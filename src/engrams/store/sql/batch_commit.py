@@ -21,6 +21,7 @@ from engrams.core import (
     content_hash,
 )
 from engrams.core.clock import micros
+from engrams.core.meta_keys import note_reinforcement
 from engrams.errors import ConflictError, InputError, NotFoundError
 from engrams.frozen_data import replace
 from engrams.ports import CommitResult, NewRecord, RecordChange, SessionRow, WriteBatch
@@ -197,7 +198,7 @@ class _BatchCommit:
                 (twin_id,) = twin
                 self._existing[record.id] = twin_id
                 if twin_id != record.id:
-                    self._raise_strength(owner, twin_id)
+                    self._reinforce(owner, twin_id, record)
                 return
         number = self._insert(replace(put, record=record), owner.key, digest)
         if number is None:
@@ -264,10 +265,17 @@ class _BatchCommit:
                         execute(self._connection, "add_quote", owner_key, quote["source"], number)
         execute(self._connection, "age_quotes", number)
 
-    def _raise_strength(self, owner: Scope, record_id: str) -> None:
+    def _reinforce(self, owner: Scope, record_id: str, twin: Record) -> None:
+        """Strengthen a record of which a twin was given, and note when and where on it."""
         stored = self._fetch_record(owner, record_id)
-        self._versions.setdefault(stored.number, stored.record.version)
-        self._apply_fields(stored, {"strength": stored.record.strength + 1}, "bump")
+        record = stored.record
+        entry = {"session": twin.session, "at": twin.recorded_at.isoformat()}
+        fields = {
+            "strength": record.strength + 1,
+            "meta": note_reinforcement(record.meta, entry),
+        }
+        self._versions.setdefault(stored.number, record.version)
+        self._apply_fields(stored, fields, "bump")
 
     # ----------------------------------------------------------------------------------------------
     # changes of records

@@ -147,6 +147,11 @@ def status(options: GlobalOptions, wait: Wait = False) -> None:
             f"{'gathering'.ljust(_WIDTH)}  {state['gathering']} conversations, too short to learn"
             " from before they go on or end"
         )
+    if state["resting"]:
+        say(
+            f"{'resting'.ljust(_WIDTH)}  {state['resting']} conversations, learned from when nothing"
+            " was said for a while"
+        )
     for job in state["active"]:
         failed = f"; last error: {job['error']}" if job["error"] else ""
         progress = (

@@ -14,6 +14,7 @@ from typing import Any
 from engrams import prompts
 from engrams.core import Record
 from engrams.core.clock import parse_time
+from engrams.core.meta_keys import REINFORCEMENTS
 from engrams.ports import ChatMessage, ChatModel, ChatRequest
 from engrams.settings import ReviewSettings
 from engrams.upkeep.fact_review.review_plan import PlannedFactMerge, PlannedFactRemoval
@@ -103,7 +104,7 @@ def find_last_saying(record: Record) -> datetime:
     """Return the latest time at which a fact was said, repetitions included."""
     repetitions = [
         parse_time(str(entry["at"]))
-        for entry in record.meta.get("reinforcements", ())
+        for entry in record.meta.get(REINFORCEMENTS, ())
         if isinstance(entry, dict) and entry.get("at")
     ]
     return max([record.recorded_at, *repetitions])

@@ -1,0 +1,147 @@
+"""The memory graph's document (003):
+statements given as such while a model reconciles, in the preset ``graph``.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import engrams
+from engrams import MemoryEngine, Turn
+from engrams.core import Kind, Status
+from engrams.ports import EXTRACT
+from engrams.testing import ReceivedModelRequest, ScriptedModel, ScriptedReply
+
+ANN = ("user", "ann")
+OLD_DATABASE = "The project's database is Postgres 15."
+NEW_DATABASE = "The project's database is MySQL 8."
+PORT = "The API listens on port 8080"
+PORT_AGAIN = "The API is listening for requests on port 8080"
+KETTLE = "Ann's kettle is blue"
+
+
+def answer(request: ReceivedModelRequest) -> Any:
+    """A model that replaces the database, and takes the two ports for one statement."""
+    if request.schema is None:
+        return ScriptedReply("Noted")
+    if "decisions" not in json.dumps(request.schema):
+        return {"statements": [], "names": [], "summary": ""}
+    known, _, new = request.prompt.partition("\nNew statements:")
+    known = known.partition("\nKnown statements:")[2]
+    for text, rival, verdict in (
+        (NEW_DATABASE, OLD_DATABASE, "replace"),
+        (PORT_AGAIN, PORT, "keep"),
+    ):
+        if (number := find_number(new, text)) and (find_number(known + new, rival)):
+            row = {
+                "new": number,
+                "reason": "told so",
+                "known": [number for number in [find_number(known, rival)] if number],
+                "earlier": [number for number in [find_number(new, rival)] if number],
+                "verdict": verdict,
+                "confidence": "high",
+            }
+            return {"decisions": [row]}
+    return {"decisions": []}
+
+
+def find_number(listed: str, text: str) -> int:
+    """The number of a text in a numbered list; 0: it is not there."""
+    numbers = [line.partition(".")[0] for line in listed.splitlines() if f'"{text}"' in line]
+    return int(numbers[0]) if numbers else 0
+
+
+@pytest.fixture
+def engine(home: Path) -> Iterator[MemoryEngine]:
+    """The preset with that model, and jobs that run only when asked."""
+    with (
+        ScriptedModel(answer=answer) as model,
+        engrams.open(
+            home=home,
+            preset="graph",
+            jobs__workers=0,
+            chat__provider="openai",
+            chat__model="m",
+            chat__url=f"{model.url}/v1",
+        ) as engine,
+    ):
+        yield engine
+
+
+def give(engine: MemoryEngine, text: str, session: str = "") -> str:
+    return engine.add(Turn(text, session=session), scope=ANN, kind=Kind.FACT).id
+
+
+@pytest.mark.covers("S3.40", "S3.41")
+def test_a_given_fact_is_reconciled_at_once(engine: MemoryEngine) -> None:
+    """The pause of a conversation does not hold up what is given as a fact: the old one is
+    superseded and linked as soon as the model answered.
+    """
+    old = give(engine, OLD_DATABASE)
+    engine.drain()
+    new = give(engine, NEW_DATABASE, "one")
+    engine.drain()
+    record = engine.get(old, scope=ANN)
+    assert (record.status, record.superseded_by) == (Status.SUPERSEDED, new)
+    assert engine.get(new, scope=ANN).status is Status.ACTIVE
+
+
+@pytest.mark.covers("S3.39")
+def test_a_given_fact_hurries_no_conversation(engine: MemoryEngine) -> None:
+    """Turns of the same session go on gathering, and the status says that they wait."""
+    engine.observe(Turn(PORT, session="one"), scope=ANN)
+    give(engine, OLD_DATABASE, "one")
+    engine.drain()
+    (job,) = [job for job in engine.store.queue(("waiting",), 10) if job.kind == EXTRACT]
+    assert len(job.payload["items"]) == 1
+    assert engine.status()["gathering"] + engine.status()["resting"] == 1
+
+
+@pytest.mark.covers("S3.39")
+def test_a_repetition_that_the_model_finds_reinforces(engine: MemoryEngine) -> None:
+    """What the model takes for a repetition makes the known statement stronger, and leaves the
+    session and the time on it.
+    """
+    known = give(engine, PORT)
+    engine.drain()
+    again = give(engine, PORT_AGAIN, "tuesday")
+    engine.drain()
+    check_reinforced(engine, known, again)
+
+
+@pytest.mark.covers("S3.39")
+def test_a_repetition_in_the_same_batch_reinforces(engine: MemoryEngine) -> None:
+    """Two facts that one job compares with each other are no exception."""
+    known = give(engine, PORT)
+    again = give(engine, PORT_AGAIN, "")
+    engine.drain()
+    check_reinforced(engine, known, again)
+
+
+def check_reinforced(engine: MemoryEngine, known: str, again: str) -> None:
+    record = engine.get(known, scope=ANN)
+    repetition = engine.get(again, scope=ANN)
+    assert record.strength == 2
+    (crumb,) = record.meta["reinforcements"]
+    assert (crumb["source"], crumb["session"]) == (again, repetition.session)
+    assert crumb["at"]
+    assert (repetition.status, repetition.superseded_by) == (Status.SUPERSEDED, known)
+
+
+@pytest.mark.covers("S3.39")
+def test_a_word_for_word_repetition_leaves_its_session(engine: MemoryEngine) -> None:
+    """A fact that is given again in the same words reinforces the one that is there, with a note of
+    the session and the time.
+    """
+    known = give(engine, KETTLE)
+    assert give(engine, KETTLE, "wednesday") == known
+    record = engine.get(known, scope=ANN)
+    assert record.strength == 2
+    (crumb,) = record.meta["reinforcements"]
+    assert crumb["session"] == "wednesday"
+    assert crumb["at"]

@@ -290,6 +290,34 @@ def test_a_broken_file_is_told_of_and_the_others_load(home: Path) -> None:
     assert "barge" not in listed
 
 
+@pytest.mark.covers("S2.17", "S2.20")
+def test_a_file_name_that_no_path_can_hold_stops_nothing(door: Door) -> None:
+    """Such a file, and all below such a folder, are left out and named, in the server's log, too;
+    what is written after them is found, by the server and by commands on the same home.
+    """
+    odd_names = ["2026-11-20T10:00 lizard.md", "a\\b.md", "a:b/lizard.md"]
+    folder = door.home / "vault/entries/user/ann/conversation/odd/facts"
+    for name in odd_names:
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text("The user owns a lizard\n")
+    log = door.home.parent / "proxy.log"
+    eventually(lambda: "lizard.md" in log.read_text())
+    (folder / "plain.md").write_text("The user owns a gecko\n")
+
+    def found() -> str:
+        query = {"query": "Which animal does the user own?", "limit": 20}
+        return json.dumps(door.post("/v1/search?conversation=odd", query)["hits"])
+
+    eventually(lambda: "gecko" in found())
+    assert "lizard" not in found()
+    for name in ("2026-11-20T10:00 lizard.md", "a\\b.md", "a:b"):
+        assert name in log.read_text()
+        assert name in door.run("sync")
+    assert "Traceback" not in log.read_text()
+    assert "gecko" in door.run("list", "-c", "odd", "--json")
+
+
 @pytest.mark.covers("S2.40")
 def test_what_is_taken_back_moves_and_is_found_no_more(door: Door) -> None:
     """A fact that a new one removes lies in ``deleted``, under its name, and no search finds it."""

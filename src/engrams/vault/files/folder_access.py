@@ -58,8 +58,7 @@ class VaultFolder:
         if (
             not path
             or "\0" in path
-            or "\\" in path
-            or any(part in ("", ".", "..") or ":" in part for part in parts)
+            or any(part in ("", ".", "..") or not has_plain_characters(part) for part in parts)
         ):
             raise InputError(f"{path!r:.200} is not a path inside the vault.")
         return self.root.joinpath(*parts)
@@ -158,7 +157,8 @@ class VaultFolder:
         """Yield the Markdown files below a folder, or ``every`` file.
 
         Hidden and temporary ones and links are passed over, and so are files that are not plain or
-        whose name is no text: their paths are added to ``unusable``, as they can be shown.
+        whose name no path can hold (``is_usable``): their paths are added to ``unusable``, as they
+        can be shown.
         """
         stack = [top]
         while stack:
@@ -171,7 +171,7 @@ class VaultFolder:
                 name = entry.name
                 if name.startswith(".") or entry.is_symlink():
                     continue
-                if not is_text(name):
+                if not is_usable(name):
                     if unusable is not None:
                         printable_path = f"{folder}/{name}".encode(
                             "utf-8", "backslashreplace"
@@ -297,6 +297,16 @@ def is_text(name: str) -> bool:
     except UnicodeEncodeError:
         return False
     return True
+
+
+def has_plain_characters(name: str) -> bool:
+    """True without ``:`` and backslashes, which lead elsewhere on other systems."""
+    return not any(character in name for character in ":\\")
+
+
+def is_usable(name: str) -> bool:
+    """True where a path in the vault can hold this name of a file or folder."""
+    return is_text(name) and has_plain_characters(name)
 
 
 def is_memory(name: str) -> bool:

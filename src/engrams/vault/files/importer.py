@@ -7,6 +7,7 @@
 
 from __future__ import annotations
 
+import logging
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -38,6 +39,7 @@ _MANY_MISSING = 10
 """Missing files below which their memories are forgotten whatever their share."""
 _STEP = 200
 """Files whose changes are stored in one transaction."""
+_log = logging.getLogger(__name__)
 
 
 class VaultFileImporter:
@@ -78,6 +80,10 @@ class VaultFileImporter:
         self._forget_missing(
             run, [row for row in missing if (row.owner, row.id) not in matched], accept
         )
+        known_problems = state.problems()
+        for path, problem in run.report.problems.items():
+            if known_problems.get(path) != problem:
+                _log.warning("vault: %s: %s.", path, problem)
         state.report_problems(run.report.problems, paths)
         return run.report
 
@@ -92,7 +98,11 @@ class VaultFileImporter:
             for path, stat in disk.walk(top, unusable=unusable)
         }
         for path in unusable:
-            run.add_problem(path, "it is no plain file, or its name is not UTF-8")
+            run.add_problem(
+                path,
+                "it is left out: it is no plain file, or its name is not UTF-8 or holds `:` or"
+                " `\\`. Rename it",
+            )
         return stats
 
     def _find_missing(

@@ -6,6 +6,7 @@ at the files again and again.
 
 from __future__ import annotations
 
+import itertools
 import logging
 import threading
 from collections.abc import Callable, Iterator
@@ -13,7 +14,7 @@ from pathlib import Path
 from typing import Literal, TypedDict
 
 from engrams.errors import EngramsError
-from engrams.vault.files.folder_access import FileStat, VaultFolder, is_memory, is_text
+from engrams.vault.files.folder_access import FileStat, VaultFolder, is_memory, is_usable
 from engrams.vault.files.vault_paths import DELETED, DOCUMENTS, ENTRIES
 
 _QUIET = 0.25
@@ -137,13 +138,15 @@ class VaultWatcher:
 
 
 def relevant_path(changed_path: Path, root: Path) -> str | None:
-    """Return the path in the vault of a changed file; None: it is no file of the vault's."""
+    """Return the path in the vault of a changed file; None: it is no file of the vault's.
+
+    Of a name that no path can hold it is the folder, whose next look tells of it.
+    """
     try:
-        parts = changed_path.relative_to(root).parts
+        all_parts = changed_path.relative_to(root).parts
     except ValueError:
         return None
-    if not is_text(str(changed_path)):
-        return None
+    parts = tuple(itertools.takewhile(is_usable, all_parts))
     if parts == ("MEMORY.md",):
         return "MEMORY.md"
     if (

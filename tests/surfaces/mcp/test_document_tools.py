@@ -31,12 +31,12 @@ async def test_documents_are_listed_and_read(
         listed = await call(memory, "list_documents")
         assert [item["name"] for item in listed["documents"]] == ["lease.pdf"]
         read = await call(memory, "read_document", document="lease.pdf")
-        assert [(item["place"], item["text"]) for item in read["passages"]] == [
+        assert [(item["label"], item["text"]) for item in read["passages"]] == [
             ("lease.pdf, p. 1", "The tenant is Anna."),
             ("lease.pdf, p. 2", "One cat is allowed here."),
         ]
         (rest,) = (await call(memory, "read_document", document="lease.pdf", skip=1))["passages"]
-        assert rest["place"] == "lease.pdf, p. 2"
+        assert rest["label"] == "lease.pdf, p. 2"
         assert "no document" in await refused(memory, "read_document", document="diary.txt")
         assert "add_document" not in [tool.name for tool in (await memory.list_tools()).tools]
         await refused(memory, "add_document", name="a.md", text="Words.")
@@ -45,7 +45,7 @@ async def test_documents_are_listed_and_read(
         assert (row["name"], row["passages"]) == ("lease.pdf", 2)
         for name in ("lease.pdf", row["id"]):
             answer = await memory.read_resource(f"memory://document/{name}")
-            places = [item["place"] for item in json.loads(answer.contents[0].text)]
+            places = [item["label"] for item in json.loads(answer.contents[0].text)]
             assert places == ["lease.pdf, p. 1", "lease.pdf, p. 2"]
         template = ResourceTemplateReference(uri="memory://document/{document}")
         completed = await memory.complete(template, {"name": "document", "value": "le"})
@@ -82,4 +82,4 @@ async def test_a_process_serves_documents(tmp_path: Path) -> None:
     async with Client(server) as memory:
         await call(memory, "add_document", name="bees.md", text="# Bees\n\nThe hive is of cork.")
         (passage,) = (await call(memory, "read_document", document="bees.md"))["passages"]
-        assert (passage["place"], passage["text"]) == ("bees.md, Bees", "The hive is of cork.")
+        assert (passage["label"], passage["text"]) == ("bees.md, Bees", "The hive is of cork.")

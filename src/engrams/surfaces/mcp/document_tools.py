@@ -45,10 +45,10 @@ class DocumentListOutput:
 
 @dataclass(frozen=True)
 class PassageOutput:
-    """Part of a document; place: document and page, to name in an answer."""
+    """Part of a document; label: document and page, to name in an answer."""
 
     id: str
-    place: str
+    label: str
     text: str
 
 

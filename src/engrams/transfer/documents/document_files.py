@@ -60,10 +60,10 @@ def read_given(file: ImportFile, origin: str = "", upload: str = "") -> GivenDoc
             hint="Split it, and add the parts that you need.",
         )
     if upload:
-        given = GivenDocument.from_upload(
+        document = GivenDocument.from_upload(
             upload if upload == file.name else f"{upload}/{file.name}", data
         )
-        return replace(given, name=file.name)
+        return replace(document, name=file.name)
     if file.path is not None:
         source = str(file.path.resolve())
     else:

@@ -1,15 +1,18 @@
-"""Mail (``.eml``, ``.mbox``): who wrote to whom, when, about what, and the text of the message."""
+"""Mail (``.eml``, ``.mbox``): who wrote to whom, when, about what, the text, and the attachments."""
 
 from __future__ import annotations
 
 import re
+import zipfile
 from collections.abc import Iterator
 from email import message_from_bytes, policy
 from email.errors import MessageError
 from email.message import EmailMessage
 
-from engrams.errors import InputError
+from engrams.errors import EngramsError, InputError
 from engrams.transfer.documents import html
+from engrams.transfer.documents.document_kinds import HEAD, find_kind
+from engrams.transfer.documents.document_readers import read_document
 from engrams.transfer.documents.read_document import ReadDocument, TextBlock, check_length
 
 _HEADERS = ("From", "To", "Cc", "Date", "Subject")
@@ -18,12 +21,17 @@ _SEPARATOR = re.compile(rb"^From (?=.*\d\d:\d\d)", re.MULTILINE)
 _MOST_HEADER = 500
 _FAILURES = (MessageError, ValueError, LookupError, TypeError, AttributeError)
 """Errors of the parser on a malformed message."""
+_UNREADABLE = (EngramsError, *_FAILURES, OSError, ArithmeticError, zipfile.BadZipFile)
+"""Errors of an attachment that is damaged, or that nobody reads."""
+_ATTACHMENT_LEVEL = 2
+"""Level of the heading of an attachment, below the subject of a mailbox."""
 
 
 def read(data: bytes) -> ReadDocument:
     """Read one message. InputError: it has no text."""
     message = _parse(data)
     blocks = [*_read_message(message)]
+    check_length(sum(len(block.text) for block in blocks))
     if len(blocks) < 2:
         raise InputError("The mail has no text.", hint="Add its attachments one by one.")
     return ReadDocument(blocks, _read_header(message, "Subject"), _find_time(message))
@@ -54,7 +62,7 @@ def _parse(data: bytes) -> EmailMessage:
 
 
 def _read_message(message: EmailMessage) -> Iterator[TextBlock]:
-    """Yield the header as one block, then the text; attachments are named, and not read."""
+    """Yield the header as one block, then the text, then the attachments that can be read."""
     header = [f"{name}: {value}" for name in _HEADERS if (value := _read_header(message, name))]
     yield TextBlock("\n".join(header))
     content, is_page = _read_body(message)
@@ -64,8 +72,29 @@ def _read_message(message: EmailMessage) -> Iterator[TextBlock]:
         for paragraph in re.split(r"\n\s*\n", content.replace("\r\n", "\n")):
             if text := paragraph.strip():
                 yield TextBlock(text)
-    if attached := ", ".join(_list_attachments(message)):
-        yield TextBlock(f"Attached: {attached}")
+    attachments = _list_attachments(message)
+    if attachments:
+        yield TextBlock(f"Attached: {', '.join(name for name, _ in attachments)}")
+    for name, part in attachments:
+        yield from _read_attachment(name, part)
+
+
+def _read_attachment(name: str, part: EmailMessage) -> Iterator[TextBlock]:
+    """Yield the text of an attachment below its name; nothing, if it cannot be read.
+
+    A mail within a mail is only named: nobody knows how many there are within it.
+    """
+    try:
+        data = part.get_payload(decode=True)
+        if not isinstance(data, bytes) or find_kind(data[:HEAD], name) in ("mail", "mailbox"):
+            return
+        document = read_document(data, name)
+    except _UNREADABLE:
+        return
+    yield TextBlock(name, level=_ATTACHMENT_LEVEL)
+    for block in document.blocks:
+        level = block.level + _ATTACHMENT_LEVEL if block.level else 0
+        yield TextBlock(block.text, level)
 
 
 def _read_body(message: EmailMessage) -> tuple[str, bool]:
@@ -85,9 +114,14 @@ def _read_body(message: EmailMessage) -> tuple[str, bool]:
         return data.decode("utf-8", "replace"), is_page
 
 
-def _list_attachments(message: EmailMessage) -> list[str]:
+def _list_attachments(message: EmailMessage) -> list[tuple[str, EmailMessage]]:
+    """List the attachments that have a name."""
     try:
-        return [name for part in message.iter_attachments() if (name := part.get_filename())]
+        return [
+            (" ".join(name.split())[:_MOST_HEADER], part)
+            for part in message.iter_attachments()
+            if (name := part.get_filename()) and isinstance(part, EmailMessage)
+        ]
     except _FAILURES:
         return []
 

@@ -28,7 +28,7 @@ MOST_FILES = 20_000
 
 
 @dataclass(frozen=True, slots=True)
-class _SeenFile:
+class _ReadFile:
     """A file as it was when it was read last."""
 
     changed_ns: int
@@ -57,7 +57,7 @@ class WatchedFolder:
         self._store = store
         self._imports = imports
         self._only = tuple(only)
-        self._seen: dict[str, _SeenFile] = {}
+        self._files_read: dict[str, _ReadFile] = {}
         self._refused: dict[str, str] = {}
         """Versions by path of files that could not be read; they wait until they change."""
 
@@ -83,13 +83,13 @@ class WatchedFolder:
                 f"{self._folder} has no files, and memory has {len(followed)} documents of it.",
                 hint="Check that its disk is there; --accept-empty lets the documents go.",
             )
-        gone = [item for source, item in followed.items() if not Path(source).is_file()]
+        gone_documents = [item for source, item in followed.items() if not Path(source).is_file()]
         changed = self._find_changed(files, documents)
-        if not changed and not gone:
+        if not changed and not gone_documents:
             return ImportCounts()
         name = str(self._folder)
         options = ImportOptions(DOCUMENT_FORMAT, name=name, ignored=True)
-        changes = DocumentChanges(changed, gone)
+        changes = DocumentChanges(changed, gone_documents)
         counts = self._imports.load(changes, self._scope, options, progress)
         self._note_refused(changed)
         return counts
@@ -167,16 +167,19 @@ class WatchedFolder:
             status = file.path.stat()
         except OSError:  # it went meanwhile
             return ""
-        seen = self._seen.get(source)
-        if seen and (seen.changed_ns, seen.size) == (status.st_mtime_ns, status.st_size):
-            return seen.version
+        last_read = self._files_read.get(source)
+        if last_read and (last_read.changed_ns, last_read.size) == (
+            status.st_mtime_ns,
+            status.st_size,
+        ):
+            return last_read.version
         version = ""
         if is_readable(file):
             try:
                 version = read_given(file).version
             except InputError:  # the import says why
                 version = f"unread {status.st_mtime_ns}"
-        self._seen[source] = _SeenFile(status.st_mtime_ns, status.st_size, version)
+        self._files_read[source] = _ReadFile(status.st_mtime_ns, status.st_size, version)
         return version
 
     def _note_refused(self, files: Sequence[ImportFile]) -> None:
@@ -185,7 +188,7 @@ class WatchedFolder:
         versions = {item.first.version for item in documents.values()}
         for file in files:
             source = str(file.path)
-            version = self._seen[source].version
+            version = self._files_read[source].version
             if source not in documents and version not in versions:
                 self._refused[source] = version
             else:

@@ -90,7 +90,7 @@ class DocumentChanges:
 
     files: Sequence[ImportFile]
     """Documents that are new or changed."""
-    gone: Sequence[StoredDocument] = ()
+    gone_documents: Sequence[StoredDocument] = ()
     """Documents whose files are gone."""
 
 
@@ -216,7 +216,7 @@ class _FileImporter:
     def load_changes(self, changes: DocumentChanges) -> None:
         """Store changed documents and end those that are gone; list those that cannot be read."""
         target = self.target
-        for document in changes.gone:
+        for document in changes.gone_documents:
             self.counts.removed += end_document(
                 document, self.options.mark, target.store, target.clock
             )

@@ -191,7 +191,8 @@ def _drop_quoted(hits: Sequence[Hit]) -> list[Hit]:
     return [
         hit
         for hit, text in zip(hits, texts, strict=True)
-        if hit.facts or not any(len(text) < len(other) and text in other for other in texts)
+        if hit.facts
+        or not any(len(text) < len(longer_text) and text in longer_text for longer_text in texts)
     ]
 
 

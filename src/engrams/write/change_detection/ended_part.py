@@ -28,8 +28,8 @@ def narrow_to_part(ending: str, news: str) -> str:
     if len(parts) < 2 or not holds_verb(ending[slice(*parts[0])]):
         return ending
     new = read_clause(news)
-    named = [part for part in parts if read_clause(ending[slice(*part)]).words <= new.words]
-    matching = named or [
+    named_parts = [part for part in parts if read_clause(ending[slice(*part)]).words <= new.words]
+    matching = named_parts or [
         part for part in parts if _is_about(read_clause(ending[slice(*part)]), new)
     ]
     if not matching or len(matching) == len(parts):

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Set as AbstractSet
 from functools import cache
-from itertools import dropwhile, takewhile
+from itertools import chain, dropwhile, takewhile
 
 from engrams.text.clause_kinds import may_tell_change
 from engrams.text.clause_split import split_clauses
@@ -189,8 +189,7 @@ def read_changed_things(news: str) -> frozenset[str]:
         end for start, end in find_cue_words(folded, _OF_THINGS) if not own_end.match(folded, start)
     ]
     phrases = (_THING_END.split(folded[end:], maxsplit=1)[0] for end in changes)
-    things = (_find_things(phrase) for phrase in phrases)
-    return frozenset(thing for phrase_things in things for thing in phrase_things)
+    return frozenset(chain.from_iterable(map(_find_things, phrases)))
 
 
 def _find_things(phrase: str) -> list[str]:
@@ -222,15 +221,18 @@ def changes_another_thing(ending: str, news: str) -> bool:
     It says nothing of it; or only names whom it tells of: "Emil has football", "I dropped Emil at
     the station".
     """
-    things = read_changed_things(news)
-    if not things:
+    changed_things = read_changed_things(news)
+    if not changed_things:
         return _leaves_day_alone(ending, news)
     carrier = _CARRIER.match(fold(ending))
     carriers = set(terms(carrier["who"])) if carrier else set()
     told_words = (set(terms(ending)) | _read_names(news)) - carriers
-    if any(not told_words.isdisjoint(terms(thing)) for thing in things):
+    if not told_words.isdisjoint(chain.from_iterable(map(terms, changed_things))):
         return False
-    return not (_holds_kind(ending, things) or _changes_own_circumstance(ending, news, things))
+    return not (
+        _holds_kind(ending, changed_things)
+        or _changes_own_circumstance(ending, news, changed_things)
+    )
 
 
 def _holds_kind(ending: str, things: AbstractSet[str]) -> bool:
@@ -381,10 +383,11 @@ def _renews_subject(ending: str, news: str) -> bool:
     subject, *remainder = _COPULA.split(fold(ending), maxsplit=1)
     if not remainder or not read_clause(news).cues[_NEW]:
         return False
-    told = set(terms(subject))
-    named = _read_names(ending) & told
-    things = {word for thing in read_changed_things(news) for word in terms(thing)}
-    return bool(things) and things <= told and named <= set(terms(news))
+    subject_words = set(terms(subject))
+    subject_names = _read_names(ending) & subject_words
+    changed_words = set(chain.from_iterable(map(terms, read_changed_things(news))))
+    is_renewed = bool(changed_words) and changed_words <= subject_words
+    return is_renewed and subject_names <= set(terms(news))
 
 
 def ends_circumstance(ending: str, news: str) -> bool:

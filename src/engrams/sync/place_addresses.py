@@ -13,8 +13,8 @@ from engrams.sync.places import FolderPlace, Place, PlaceAccess
 _SSH_FORM = re.compile(r"[\w.-]+@[\w.-]+:(?!//).+")
 """The short form of git, such as ``git@host:path``."""
 _GIT = frozenset({"ssh", "git+ssh", "git+http", "git+https", "git+file"})
-_WITH_PASSWORD = frozenset({"engrams+http", "engrams+https", "s3+http", "s3+https", "s3"})
-_FORMS = "a folder, git+https://…, ssh://…, or git@host:path"
+_SERVER = frozenset({"engrams+http", "engrams+https"})
+_FORMS = "a folder, git+https://…, ssh://…, git@host:path, or engrams+https://…"
 
 
 def open_place(address: str, access: PlaceAccess, caches: Path) -> Place:
@@ -32,6 +32,10 @@ def open_place(address: str, access: PlaceAccess, caches: Path) -> Place:
         return _open_git(address, access, caches)
     if scheme in ("http", "https") and urlsplit(address).path.endswith(".git"):
         return _open_git(f"git+{address}", access, caches)
+    if scheme in _SERVER:
+        from engrams.sync.server_place import ServerPlace
+
+        return ServerPlace(address, access)
     if scheme not in ("", "file"):
         raise InputError(
             f"engrams cannot use {address!r} as a place.", hint=f"A place is {_FORMS}."
@@ -44,7 +48,7 @@ def open_place(address: str, access: PlaceAccess, caches: Path) -> Place:
 
 def needs_password(address: str) -> bool:
     """Return True for a place that nobody uses without a password or a key."""
-    return address.partition("://")[0].lower() in _WITH_PASSWORD
+    return address.partition("://")[0].lower() in _SERVER
 
 
 def _open_git(address: str, access: PlaceAccess, caches: Path) -> Place:

@@ -18,6 +18,7 @@ from engrams.surfaces.http.method_not_allowed import MethodNotAllowedRoutes
 from engrams.surfaces.http.problems import handle_http_error
 from engrams.surfaces.http.rest import (
     audit,
+    devices,
     document_additions,
     documents,
     feedback_crisis,
@@ -53,6 +54,7 @@ _ROUTERS = (
     model.router,
     quarantine.router,
     documents.router,
+    devices.router,
     document_additions.router,
 )
 """Functions that make a router of the settings."""

@@ -89,11 +89,13 @@ def test_what_we_do_is_said_of_the_project(agent: Agent) -> None:
     ],
 )
 def test_a_convention_of_a_project_needs_no_word_of_code(agent: Agent, convention: str) -> None:
+    """A convention said in passing stands at the next start, in the words in which it was said."""
     agent.say(convention)
     assert f". {convention}\n" in agent.begin()
 
 
 def test_a_convention_stands_behind_a_task(agent: Agent) -> None:
+    """Of a task with its convention the convention is learnt."""
     agent.say("refactor the cart: let's go with Zustand instead of Redux for the cart store")
     assert ". let's go with Zustand instead of Redux for the cart store\n" in agent.begin()
 
@@ -108,6 +110,7 @@ def test_a_convention_stands_behind_a_task(agent: Agent) -> None:
     ],
 )
 def test_a_state_or_a_task_is_no_fact_of_the_project(agent: Agent, passing: str) -> None:
+    """A state that passes, a task and a complaint are not told at the next start."""
     agent.say(passing)
     assert "<memory" not in agent.begin()
 
@@ -133,6 +136,7 @@ def test_a_rule_outlives_news_of_something_else(agent: Agent, rule: str, news: s
 
 
 def test_a_tool_that_is_replaced_is_no_rule_any_more(agent: Agent) -> None:
+    """The rule of a tool ends when another takes its place."""
     agent.say("we use pnpm here, never npm")
     agent.say("from now on we use bun instead of pnpm")
     start = agent.begin()
@@ -141,6 +145,7 @@ def test_a_tool_that_is_replaced_is_no_rule_any_more(agent: Agent) -> None:
 
 
 def test_what_the_start_told_of_the_last_session_does_not_come_again(agent: Agent) -> None:
+    """A prompt is not given what the start of its session told."""
     task = "add the fee field to the invoice model of the ledger"
     path = agent._folder / "src/invoices.py"
     agent.play([speak("user", task), *edit(path)])

@@ -74,6 +74,13 @@ SOURCES: dict[str, tuple[Writer, str, int, str, str]] = {
     ),
     "langgraph": (_file("langgraph"), "langgraph", 2, "opera", "Likes opera"),
     "jcode": (_file("jcode"), "jcode", 5, "staging", "The staging database is called crane"),
+    "agent-cli": (
+        _file("agent_cli", ".md"),
+        "agent_cli",
+        1,
+        "kayak",
+        "The user owns a red kayak",
+    ),
     "telegram": (
         _file("telegram"),
         "telegram",

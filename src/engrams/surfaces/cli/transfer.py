@@ -91,7 +91,7 @@ def import_(  # noqa: PLR0913 - options of a command
 
     Documents (PDF, Word, Excel, PowerPoint, OpenDocument, EPUB, HTML, mail, contacts, calendars),
     ChatGPT, Claude, Telegram, mem0, Zep, Graphiti, Letta, cognee, Hindsight, Honcho, Supermemory,
-    memvara, basic-memory, jcode, LangGraph, MCP memory, JSON, JSONL, CSV, Markdown, text,
+    memvara, basic-memory, jcode, agent-cli, LangGraph, MCP memory, JSON, JSONL, CSV, Markdown, text,
     engrams' own export.
 
     A repeated import stores nothing twice, and an interrupted one goes on where it stopped. A

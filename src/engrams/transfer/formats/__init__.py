@@ -16,6 +16,7 @@ from typing import Literal, NamedTuple, TypeAlias, get_args
 
 from engrams.errors import InputError
 from engrams.transfer.formats import (
+    agent_cli,
     basic_memory,
     chatgpt,
     claude,
@@ -81,6 +82,7 @@ __all__ = [
 Format: TypeAlias = Literal[
     "engrams", "turns", "json", "lines", "csv", "chatgpt", "claude", "locomo", "mem0", "mcp", "zep", "letta", "cognee", "hindsight",
     "honcho", "supermemory", "memvara", "basic_memory", "langgraph", "telegram", "jcode",
+    "agent_cli",
 ]  # fmt: skip
 FORMATS: tuple[Format, ...] = get_args(Format)
 """Names of the formats, as the command line and the API take them."""
@@ -112,6 +114,7 @@ def _read_telegram(text: DecodedTextReader) -> Iterator[Piece]:
 
 _FORMATS: Mapping[Format, _TextFormat] = {
     "csv": _TextFormat(_by_line(csv_table.read), csv_table.recognises),
+    "agent_cli": _TextFormat(agent_cli.read, agent_cli.recognises),
     "basic_memory": _TextFormat(_by_line(basic_memory.read), basic_memory.recognises),
     "engrams": _TextFormat(_by_line(engrams_jsonl.read), engrams_jsonl.recognises),
     "chatgpt": _TextFormat(_by_element(chatgpt.read), chatgpt.recognises),

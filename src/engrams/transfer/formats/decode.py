@@ -21,7 +21,7 @@ from typing import IO, Any, Protocol
 from engrams.errors import InputError
 from engrams.text.binary_detection import is_binary, refuse_binary
 from engrams.text.text_encodings import WESTERN, detect_encoding
-from engrams.transfer.formats.import_sources import STDIN, ImportSource, open_stdin
+from engrams.transfer.formats.import_sources import STDIN, ImportSource, describe_source, open_stdin
 from engrams.transfer.formats.pieces import TextLine, UnreadablePiece
 
 HEAD = 65_536
@@ -47,9 +47,12 @@ class DecodedTextReader:
     """Beginning of the text."""
     whole: bool
     """True where everything is read; at first: where the head is the whole text."""
+    name: str
+    """Path of the file. Empty: unknown."""
 
-    def __init__(self, stream: ByteStream) -> None:
+    def __init__(self, stream: ByteStream, name: str = "") -> None:
         """Read the head of a stream. InputError: it is not text."""
+        self.name = name
         self._stream = stream
         start = _read_head(stream)
         encoding, mark_length = detect_encoding(start)
@@ -90,12 +93,13 @@ def open_text(source: ImportSource) -> Iterator[DecodedTextReader]:
     """Open a file, stream or zip as text. InputError: it cannot."""
     if isinstance(source, str | Path) and str(source) == STDIN:
         source = open_stdin()
+    name = describe_source(source)
     if isinstance(source, str | Path):
         with _open_file(Path(source)) as file, _unzip(file) as stream:
-            yield DecodedTextReader(stream)
+            yield DecodedTextReader(stream, name)
     else:
         with _unzip(source) as stream:
-            yield DecodedTextReader(stream)
+            yield DecodedTextReader(stream, name)
 
 
 def _open_file(path: Path) -> IO[Any]:

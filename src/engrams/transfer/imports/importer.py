@@ -48,7 +48,7 @@ EVERYONE = "*"
 _BATCH = 500
 """Pieces stored together."""
 _SHOWN_USERS = 10
-_FORMATS_OF_CONVERSATIONS = frozenset({"locomo", "turns", "json", "engrams"})
+_FORMATS_OF_CONVERSATIONS = frozenset({"locomo", "turns", "json", "engrams", "agent_cli"})
 """Formats with a scope per conversation; the others hold one person's chats."""
 
 

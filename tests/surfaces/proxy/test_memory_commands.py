@@ -124,6 +124,34 @@ def test_a_memory_is_forgotten_after_a_yes_and_brought_back(bench: Harness, lang
     assert stored == [statement]
 
 
+def test_a_yes_is_heard_from_a_client_that_sends_each_message_alone(bench: Harness) -> None:
+    """Such a client names its conversation and keeps no history. Its "yes" answers the question, and
+    a "yes" of another conversation, or of a chat without a name, is the model's.
+    """
+    statement = "I play the cello in an orchestra."
+    scope = ("user", bench.user, "conversation", "c1")
+    bench.engine.add(statement, scope=scope, kind=Kind.TURN)
+
+    def say(text: str, memory_id: str) -> str:
+        body = {"model": "m", "messages": [{"role": "user", "content": text}]}
+        named = {"memory_id": memory_id} if memory_id else {}
+        response = bench.client.post(
+            "/v1/chat/completions", json={**body, **named}, headers=bench.headers({})
+        )
+        return response.headers["x-engrams-memory"]
+
+    def find_status() -> Status:
+        records = bench.engine.list(scope=scope, statuses=tuple(Status)).records
+        return next(record.status for record in records if record.text == statement)
+
+    assert say("Forget that I play the cello.", "c1") == "command"
+    assert "command" not in (say("yes", "c2"), say("yes", ""))
+    assert find_status() is Status.ACTIVE
+    assert say("yes", "c1") == "command"
+    assert find_status() is Status.FORGOTTEN
+    assert say("yes", "c1") != "command"
+
+
 @pytest.mark.parametrize("protocol", ["chat", "anthropic", "ollama"])
 @pytest.mark.parametrize("stream", [False, True])
 def test_every_protocol_answers_in_its_own_form(

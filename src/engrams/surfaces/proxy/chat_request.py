@@ -14,7 +14,13 @@ from engrams.core import OWN_WORDS, Json, Turn, content_hash, is_blank
 from engrams.core.process_peers import ProcessPeers
 from engrams.errors import ScopeError
 from engrams.settings import Settings
-from engrams.surfaces.proxy.caller_identity import ChatCaller, UnnamedCallerError, identify, turn_id
+from engrams.surfaces.proxy.caller_identity import (
+    ChatCaller,
+    UnnamedCallerError,
+    identify,
+    opening_id,
+    turn_id,
+)
 from engrams.surfaces.proxy.chat_protocols import CHAT, ChatDialect
 from engrams.surfaces.proxy.json_splice import (
     INPUT,
@@ -144,10 +150,18 @@ class ParsedProxyRequest:
         """
         if self.envelope is None or self.envelope.thread_id or self.envelope.shape is PROMPT:
             return None
-        for message in reversed(self.envelope.messages[: self.envelope.last_user_index]):
-            if isinstance(message, dict) and message.get("role") == "assistant":
+        earlier = [
+            message
+            for message in self.envelope.messages[: self.envelope.last_user_index]
+            if isinstance(message, dict) and message.get("role") in ("user", "assistant")
+        ]
+        for message in reversed(earlier):
+            if message["role"] == "assistant":
                 return text_of(message.get("content"))
-        return ""
+        # A lone message of a named conversation may be its first, or one of a client that sends
+        # each message alone.
+        is_named = self.caller is not None and self.caller.session != opening_id(self.envelope)
+        return None if is_named and not earlier else ""
 
     @property
     def beginning(self) -> str:

@@ -9,7 +9,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from engrams import MemoryEngine
-from engrams.core import Kind, Record, Scope, Status, Turn
+from engrams.core import Kind, Layer, Record, Scope, Status, Turn
 from engrams.errors import InputError
 from engrams.ports import Condition, NewRecord, Where, WriteBatch
 from engrams.testing import SettableClock, temp_engine
@@ -97,14 +97,18 @@ def test_summaries_are_no_candidates_unless_asked_for(engine: MemoryEngine) -> N
     ("field", "op", "value", "expected"),
     [
         ("role", "eq", "assistant", {"b"}),
-        ("scope", "eq", TALK.key, {"a", "b", "c"}),
+        ("role", "eq", "memory", {"e"}),
+        ("role", "ne", "memory", {"a", "b", "c", "d"}),
+        ("role", "in", ["memory", "assistant"], {"b", "e"}),
+        ("role", "nin", ["memory", "assistant"], {"a", "c", "d"}),
+        ("scope", "eq", TALK.key, {"a", "b", "c", "e"}),
         ("scope", "eq", list(OTHER.labels), {"d"}),
         ("session", "eq", "s1", {"a"}),
         ("recorded_at", "gte", START + timedelta(days=2), {"d"}),
         ("kind", "eq", "summary", {"c"}),
         ("meta.summary_kind", "eq", "short", {"c"}),
         ("superseded_by", "eq", "b", {"a"}),
-        ("superseded_by", "exists", False, {"b", "c", "d"}),
+        ("superseded_by", "exists", False, {"b", "c", "d", "e"}),
     ],
 )
 def test_what_the_index_can_be_filtered_by(
@@ -125,6 +129,7 @@ def test_what_the_index_can_be_filtered_by(
         )
         put(engine, "b", "Boats in a harbour", role="assistant")
         put(engine, "c", "Harbours are loud", kind=Kind.SUMMARY, meta={"summary_kind": "short"})
+        put(engine, "e", "The harbour freezes", kind=Kind.FACT, layer=Layer.SEMANTIC, role="user")
         later = Record(
             id="d",
             scope=OTHER,

@@ -188,7 +188,7 @@ def _record_to_dict(record: Record) -> dict[str, Json]:
     fields = {
         "id": record.id,
         "content": record.text,
-        "role": record.role,
+        "role": record.role_shown,
         "kind": record.kind.value,
     }
     return {

@@ -36,6 +36,7 @@ from engrams.core.meta_keys import (
 from engrams.core.records import (
     DERIVED_LINKS,
     LAYER_OF,
+    MEMORY_ROLE,
     MESSAGE_KINDS,
     NO_META,
     PRODUCT,
@@ -105,6 +106,7 @@ __all__ = [
     "IMPORTED",
     "LAYER_OF",
     "MARK_TOLD_AT",
+    "MEMORY_ROLE",
     "MERGED",
     "MESSAGE_KINDS",
     "NAMES_OF_OWNERS",

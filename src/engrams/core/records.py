@@ -78,6 +78,9 @@ STATEMENT_KINDS = (
 )
 """Kinds of records that state one thing, and quote the messages that said it."""
 
+MEMORY_ROLE = "memory"
+"""Role under which files, filters and the proxy know what is no message, such as a fact."""
+
 
 class Layer(StrEnum):
     """Layer of memory that a record's kind belongs to (``LAYER_OF``)."""
@@ -313,6 +316,11 @@ class Record:
     def search_text(self) -> str:
         """Text that the indexes hold: the text, with the caption in brackets."""
         return f"{self.text} [{self.caption}]" if self.caption else self.text
+
+    @property
+    def role_shown(self) -> str:
+        """Role as in a memory's file: a message's own; ``memory`` for what is none."""
+        return self.role if self.layer is Layer.EPISODIC else MEMORY_ROLE
 
     @property
     def story_key(self) -> tuple[datetime, str, str]:

@@ -404,3 +404,26 @@ def test_what_fails_afterwards_fails_no_later_request(door: Door) -> None:
     door.model.heal()
     door.chat("Fact two: the chain is long", memory_id="p1")
     eventually(lambda: facts(door, "p1"))
+
+
+@pytest.mark.covers("S2.12", "S2.55")
+def test_a_fact_bears_the_role_of_its_file(door: Door) -> None:
+    """A fact has the role ``memory`` where it is filtered, and in the client's list."""
+    door.chat("Fact one: Alice hikes in the Alps", memory_id="roles")
+    eventually(lambda: facts(door, "roles"))
+
+    def list_kinds(role: str) -> set[str]:
+        options = ("list", "-c", "roles", "--where", f"role={role}", "--json")
+        told = run(door.home, "--preset", "proxy", "-u", "ann", arguments=options)
+        return {record["kind"] for record in json.loads(told)["records"]}
+
+    assert list_kinds("memory") == {"fact"}
+    assert "fact" not in list_kinds("assistant")
+
+    async def list_roles() -> set[tuple[Any, Any]]:
+        async with MemoryClient.open(
+            "http://127.0.0.1:9/v1", model="m", path=door.home, user="ann"
+        ) as client:
+            return {(entry["kind"], entry["role"]) for entry in await client.list_all("roles")}
+
+    assert asyncio.run(list_roles()) >= {("fact", "memory"), ("turn", "user")}

@@ -12,7 +12,7 @@ from itertools import chain
 from operator import attrgetter
 from typing import Any, Literal
 
-from engrams.core import Scope
+from engrams.core import MEMORY_ROLE, Layer, Scope
 from engrams.core.clock import micros, parse_time
 from engrams.errors import InputError, ScopeError
 from engrams.frozen_data import dataclass
@@ -52,6 +52,8 @@ _OTHER_NAMES = {
 }
 """Names of fields in a memory's file, where they differ."""
 _CONVERSATION_ID = "conversation_id"
+_ROLE = "role"
+_IS_MEMORY = f"layer <> '{Layer.EPISODIC}'"
 KNOWN = (
     *sorted((*_TEXT_FIELDS, *_NUMBER_FIELDS, *TIMES, *LISTS)),
     "meta.<name>",
@@ -160,6 +162,8 @@ def _compile_condition(condition: Condition) -> SqlClause:
         return _json_clause(column, _json_path(path), op, value)
     if name == _CONVERSATION_ID:
         return _conversation_clause(op, value)
+    if name == _ROLE:
+        return _role_clause(op, value)
     if name in LISTS:
         return _list_clause(name, op, value)
     if name in _TEXT_FIELDS or name in _NUMBER_FIELDS or name in TIMES:
@@ -216,6 +220,17 @@ def _conversation_clause(op: str, value: Any) -> SqlClause:
     ending = Scope(("conversation", _require_text(value))).key
     sign = ">" if op == "eq" else "="
     return SqlClause(f"instr(scope || '|', ?) {sign} 0", (f"/{ending}|",))
+
+
+def _role_clause(op: str, value: Any) -> SqlClause:
+    """Compare a role; ``memory`` is that of what is no message, as in its file."""
+    if op in ("in", "nin") and MEMORY_ROLE in _require_list(value):
+        roles = [role for role in value if role != MEMORY_ROLE]
+        is_listed = join_clauses([_column_clause(_ROLE, "in", roles), SqlClause(_IS_MEMORY)], "OR")
+        return is_listed if op == "in" else SqlClause(f"NOT {is_listed.text}", is_listed.values)
+    if op in ("eq", "ne") and value == MEMORY_ROLE:
+        return SqlClause(_IS_MEMORY if op == "eq" else f"NOT ({_IS_MEMORY})")
+    return _column_clause(_ROLE, op, value)
 
 
 def _list_clause(name: str, op: str, value: Any) -> SqlClause:

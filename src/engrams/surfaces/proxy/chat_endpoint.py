@@ -19,7 +19,7 @@ import httpx2
 from starlette.requests import Request
 from starlette.responses import Response
 
-from engrams.core import Hit, Json, is_blank
+from engrams.core import MEMORY_ROLE, Hit, Json, is_blank
 from engrams.settings import Settings
 from engrams.surfaces.proxy.api_errors import error_response
 from engrams.surfaces.proxy.chat_protocols import UNSAVED, ChatDialect
@@ -234,7 +234,7 @@ def hit_to_dict(hit: Hit) -> dict[str, Json]:
     return {
         "id": record.id,
         "kind": record.kind.value,
-        "role": record.role or "memory",
+        "role": record.role_shown or MEMORY_ROLE,
         "content": record.text,
         "score": round(hit.score, 4),
         "created_at": record.recorded_at.isoformat(),

@@ -13,6 +13,7 @@ from typing import Any
 
 from engrams.core import (
     LAYER_OF,
+    MEMORY_ROLE,
     RUNNING,
     EdgeType,
     Evidence,
@@ -87,8 +88,6 @@ KNOWN = frozenset(NAMES) | frozenset(EdgeType)
 UNVERSIONED = frozenset({"id", "version", "access_count", "last_accessed"})
 """Fields that a hand edit cannot set."""
 
-_MEMORY = "memory"
-"""The ``role`` of a statement in its file."""
 _BLANK = Record(
     id="",
     scope=Scope(("-",)),
@@ -163,7 +162,7 @@ def parse_entry(text: str) -> RecordFileContent:
     record_fields: dict[str, Any] = {"text": body}
     for name, value in values.items():
         field_name = NAMES.get(name, "")
-        if field_name and value is not None and (name, value) != ("role", _MEMORY):
+        if field_name and value is not None and (name, value) != ("role", MEMORY_ROLE):
             record_fields[field_name] = _parse_value(name, field_name, value)
     if "session" in record_fields and record_fields["session"] == _rolling_conversation(
         record_fields.get("scope"), record_fields.get("meta")
@@ -191,7 +190,7 @@ def _front_items(record: Record) -> list[tuple[str, Json]]:
             continue
         elif field_name == "role" and name != role_name:
             if name == "role":
-                items.append((name, _MEMORY))
+                items.append((name, MEMORY_ROLE))
         else:
             value = getattr(record, field_name)
             if field_name == "session" and not value:

@@ -115,6 +115,10 @@ export interface MemoryAddRequest {
   triggers?: string[]
   /** Steps of `text`, a procedure. */
   steps?: string[]
+  /** What must be so before `text`, a procedure, begins. */
+  prerequisites?: string[]
+  /** Warnings of `text`, a procedure. */
+  warnings?: string[]
   /** Category of `text`: entity, or one of your own. */
   category?: string
   /** The conversation it was said in. */

@@ -45,9 +45,13 @@ def test_a_negative_is_added_with_its_triggers(door: Door) -> None:
     assert NEVER not in door.post("/v1/context", {"query": "let x = y;"})["text"]
     door.post("/v1/memories", {"messages": [{"content": "hello"}], "triggers": ["x"]}, 422)
     body = {"text": "Release the crate", "kind": "procedure", "triggers": ["cargo publish"]}
-    door.post("/v1/memories", {**body, "steps": ["Raise the version", "Tag the commit"]}, 201)
+    more = {"prerequisites": ["Green CI"], "warnings": ["Never on a Friday"]}
+    steps = ["Raise the version", "Tag the commit"]
+    door.post("/v1/memories", {**body, **more, "steps": steps}, 201)
     told = door.post("/v1/context", {"query": "how do I cargo publish?"})["text"]
     assert re.search("Release the crate.*Raise the version.*Tag the commit", told, re.DOTALL)
+    assert all(text in told for text in ("Green CI", "Never on a Friday"))
+    door.post("/v1/memories", {"messages": [{"content": "hello"}], "warnings": ["x"]}, 422)
 
 
 def test_show_tells_the_ground_of_a_memory(door: Door) -> None:

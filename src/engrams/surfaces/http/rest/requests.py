@@ -110,6 +110,14 @@ class MemoryAddRequest(RequestBody):
     steps: list[str] = Field(
         default_factory=list, description="Steps of `text`, a procedure.", max_length=100
     )
+    prerequisites: list[str] = Field(
+        default_factory=list,
+        description="What must be so before `text`, a procedure, begins.",
+        max_length=100,
+    )
+    warnings: list[str] = Field(
+        default_factory=list, description="Warnings of `text`, a procedure.", max_length=100
+    )
     category: str = Field(
         "", description="Category of `text`: entity, or one of your own.", max_length=100
     )

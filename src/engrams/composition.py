@@ -160,6 +160,11 @@ def require_home_paths(settings: Settings) -> HomePaths:
 def _resolve_settings(settings: Settings | None, arguments: dict[str, Any]) -> Settings:
     """Join the settings that were given, or the ones that are found, with the caller's arguments."""
     overrides = {name.replace("__", "."): value for name, value in arguments.items()}
+    if not isinstance(settings, Settings | None):
+        raise SettingsError(
+            f"Settings are needed, not {type(settings).__name__}.",
+            hint="Name the home folder: open(home=folder).",
+        )
     if settings is None:
         settings = load(overrides).settings
     elif overrides:

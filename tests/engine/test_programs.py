@@ -10,7 +10,7 @@ import pytest
 
 import engrams
 from engrams import MemoryEngine, Turn
-from engrams.errors import InputError
+from engrams.errors import InputError, SettingsError
 from engrams.testing import temp_engine
 from engrams.types import Kind
 
@@ -63,6 +63,13 @@ def test_a_page_of_a_list_is_gone_through_as_it_is(memory: MemoryEngine) -> None
     assert [record.text for record in memory.list(scope=ANN, limit=2, after=page.next)] == [
         "I keep bees."
     ]
+
+
+def test_a_folder_in_the_place_of_settings_is_refused(tmp_path: Path) -> None:
+    """The error names how to give the home folder."""
+    with pytest.raises(SettingsError, match="Settings are needed") as raised:
+        engrams.open(str(tmp_path))  # type: ignore[arg-type]
+    assert "home=" in str(raised.value.hint)
 
 
 def test_an_unknown_role_is_refused(memory: MemoryEngine) -> None:

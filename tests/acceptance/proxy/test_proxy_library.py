@@ -397,3 +397,21 @@ def test_the_cap_of_a_conversation_holds_by_itself(home: Path, clock: SettableCl
             assert engine.get(summary.id, scope=CHAT).status is Status.ACTIVE
             put_away = list((home / str(cap) / "vault").glob("deleted/**/facts/*.md"))
             assert len(put_away) == 7 - left
+
+
+@pytest.mark.covers("S2.52")
+def test_the_end_of_a_session_leaves_a_conversation_where_it_was(
+    home: Path, clock: SettableClock
+) -> None:
+    """No note of the user tells in another conversation what one conversation was told."""
+    settings = {"home": home, "preset": "proxy", "clock": clock, "jobs__workers": 0}
+    with engrams.open(**settings) as engine:
+        told = (Turn("I am allergic to walnuts.", session="s1"), Turn("Noted.", "assistant"))
+        engine.observe(told, scope=CHAT)
+        assert engine.drain(30)
+        assert engine.list(scope=CHAT, kinds=(Kind.FACT, Kind.PREFERENCE)).records
+        engine.sessions.end("s1", scope=CHAT)
+        assert engine.drain(30)
+        other = (*ANN, "conversation", "c2")
+        assert "walnuts" not in str([record.text for record in engine.list(scope=other).records])
+        assert not [*(home / "vault").glob("memory/**/*.md")]

@@ -263,7 +263,10 @@ def test_a_duplicate_is_counted_instead(store: Store) -> None:
     add(store, first)
     assert add(store, NewRecord(again, dedup=True)).existing == {again.id: first.id}
     assert get(store, first).strength == 2
-    assert store.history(ALICE, first.id)[-1].after == {"strength": 2}
+    after = store.history(ALICE, first.id)[-1].after
+    assert after["strength"] == 2
+    (repetition,) = after["meta"]["reinforcements"]
+    assert repetition.keys() == {"at", "session"}
 
 
 @pytest.mark.parametrize("difference", ["scope", "kind", "status", "owner", "text"])

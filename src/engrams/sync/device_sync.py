@@ -251,7 +251,11 @@ class MemorySync:
             return replace(removed, is_removed=True)
 
     def now(self) -> ExchangeReport:
-        """Exchange everything with the place, and return what it did."""
+        """Exchange everything with the place, and return what it did.
+
+        NotFoundError: this home is no device of a memory.
+        """
+        self._home.load()
         with self._home.lock():
             identity = self._home.load()
             carrier = self._open(identity.address, identity.access)

@@ -263,6 +263,7 @@ def test_only_lasting_facts_about_the_user_are_in_the_profile(
     not in the profile.
     """
     engine.add("The build of falcon runs on bazel.", scope=(*ANN, "project", "falcon"))
+    engine.drain()
     stated = [
         {"turn": 1, "quote": quote, "text": text, "confidence": 0.95, "category": category}
         for quote, text, category in (

@@ -221,7 +221,9 @@ def test_what_may_be_contradicted_is_near_and_of_the_same_category(
         engine.observe(Turn("This is brand new"), scope=ANN)
         engine.drain()
         asked = next(
-            request.prompt for request in model.requests if "New statements" in request.prompt
+            request.prompt
+            for request in model.requests
+            if "New statements" in request.prompt and "Something new" in request.prompt
         )
         known = asked.partition("Known statements:")[2].partition("New statements:")[0]
         assert re.findall(r"taste at (0\.\d\d)", known) == ["0.95", "0.90", "0.80", "0.70", "0.60"]

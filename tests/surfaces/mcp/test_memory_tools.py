@@ -319,6 +319,7 @@ async def test_resources_and_prompt(client: Open, era: str) -> None:
         assert [str(resource.uri) for resource in (await memory.list_resources()).resources] == [
             "memory://profile",
             "memory://status",
+            "memory://documents",
         ]
         templates = {
             resource.uri_template
@@ -326,7 +327,13 @@ async def test_resources_and_prompt(client: Open, era: str) -> None:
         }
         assert templates == {
             f"memory://{rest}"
-            for rest in ("{id}", "tag/{tag}", "topic/{topic}", "project/{project}")
+            for rest in (
+                "{id}",
+                "tag/{tag}",
+                "topic/{topic}",
+                "project/{project}",
+                "document/{document}",
+            )
         }
         held = json.loads((await memory.read_resource(f"memory://{memory_id}")).contents[0].text)
         assert held["text"] == "I am allergic to walnuts."

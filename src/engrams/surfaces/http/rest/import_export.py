@@ -125,7 +125,9 @@ def _file_schema(media_type: str) -> dict[str, str]:
 
 def router(settings: Settings) -> APIRouter:
     routes = APIRouter(prefix="/v1", tags=["files"])
-    bounded = APIRouter(route_class=limited_route(settings.limits.text_bytes))
+    bounded = APIRouter(
+        prefix="/v1", tags=["files"], route_class=limited_route(settings.limits.text_bytes)
+    )
 
     @routes.get(
         "/export",
@@ -170,7 +172,7 @@ def router(settings: Settings) -> APIRouter:
             settings, lambda path: formats.write(path, items, header={"scope": caller.owner.key})
         )
 
-    routes.include_router(bounded)
+    routes.routes.extend(bounded.routes)
 
     @routes.post("/import", responses=error_responses(), openapi_extra=FILE_BODY)
     async def load(

@@ -99,7 +99,13 @@ def router(settings: Settings) -> APIRouter:
 
 
 def _add_form_route(routes: APIRouter, settings: Settings) -> None:
-    @routes.post("/documents", responses=error_responses(413), openapi_extra=_FORM_BODY)
+    queued_response = {"model": AddedDocumentListResponse, "description": "The files wait in jobs."}
+
+    @routes.post(
+        "/documents",
+        responses={202: queued_response, **error_responses(413)},
+        openapi_extra=_FORM_BODY,
+    )
     async def add(
         request: Request,
         response: Response,

@@ -42,6 +42,7 @@ def filter_profile(
 def fits_profile(record: Record, reader: Scope) -> bool:
     """Test for a rule, a correction, or a lasting description of user or project.
 
+    A rule of a project stands only where ``reader`` is in that project.
     Of the user: about ``user``, the owner's name or ``user's …``, in the owner's scope, a
     conversation of theirs or a project that ``reader`` is in; or stated as a fact, as it is. Of
     that project: what is said of the project itself, what has no subject, or is knowledge about a
@@ -54,7 +55,9 @@ def fits_profile(record: Record, reader: Scope) -> bool:
     if record.kind is Kind.CORRECTION:
         # It stands in the place of what it ended: without it nothing would be known of the matter.
         return _is_in_projects_of(record, reader) and not _is_uncertain(record)
-    if record.kind not in _DESCRIBING_KINDS or not (record.subject or record.category):
+    if record.kind not in _DESCRIBING_KINDS:
+        return _is_in_projects_of(record, reader)
+    if not (record.subject or record.category):
         return True
     return (
         (

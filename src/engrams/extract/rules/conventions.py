@@ -35,7 +35,10 @@ _GENERAL = re.compile(rf"\b{_PARTS['$general']}\b", re.IGNORECASE)
 _WE = re.compile(rf"{_PARTS['$lead']}we\b", re.IGNORECASE)
 _DECISION = re.compile(_PARTS["$decision"], re.IGNORECASE)
 _BEFORE_YOU = re.compile(r"\bbefore you\b", re.IGNORECASE)
-_BEFORE = late_pattern(r"\b(?:before|when|until) you\b[^,;]*", re.IGNORECASE)
+_BEFORE = late_pattern(
+    r"\b(?:before|when|until) you\b[^,;]*|\bbecause\b[^,;]*?\b(?:was|were)\b", re.IGNORECASE
+)
+"""Conditions, and reasons of the past, which tell no passing state: "because caching was a pain"."""
 _AGAINST = re.compile(
     r"\b(?:decided|against|gave up on|got rid of|no longer|stopped)\b", re.IGNORECASE
 )

@@ -27,6 +27,9 @@ NO_META: Meta = {}
 TAG_CHARS = 200
 """Characters of the longest tag: each store finds it by an index."""
 
+MEMORY_ROLE = "memory"
+"""Role under which files, filters and the proxy know what is no message, such as a fact."""
+
 
 class Kind(StrEnum):
     """Kind of a record, such as a message, a fact or a rule."""
@@ -77,9 +80,6 @@ STATEMENT_KINDS = (
     Kind.RULE,
 )
 """Kinds of records that state one thing, and quote the messages that said it."""
-
-MEMORY_ROLE = "memory"
-"""Role under which files, filters and the proxy know what is no message, such as a fact."""
 
 
 class Layer(StrEnum):

@@ -95,7 +95,7 @@ def test_single_kinds(tmp_path: Path, place: Path, treatment: str) -> None:
     laptop.say(_WITH_TOKEN, kind=Kind.NOTE)
     exchange_all([laptop, phone], 2)
     assert _WITH_TOKEN in phone.texts()
-    assert b"4111" not in raw(phone.home)
+    assert b"4111 1111" not in raw(phone.home)
     for device in (laptop, phone):
         device.close()
 

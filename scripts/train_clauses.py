@@ -30,9 +30,9 @@ import numpy as np
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT / "src"))
 
-from engrams.extract.rules import UtteranceContext  # noqa: E402
 from engrams.extract.rules.clause_judge import SLOTS, hash_features  # noqa: E402
 from engrams.extract.rules.rule_extraction import read_clauses  # noqa: E402
+from engrams.extract.rules.utterance import UtteranceContext  # noqa: E402
 
 WEIGHTS = ROOT / "src/engrams/extract/rules/judge.npz"
 MESSAGES = ROOT / "bench/clauses"

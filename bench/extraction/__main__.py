@@ -21,7 +21,8 @@ from pathlib import Path
 from engrams.extract import policy
 from engrams.extract.candidate import CandidateStatement
 from engrams.extract.gate import gate_text
-from engrams.extract.rules import UtteranceContext, extract_statements, is_explicit
+from engrams.extract.rules.rule_extraction import extract_statements, is_explicit
+from engrams.extract.rules.utterance import UtteranceContext
 from engrams.settings import WriteSettings
 from engrams.text.terms import terms, tokens
 

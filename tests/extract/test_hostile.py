@@ -13,7 +13,8 @@ import pytest
 
 from engrams import Turn
 from engrams.errors import InputError
-from engrams.extract.rules import UtteranceContext, extract_statements
+from engrams.extract.rules.rule_extraction import extract_statements
+from engrams.extract.rules.utterance import UtteranceContext
 from engrams.ports import AsOf
 from engrams.testing import temp_engine
 

@@ -8,7 +8,8 @@ import pytest
 
 from engrams.core import Status, Turn
 from engrams.extract.candidate import CandidateStatement
-from engrams.extract.rules import UtteranceContext, extract_statements
+from engrams.extract.rules.rule_extraction import extract_statements
+from engrams.extract.rules.utterance import UtteranceContext
 from engrams.testing import temp_engine
 
 ME = ("user", "alice")

@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 
 from engrams.core import Kind
 from engrams.extract.candidate import CandidateStatement
-from engrams.extract.rules import UtteranceContext, extract_statements
+from engrams.extract.rules.rule_extraction import extract_statements
+from engrams.extract.rules.utterance import UtteranceContext
 
 SAID = datetime(2023, 5, 8, 13, 56, tzinfo=UTC)
 

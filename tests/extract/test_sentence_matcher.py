@@ -7,7 +7,8 @@ from datetime import UTC, datetime
 import pytest
 
 from engrams.core import Status, Turn
-from engrams.extract.rules import UtteranceContext, extract_statements
+from engrams.extract.rules.rule_extraction import extract_statements
+from engrams.extract.rules.utterance import UtteranceContext
 from engrams.testing import temp_engine
 
 ME = ("user", "alice")

@@ -13,7 +13,8 @@ from engrams.core import UTC_OFFSET, Kind, Record
 from engrams.core.clock import local_time
 from engrams.extract.candidate import CandidateStatement, canonical_subject, covers_text
 from engrams.extract.gate import gate_record
-from engrams.extract.rules import UtteranceContext, extract_statements
+from engrams.extract.rules.rule_extraction import extract_statements
+from engrams.extract.rules.utterance import UtteranceContext
 from engrams.frozen_data import dataclass, replace
 from engrams.settings import WriteSettings
 

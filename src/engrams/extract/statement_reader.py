@@ -18,7 +18,7 @@ from engrams.frozen_data import replace
 from engrams.text.text_caches import text_cache
 
 if TYPE_CHECKING:
-    from engrams.extract.rules import UtteranceContext
+    from engrams.extract.rules.utterance import UtteranceContext
 
 _SINCE = re.compile(
     # Begins where white space begins: in linear time.
@@ -112,7 +112,7 @@ def keeps_slot(candidate: CandidateStatement, record: Record) -> bool:
 
 def _extract(record: Record, text: str, *names: str) -> tuple[CandidateStatement, ...]:
     """Extract by rules, as if the owner had said the text. ``names``: of people in it."""
-    from engrams.extract.rules import UtteranceContext
+    from engrams.extract.rules.utterance import UtteranceContext
 
     speech = UtteranceContext(
         speaker="the user",
@@ -133,7 +133,7 @@ def _extract_cached(text: str, speech: UtteranceContext) -> tuple[CandidateState
 
     One that rules cannot read is read anew beside every new statement near it.
     """
-    from engrams.extract.rules import extract_statements
+    from engrams.extract.rules.rule_extraction import extract_statements
 
     return extract_statements(text, speech)
 

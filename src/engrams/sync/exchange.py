@@ -71,7 +71,7 @@ class ExchangeReport:
     cleaned: int = 0
     """Own segments that were written anew without what was purged."""
     remains: str = ""
-    """What the place keeps of segments that were written anew, in a sentence; empty: nothing."""
+    """Sentence on the sealed bytes that the place keeps of segments written anew. Empty: none."""
     waiting: list[str] = field(default_factory=list)
     """Files of the place that are not whole yet, or that this device has no key for."""
 

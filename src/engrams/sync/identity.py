@@ -42,7 +42,7 @@ class DeviceIdentity:
     address: str
     """Address of the place."""
     access: PlaceAccess = NO_ACCESS
-    """What the place asks for."""
+    """Login of the place, where it asks for one."""
     statements: tuple[Statement, ...] = ()
     """All statements about members that it knows."""
 

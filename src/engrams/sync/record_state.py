@@ -28,7 +28,7 @@ from typing import TypeAlias
 from engrams.core import CONFLICT_OF, DERIVED_LINKS, Edge, EdgeType, Json, Record, Scope
 from engrams.core.ids import check_id, derive_id_at_time_of
 from engrams.errors import InputError
-from engrams.transfer.formats.engrams_jsonl import record_from_json, record_to_json
+from engrams.transfer.formats import record_from_json, record_to_json
 
 Stamp: TypeAlias = tuple[int, str]
 """Microseconds since 1970, and the actor that made the change."""

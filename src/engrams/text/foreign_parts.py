@@ -193,7 +193,8 @@ def find_next_part(text: str) -> str:
     match = _PART.match(text)
     if match is None:
         return ""
-    number, count = int(match[1]), int(match[2])
+    number = int(match[1])
+    count = int(match[2])
     return f"{number + 1}/{count}" if 0 < number < count else ""
 
 

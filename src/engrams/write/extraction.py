@@ -18,7 +18,7 @@ from engrams.extract.by_rules import RuleStatements, extract_by_rules
 from engrams.extract.candidate import CandidateStatement, drop_tags, limit_category
 from engrams.extract.gate import gate_record
 from engrams.extract.inferred_tags import ASK_TAGS, tag_candidate
-from engrams.extract.rules import is_explicit
+from engrams.extract.rules.rule_extraction import is_explicit
 from engrams.frozen_data import dataclass
 from engrams.settings import WriteSettings
 from engrams.write.change_set import derived_id

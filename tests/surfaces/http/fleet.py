@@ -14,6 +14,7 @@ from http.client import HTTPConnection
 from pathlib import Path
 from typing import Any
 
+_IDLE_SECONDS = 3.0
 ENTRY = [sys.executable, "-m", "engrams.program.entry"]
 
 
@@ -31,6 +32,7 @@ class Fleet:
         self.workers = told["workers"]
         self.port = int(re.search(r":(\d+)$", self.url)[1])  # type: ignore[index]
         self._lines: dict[int, HTTPConnection] = {}
+        self._used_at: dict[int, float] = {}
 
     def ask(
         self, worker: int, path: str, body: Any = None, headers: Mapping[str, str] | None = None
@@ -43,7 +45,9 @@ class Fleet:
         self, worker: int, path: str, body: Any = None, headers: Mapping[str, str] | None = None
     ) -> tuple[int, str]:
         given = {"content-type": "application/json", **(headers or {})}
-        line = self._line(self.workers[worker])
+        pid = self.workers[worker]
+        line = self._line(pid)
+        self._used_at[pid] = time.monotonic()
         line.request(
             "GET" if body is None else "POST",
             path,
@@ -54,12 +58,19 @@ class Fleet:
         return answer.status, answer.read().decode()
 
     def _line(self, pid: int) -> HTTPConnection:
-        """A connection to this process: those that reach another one are kept for it."""
+        """A connection to this process: those that reach another one are kept for it.
+
+        An idle one is opened anew: the server closes it after five seconds.
+        """
+        if time.monotonic() - self._used_at.get(pid, 0.0) > _IDLE_SECONDS and pid in self._lines:
+            self._lines.pop(pid).close()
         deadline = time.monotonic() + 30
         while pid not in self._lines and time.monotonic() < deadline:
             line = HTTPConnection("127.0.0.1", self.port, timeout=60)
             line.request("GET", "/health")
-            self._lines[json.loads(line.getresponse().read())["pid"]] = line
+            reached = json.loads(line.getresponse().read())["pid"]
+            self._lines[reached] = line
+            self._used_at[reached] = time.monotonic()
         return self._lines[pid]
 
     def close(self) -> None:

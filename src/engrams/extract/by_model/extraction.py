@@ -29,8 +29,8 @@ from engrams.extract.by_model.quote_support import find_lack, keep_telling
 from engrams.extract.candidate import CandidateStatement, canonical_subject, normalize_category
 from engrams.extract.policy import is_fact_to_remember
 from engrams.extract.predicate_slots import canonical_predicate, is_contrary, is_single
-from engrams.extract.rules import is_explicit
 from engrams.extract.rules.clause_times import find_statement_times
+from engrams.extract.rules.rule_extraction import is_explicit
 from engrams.frozen_data import dataclass
 from engrams.ports import ChatMessage, ChatModel, ChatRequest
 from engrams.prompts import load, quote

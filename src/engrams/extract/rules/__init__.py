@@ -1,8 +1,6 @@
-"""Statements extracted from talk by rules, without a model."""
+"""Statements extracted from talk by rules, without a model.
 
-from __future__ import annotations
-
-from engrams.extract.rules.rule_extraction import extract_statements, is_explicit
-from engrams.extract.rules.utterance import UtteranceContext
-
-__all__ = ["UtteranceContext", "extract_statements", "is_explicit"]
+Enter at ``rule_extraction.extract_statements``, with the ``utterance.UtteranceContext`` of a text.
+Nothing is imported here: two threads that load parts of this package at the same time would wait for
+each other, and one of them would see half of a module.
+"""

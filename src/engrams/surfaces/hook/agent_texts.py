@@ -104,7 +104,7 @@ _REPORT = re.compile(
     r"(?: again| (?:in|on|for) [\w ]{1,24})?[.!]*",
     re.IGNORECASE,
 )
-"""What is wrong at the moment: the note of what mended it says it again."""
+"""Complaints of the moment: the note of what mended it says it again."""
 _MOST_ANNOUNCEMENT_CHARS = 120
 _ANNOUNCEMENT = re.compile(
     r"(?:(?:ok(?:ay)?|sure|right|great|good|understood|got it|perfect)\W+)*"

@@ -17,7 +17,7 @@ from engrams.transfer.documents.document_kinds import (
 )
 from engrams.transfer.documents.reading_process import MOST_BYTES
 from engrams.transfer.documents.stored_documents import GivenDocument
-from engrams.transfer.formats.import_sources import STDIN, ImportFile
+from engrams.transfer.formats import STDIN, ImportFile
 
 _ZIP = b"PK\x03\x04"
 

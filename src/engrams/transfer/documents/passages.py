@@ -14,7 +14,7 @@ from datetime import UTC, datetime
 from engrams.core import DOCUMENT, UNLEARNED, Kind, Turn
 from engrams.core.document_location import DocumentLocation
 from engrams.transfer.documents.read_document import ReadDocument, TextBlock
-from engrams.transfer.formats.pieces import ParsedTurn
+from engrams.transfer.formats import ParsedTurn
 
 _MOST_CHARACTERS = 900
 _SENTENCE_END = re.compile(r"(?<=[.!?。！？;；])\s+|(?<=[。！？])|\n+")

@@ -28,7 +28,7 @@ from engrams.ports import (
     WriteBatch,
 )
 from engrams.transfer.documents.passages import DocumentSource
-from engrams.transfer.formats.foreign_values import derive_id
+from engrams.transfer.formats import derive_id
 
 _PAGE = 500
 _CHANGED = "the document changed"

@@ -17,8 +17,7 @@ from engrams.errors import InputError
 from engrams.ports import ScopeReach, Store
 from engrams.transfer.documents.document_files import is_readable, read_given
 from engrams.transfer.documents.stored_documents import StoredDocument, list_documents
-from engrams.transfer.formats.import_files import iter_folder
-from engrams.transfer.formats.import_sources import ImportFile
+from engrams.transfer.formats import ImportFile, iter_folder
 from engrams.transfer.imports.importer import DOCUMENT_FORMAT, DocumentChanges, ImportCounts
 from engrams.transfer.imports.runs import ImportRunRegistry
 from engrams.transfer.progress import Progress

@@ -39,8 +39,10 @@ from engrams.transfer.formats import (
     zep,
 )
 from engrams.transfer.formats.decode import DecodedTextReader, open_text
+from engrams.transfer.formats.engrams_jsonl import record_from_json, record_to_json
 from engrams.transfer.formats.file_head import FileHead
-from engrams.transfer.formats.import_files import open_files
+from engrams.transfer.formats.foreign_values import derive_id
+from engrams.transfer.formats.import_files import iter_folder, open_files
 from engrams.transfer.formats.import_sources import STDIN, ImportFile, ImportSource, describe_source
 from engrams.transfer.formats.json_stream import read_elements, read_members
 from engrams.transfer.formats.obsidian_vault import is_vault
@@ -69,13 +71,18 @@ __all__ = [
     "Format",
     "ImportFile",
     "ParsedTurn",
+    "Piece",
     "UnreadablePiece",
+    "derive_id",
     "detect",
     "is_vault",
+    "iter_folder",
     "open_files",
     "parse_memories",
     "read",
     "read_text",
+    "record_from_json",
+    "record_to_json",
     "write",
 ]
 

@@ -18,9 +18,9 @@ from engrams.transfer.formats import (
     ExportedRecord,
     ImportFile,
     ParsedTurn,
+    Piece,
     UnreadablePiece,
 )
-from engrams.transfer.formats.pieces import Piece
 from engrams.transfer.imports.importer import DOCUMENT_FORMAT
 
 _SAMPLES = 5

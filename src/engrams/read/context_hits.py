@@ -48,7 +48,7 @@ def add_last_episode(hits: Sequence[Hit], request: ReadRequest, deps: ReadDeps) 
     page = deps.records.find(RecordQuery(request.reach, (Kind.EPISODE,), limit=1))
     if not page.records or any(hit.record.id == page.records[0].id for hit in hits):
         return hits
-    (episode,) = page.records
+    episode = mask_corrected(page.records[0])
     return (Hit(episode, 1.0, episode.status), *hits)
 
 

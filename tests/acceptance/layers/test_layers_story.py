@@ -205,6 +205,40 @@ def test_the_first_turn_catches_up(engine: MemoryEngine, clock: SettableClock) -
     ]
 
 
+@pytest.mark.covers("S4.35")
+def test_the_account_of_the_first_turn_is_without_what_was_forgotten(
+    engine: MemoryEngine, clock: SettableClock
+) -> None:
+    """The catch-up shows the account as the lists do: forgotten words are out, and come back with
+    a restore.
+    """
+    engine.sessions.recall(ANN, True)
+    for text in (
+        "My brother Karl lives in Graz.",
+        "My dog Rex is a beagle.",
+        "I play chess on Mondays.",
+    ):
+        engine.observe(Turn(text, session="s1"), scope=ANN)
+    engine.drain()
+    engine.sessions.end("s1", scope=ANN)
+    engine.drain()
+    (fact,) = (
+        record
+        for record in engine.list(scope=ANN, kinds=(Kind.FACT,)).records
+        if record.subject == "Karl"
+    )
+
+    def catch_up(session: str) -> str:
+        return engine.deliver("zxqv", scope=ANN, session=session).text
+
+    assert "Karl lives in Graz" in catch_up("s2")
+    engine.forget(fact.id, scope=ANN)
+    assert "Graz" not in catch_up("s3")
+    assert "Rex is a beagle" in catch_up("s4")
+    engine.restore(fact.id, scope=ANN)
+    assert "Karl lives in Graz" in catch_up("s5")
+
+
 @pytest.mark.covers("S4.12")
 def test_nothing_is_learned_in_a_crisis(engine: MemoryEngine) -> None:
     """Small talk is not extracted from;

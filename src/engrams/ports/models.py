@@ -129,6 +129,8 @@ class ChatRequest:
     """Ids of the memories that the messages show."""
     may_be_empty: bool = False
     """True: a whole answer without text says that there is nothing to tell."""
+    keep_sound_items: bool = False
+    """True: an answer is used without those of its list items that stay unusable."""
 
 
 @dataclass(frozen=True, slots=True)

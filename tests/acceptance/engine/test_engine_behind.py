@@ -151,6 +151,36 @@ def test_an_answer_in_poor_form_is_read(
 
 
 @pytest.mark.covers("S1.14")
+@pytest.mark.parametrize(
+    ("malformed", "also_learned"),
+    [
+        ({"turn": "1"}, True),
+        ({"confidence": None}, True),
+        ({"triggers": "tea", "negative": "no"}, True),
+        ({"turn": {"number": 1}}, False),
+        ({"text": ["Ann", "tea"]}, False),
+    ],
+)
+def test_a_malformed_statement_spoils_no_other(
+    home: Path,
+    clock: SettableClock,
+    model: ScriptedModel,
+    malformed: dict[str, Any],
+    also_learned: bool,
+) -> None:
+    """A model that always gives it is learned from: what can be read of it, and the sound ones."""
+    sound = statement("Ann keeps bees", "I keep bees")
+    poor = statement("Ann drinks tea", "I drink tea") | malformed
+    model.when("statements", {"statements": [sound, poor]})
+    with opened(home, clock, model) as engine:
+        engine.observe(Turn("I keep bees. I drink tea.", session="s"), scope=ANN)
+        clock.forward(seconds=31)
+        engine.drain()
+        expected = {"Ann keeps bees"} | ({"Ann drinks tea"} if also_learned else set())
+        assert set(learned(engine)) == expected
+
+
+@pytest.mark.covers("S1.14")
 @pytest.mark.parametrize("fault", ["bad_json", "empty", "http_400"])
 def test_a_useless_answer_reaches_no_caller(
     home: Path, clock: SettableClock, model: ScriptedModel, fault: str

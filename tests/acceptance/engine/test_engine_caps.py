@@ -172,6 +172,27 @@ def test_an_answer_without_items_leaves_the_core(
     assert core.read_bytes() == before
 
 
+@pytest.mark.covers("S1.42")
+def test_an_answer_that_is_cut_off_leaves_the_core(
+    home: Path, clock: SettableClock, model: ScriptedModel
+) -> None:
+    """What the model did not get to is not lost: the dream fails, and MEMORY.md stays."""
+    model.when("as a short list in Markdown", "- Ann sails")
+    items = [{"topic": "House", "text": f"The gate {number} sticks"} for number in range(9)]
+    model.when("Tidy the memory", {"items": items, "diary": "A quiet day."})
+    core = home / NOTES / "MEMORY.md"
+    core.parent.mkdir(parents=True)
+    core.write_text("".join(f"- {item['text']}\n" for item in items))
+    before = core.read_bytes()
+    with opened(home, clock, model) as engine:
+        engine.flush([{"id": "1", "role": "user", "content": "I sail in Genoa"}], scope=ANN)
+        engine.drain()
+        model.fail("truncated", times=20)
+        with pytest.raises(engrams.EngramsError, match="cut off"):
+            engine.dream(scope=ANN)
+    assert core.read_bytes() == before
+
+
 @pytest.mark.covers("S1.46")
 def test_a_diary_is_not_found(home: Path, clock: SettableClock) -> None:
     """Of the three files of an owner a search finds MEMORY.md and the note of the day."""

@@ -267,7 +267,13 @@ def _ask_statements(
     problems: list[str] = []
     for attempt in range(1 + _RETRIES):
         request = ChatRequest(
-            tuple(messages), context.prompt, SCHEMA, max_tokens=4096, key=key, about=shown_ids
+            tuple(messages),
+            context.prompt,
+            SCHEMA,
+            max_tokens=4096,
+            key=key,
+            about=shown_ids,
+            keep_sound_items=True,
         )
         answer = chat.ask(request)
         cost += ModelCost(answer.calls, answer.tokens)

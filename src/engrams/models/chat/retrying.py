@@ -86,7 +86,9 @@ class _QuestionRun:
     calls: int = 0
     tokens: int = 0
     partial: Json = field(default=None)
-    """Best complete part of an answer that was cut off. None: there is none."""
+    """Usable part of the last answer that has one. None: there is none."""
+    is_partial_cut: bool = False
+    """The part ends early, because the answer was cut off."""
     form: RequestForm = field(default_factory=RequestForm)
     """Form of the next request."""
     notes: list[str] = field(default_factory=list)
@@ -207,7 +209,12 @@ class RetryingServerChat:
         tries = 1 + self._limits.corrections
         for _ in range(tries):
             reply = self._exchange(run)
-            verdict = judge_reply(reply, request.schema, may_be_empty=request.may_be_empty)
+            verdict = judge_reply(
+                reply,
+                request.schema,
+                may_be_empty=request.may_be_empty,
+                keep_sound_items=request.keep_sound_items,
+            )
             match verdict:
                 case ValidModelAnswer():
                     if request.schema is not None:
@@ -236,7 +243,7 @@ class RetryingServerChat:
             tokens=run.tokens,
             model=self.name,
             notes=tuple(run.notes),
-            cut=True,
+            cut=run.is_partial_cut,
         )
 
     def _prepare_correction(
@@ -252,6 +259,7 @@ class RetryingServerChat:
             run.max_tokens = min(run.max_tokens * 2, request.max_tokens * _MOST_LIMIT_GROWTH)
         if verdict.partial is not None:
             run.partial = verdict.partial
+            run.is_partial_cut = verdict.cut
         run.messages = compose_correction(
             request.messages, reply.text, verdict.problem, request.schema
         )

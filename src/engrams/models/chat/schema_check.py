@@ -91,7 +91,7 @@ class _SchemaChecker:
             yield from self.check(data, self._resolve(str(schema["$ref"])), path, depth + 1)
         types = schema.get("type", ())
         types = [types] if isinstance(types, str) else list(types)
-        if types and not any(_has_type(data, name) for name in types):
+        if types and not any(has_type(data, name) for name in types):
             yield f"{path} must be {_join_types(types)}, not {_describe_type(data)}"
             return
         if "enum" in schema and not any(_is_equal(data, value) for value in schema["enum"]):
@@ -105,7 +105,7 @@ class _SchemaChecker:
             yield from self._check_array(data, schema, path, depth)
         elif isinstance(data, str):
             yield from _check_bounds(len(data), schema, f"the length of {path}", _LENGTH_BOUNDS)
-        elif _has_type(data, "number"):
+        elif has_type(data, "number"):
             yield from _check_bounds(data, schema, path, _NUMBER_BOUNDS)
 
     def _check_combinations(
@@ -167,8 +167,8 @@ def _check_bounds(
             yield f"{noun} must be {words} {bound}"
 
 
-def _has_type(value: Json, name: str) -> bool:
-    """Check for a type; an unknown type is that of anything."""
+def has_type(value: Json, name: str) -> bool:
+    """Check for a type of JSON; an unknown type is that of anything."""
     test = _TYPE_TESTS.get(name)
     return test is None or test(value)
 

@@ -16,6 +16,7 @@ from engrams.errors import ModelError
 from engrams.models.chat.json_repair import parse, strip_thoughts
 from engrams.models.chat.port import SCHEMA_IN_PROMPT, ChatServerReply, JsonMode
 from engrams.models.chat.schema_check import check
+from engrams.models.chat.schema_mending import mend
 from engrams.ports import ChatMessage
 
 _QUOTED_CHARS = 4000
@@ -47,18 +48,23 @@ class InvalidModelAnswer:
     cut: bool = False
     """The answer was cut off, so that it may need more tokens."""
     partial: Json = None
-    """Complete and valid part of an answer that was cut off. None: there is none."""
+    """Valid part of an answer that was cut off, or has unusable list items. None: there is none."""
 
 
 Verdict: TypeAlias = ValidModelAnswer | InvalidModelAnswer
 
 
 def judge_reply(
-    reply: ChatServerReply, schema: Mapping[str, Json] | None, *, may_be_empty: bool = False
+    reply: ChatServerReply,
+    schema: Mapping[str, Json] | None,
+    *,
+    may_be_empty: bool = False,
+    keep_sound_items: bool = False,
 ) -> Verdict:
     """Check a reply against a schema; without one, any text is usable.
 
-    ``may_be_empty``: a reply without text is usable, unless it was cut off.
+    ``may_be_empty``: a reply without text is usable, unless it was cut off. ``keep_sound_items``:
+    a reply with unusable list items has a partial answer, without these.
     """
     text = strip_thoughts(reply.text.encode("utf-8", "replace").decode("utf-8"))
     if not text and (reply.cut or not may_be_empty):
@@ -81,9 +87,16 @@ def judge_reply(
         return InvalidModelAnswer(
             "It was cut off before its end.", cut=True, partial=None if problems else data
         )
-    if problems:
-        return InvalidModelAnswer("; ".join(problems) + ".", cut=reply.cut)
     note = _NOTES.get(parsed.how, "")
+    if problems:
+        mended = mend(data, schema)
+        if mended is None or mended.dropped:
+            return InvalidModelAnswer(
+                "; ".join(problems) + ".",
+                cut=reply.cut,
+                partial=mended.data if mended is not None and keep_sound_items else None,
+            )
+        data, note = mended.data, _NOTES["repaired"]
     if not note and text != reply.text.strip():
         note = "reasoning stood before the answer"
     return ValidModelAnswer(text, data, note)

@@ -41,7 +41,7 @@ class DreamAnswer:
 
 
 def ask_for_items(chat: ChatModel, memory: str, notes: str, max_items: int) -> DreamAnswer:
-    """Ask for the new items of MEMORY.md. ModelError: the answer has none.
+    """Ask for the new items of MEMORY.md. ModelError: the answer has none, or is cut off.
 
     Corrections stay, whatever the model says.
     """
@@ -60,6 +60,13 @@ def ask_for_items(chat: ChatModel, memory: str, notes: str, max_items: int) -> D
             max_tokens=min(_MAX_ANSWER_TOKENS, expected_tokens),
         )
     )
+    if answer.cut:
+        # What the answer does not reach would be dropped from MEMORY.md.
+        raise ModelError(
+            "The model's answer was cut off before the end of MEMORY.md.",
+            hint="MEMORY.md stays unchanged. Choose a model that can give longer answers, or lower"
+            " `vault.memory_items`.",
+        )
     data = answer.data if isinstance(answer.data, dict) else {}
     rows = [row for row in data.get("items") or () if isinstance(row, dict)]
     items = [

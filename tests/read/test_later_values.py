@@ -137,6 +137,32 @@ def test_the_reply_to_what_is_over_is_marked_too() -> None:
 
 
 @pytest.mark.parametrize(
+    ("earlier", "reply", "later"),
+    [
+        (
+            "Choir practice is at 19:15 in the hall",
+            "The hall is warm enough in winter.",
+            "Choir practice has moved, it is at 20:30 in the hall",
+        ),
+        (
+            "Backups go to the Synology in the hallway",
+            "Hallway dust will be the end of its fans, put a filter in front.",
+            "The Synology is gone, backups go to the cloud",
+        ),
+    ],
+)
+def test_a_reply_that_does_not_repeat_what_is_over_is_not_marked(
+    earlier: str, reply: str, later: str
+) -> None:
+    """A remark beside the statement, or without the value that ends, still holds."""
+    with open_memory([(earlier, reply), (later,)]) as engine:
+        hits = engine.search(earlier, scope=ANN).hits
+    marks = {hit.record.text: hit.outdated for hit in hits}
+    assert marks[earlier] is not None
+    assert marks[reply] is None
+
+
+@pytest.mark.parametrize(
     ("earlier", "later", "question"),
     [
         (
@@ -149,17 +175,34 @@ def test_the_reply_to_what_is_over_is_marked_too() -> None:
             "The holiday has changed, we take the ferry on 9 August at 22:15",
             "When am I at the dentist in Unthank Road?",
         ),
+        (
+            "Our son Teo plays the bassoon in the school band",
+            "Teo's cousin stopped bassoon lessons and took up judo",
+            "What does Teo play in the school band?",
+        ),
+        (
+            "I put milk in my porridge every morning",
+            'My flatmate posted this: "I\'ve stopped putting milk in my porridge, what a difference"',
+            "What do I put in my porridge?",
+        ),
+        (
+            "Which florist does good bouquets? It is a secret",
+            "The florist is gone, we take tulips from the garden",
+            "What was that about the florist and bouquets?",
+        ),
     ],
 )
 def test_what_only_stands_beside_a_change_is_not_marked(
     earlier: str, later: str, question: str
 ) -> None:
-    """Another thing's new date or price puts nothing in doubt."""
+    """Another thing's new date, another person's habit and quoted words put nothing in doubt.
+
+    Nor can a question be outdated.
+    """
     with open_memory([(earlier,), (later,)]) as engine:
         context = engine.context(question, scope=ANN)
-    line = find_line(context, earlier[:20])
-    assert line
-    assert "may be outdated" not in line
+    assert earlier[:20] in context.text
+    assert "may be outdated" not in context.text
 
 
 def test_long_messages_leave_each_other_alone() -> None:

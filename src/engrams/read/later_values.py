@@ -17,10 +17,11 @@ from engrams.core import Hit, Kind, OutdatedMark, Record
 from engrams.frozen_data import dataclass
 from engrams.read.excerpts import cut_sentences
 from engrams.read.relevance.text_traits import describe_memory
-from engrams.text.clause_kinds import is_joke, is_of_years_before
+from engrams.text.clause_kinds import is_joke, is_of_years_before, may_end
+from engrams.text.foreign_parts import blank_others_words
 from engrams.text.late_patterns import holds_any
 from engrams.text.normalize import fold
-from engrams.text.people import leaves_out_other_person
+from engrams.text.people import leaves_out_other_person, tells_of_companions_own
 from engrams.text.stopwords import STOP
 from engrams.text.terms import terms, tokens
 from engrams.text.text_caches import text_cache
@@ -79,6 +80,7 @@ _CHANGE_WORDS = (
 _CAPITALISED = re.compile(r"\b[A-ZÀ-Þ]\w+")
 _CLAUSE = re.compile(r"[.!?;:,\n]+\s+|\s[–—-]\s")
 _SENTENCE = re.compile(r"[.!?;\n]+\s+")
+_SENTENCE_END = re.compile(r"(?<=[.!?;\n])\s+")
 _WEEKDAYS: Mapping[str, str] = {
     word: day
     for day, words in {
@@ -178,11 +180,15 @@ def _may_tell_change(record: Record) -> bool:
 
 
 def _list_compared(record: Record) -> list[str]:
-    """List what of a message is compared: all of it, or each sentence of a longer one."""
+    """List what of a message is compared: all of it, or each sentence of a longer one.
+
+    None of one that tells no state or plan: a question cannot be outdated.
+    """
     text = _cut_text(record)
-    if _is_short(text):
-        return [text]
-    return [sentence for sentence in _SENTENCE.split(text) if _is_short(sentence)] or [""]
+    sentences = [sentence for sentence in _SENTENCE_END.split(text) if may_end(sentence)]
+    if sentences and _is_short(text):
+        return [" ".join(sentences)]
+    return [sentence for sentence in sentences if _is_short(sentence)]
 
 
 def _is_short(text: str) -> bool:
@@ -221,12 +227,20 @@ def _find_marks(
             later_text = _cut_text(later)
             if _tells_diet(earlier) and not _ends_named_thing(_cut_text(earlier), later_text):
                 continue
-            probability = max(_rate(text, later_text) for text in _list_compared(earlier))
-            if later in doubting and _share_asked(earlier, later, query_terms):
+            compared = _list_compared(earlier)
+            probability = max((_rate(text, later_text) for text in compared), default=0.0)
+            if compared and later in doubting and _share_asked(earlier, later, query_terms):
                 probability = max(probability, _VALUE_PROBABILITY)
-            if probability and not leaves_out_other_person(_cut_text(earlier), later_text):
+            if probability and not _tells_of_other(_cut_text(earlier), later_text):
                 yield earlier.id, _make_mark(earlier, later, probability)
                 break
+
+
+def _tells_of_other(earlier_text: str, later_text: str) -> bool:
+    """True if a later text tells of somebody else than the earlier one."""
+    return leaves_out_other_person(earlier_text, later_text) or tells_of_companions_own(
+        earlier_text, later_text
+    )
 
 
 def _tells_diet(record: Record) -> bool:
@@ -317,7 +331,6 @@ def _mark_reply(hit: Hit, told: Sequence[Hit]) -> Hit:
         return hit
     if _tells_diet(record):
         return hit
-    words = set(terms(record.search_text[:_LONGEST]))
     for asked in told:
         delay = record.recorded_at - asked.record.recorded_at
         if (
@@ -325,7 +338,11 @@ def _mark_reply(hit: Hit, told: Sequence[Hit]) -> Hit:
             and timedelta(0) <= delay <= _REPLY_WITHIN
             and asked.outdated is not None
             and asked.outdated.said_at > record.recorded_at
-            and words.intersection(terms(asked.outdated.clause or asked.record.search_text))
+            and _restates(
+                record,
+                asked.outdated.clause or asked.record.search_text,
+                asked.outdated.words,
+            )
         ):
             probability = min(asked.outdated.probability, _ENDED_PROBABILITY)
             mark = replace(asked.outdated, probability=probability, closed=False, clause="")
@@ -333,12 +350,36 @@ def _mark_reply(hit: Hit, told: Sequence[Hit]) -> Hit:
     return hit
 
 
+def _restates(reply: Record, ended: str, news: str) -> bool:
+    """True if a sentence of a reply says little besides the words that end: "Dark mode it is.".
+
+    Where another value takes the place of one, the reply must name the one that ends.
+    """
+    new_values = _read_values(news)
+    replaced = {
+        (name, value)
+        for name, values in _read_values(ended).items()
+        if values.isdisjoint(new_values.get(name, values))
+        for value in values
+    }
+    text = reply.search_text[:_LONGEST]
+    named = {(name, value) for name, values in _read_values(text).items() for value in values}
+    if replaced and named.isdisjoint(replaced):
+        return False
+    ended_terms = set(terms(ended))
+    return any(
+        2 * len(ended_terms.intersection(sentence_terms)) > len(sentence_terms)
+        for sentence in _SENTENCE_END.split(text)
+        if (sentence_terms := set(terms(sentence)))
+    )
+
+
 @text_cache(4096)
 def _read_change(text: str) -> _ToldChange:
-    folded = fold(text)
     # Most texts tell of no change: each is searched as a whole before it is split.
-    if not holds_any(folded, _CHANGE_WORDS):
+    if not holds_any(fold(text), _CHANGE_WORDS):
         return _NO_CHANGE
+    folded = fold(blank_others_words(text))
     ends = _GONE.search(folded) or _AWAY.search(folded)
     changes = _CHANGED.search(folded)
     if not (ends or changes) or is_joke(text):

@@ -74,6 +74,8 @@ _QUOTED_SENTENCE = late_pattern(
     r"(?:^|(?<=[.!?:：\n\"”»] )|(?<=[(=\[{]))[\"“„«]([^\"“”„«»\n]{8,400}[.!?。])[\"”“»](?!\w)"
 )
 """Whole sentence in quotation marks that stands where a sentence of the sender's would."""
+_QUOTED_WORDS = late_pattern(r"(?<=[:：])\s*[\"“„«「][^\"”“»」\n]{12,}[\"”“»」]")
+"""Words of somebody, quoted after a colon."""
 _SPOKEN_OF = late_pattern(
     r"^.*[.!?…][\"'”»]?\s+(?:--|—|–|-)\s+"
     r"(?=(?:is|was|are|says?|said|reads?|so|ist|sagt|est|dit|es|dice)\b)"
@@ -178,6 +180,11 @@ def blank_foreign_parts(text: str) -> str:
         blanks = re.sub(r"\S", " ", text[part.start : part.end])
         text = f"{text[: part.start]}{blanks}{text[part.end :]}"
     return text
+
+
+def blank_others_words(text: str) -> str:
+    """Return a text of the same length in which foreign parts and quoted words are blank."""
+    return _QUOTED_WORDS.sub(lambda match: " " * len(match[0]), blank_foreign_parts(text))
 
 
 def announces_foreign(text: str) -> bool:

@@ -1,6 +1,6 @@
 """Other people, as somebody tells of them: "my brother", "Ana's", "mein Chef", "我妈".
 
-Enter at ``PEOPLE`` and ``leaves_out_other_person``.
+Enter at ``PEOPLE``, ``leaves_out_other_person`` and ``tells_of_companions_own``.
 """
 
 from __future__ import annotations
@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 
 from engrams.text.normalize import fold
+from engrams.text.terms import terms
 
 PEOPLE = re.compile(
     r"\b(?:my|our|his|her|mein\w{0,2}|unser\w{0,2}|mis?|mon|ma|mes|nuestr[oa]s?|notre)"
@@ -28,6 +29,11 @@ _PARTNER_WORDS = """
 """
 PARTNERS = frozenset(_PARTNER_WORDS.split())
 """Of these something may change whenever something of the speaker does: "I'm single now"."""
+_POSSESSED = re.compile(
+    r"\W*(?:(?i:and|but|oh|so|also) )*(?P<name>[A-ZÄÖÜÉ][a-zäöüéèáíóúñ]+)['’]s (?P<thing>[a-z]+(?: [a-z]+)?) "
+    r"(?:[a-z]+ed|got|was|is now|has|quit|does|left|lives|works|is)\b"
+)
+_NO_OWNERS = frozenset("it that there here what who she he let today".split())
 _THIRD_PERSON = re.compile(
     r"\b(?:he|she|they|him|her|them|er|sie|ihn|ihm|il|elle|ils|elles|lui|el|ella|ellos|ellas|ele|ela|lei|loro)\b"
     "|他|她|彼"
@@ -45,3 +51,15 @@ def leaves_out_other_person(earlier: str, later: str) -> bool:
         return False
     folded = fold(later)
     return not (PEOPLE.search(folded) or _THIRD_PERSON.search(folded))
+
+
+def tells_of_companions_own(old: str, new: str) -> bool:
+    """Test if a sentence is about somebody or something of a person, of whom the older says nothing of it.
+
+    "Ottilie's best friend dropped chemistry", "Teo's swimming lesson got moved".
+    """
+    match = _POSSESSED.match(new)
+    if match is None or match["name"].lower() in _NO_OWNERS:
+        return False
+    words = set(terms(match["thing"]))
+    return bool(words) and words.isdisjoint(terms(old))

@@ -30,7 +30,7 @@ from engrams.extract.rules.languages.unsettled import tells_other_time
 from engrams.extract.rules.story_marks import find_story
 from engrams.ports import CandidateSearchQuery, Embedder, RecordQuery, ScopeReach
 from engrams.ports.read_ahead import ReadAhead
-from engrams.text.foreign_parts import blank_foreign_parts
+from engrams.text.foreign_parts import blank_others_words
 from engrams.text.terms import terms
 from engrams.text.text_spans import find_span
 from engrams.text.times import detect_language
@@ -65,8 +65,6 @@ _SEARCH_WIDTH = 40
 _MAX_FACTS = 50
 """Facts of one message that are looked at."""
 _SENTENCE = re.compile(r"[^.!?。！？\n]+[.!?。！？]*")
-_QUOTED = re.compile(r"(?<=[:：])\s*[\"“„«「][^\"”“»」\n]{12,}[\"”“»」]")
-"""Words of somebody, quoted after a colon."""
 _LONGEST_REASON = 200
 """Characters of the longest sentence that is told as the reason of a mark."""
 _PROBABLE = 0.5
@@ -355,7 +353,7 @@ class ChangeDetector:
         Neither an assistant's words nor a tale end anything, nor does what a message only pastes.
         """
         own_words = (
-            replace(record, text=_QUOTED.sub(_blank, blank_foreign_parts(record.text)))
+            replace(record, text=blank_others_words(record.text))
             for record in records
             if record.meta.keys().isdisjoint((FOREIGN, OWN_WORDS))
         )
@@ -542,10 +540,6 @@ def _remove_quotes(text: str, quotes: Sequence[str]) -> str:
     for quote in quotes:
         text = text.replace(quote, " ")
     return text.strip()
-
-
-def _blank(match: re.Match[str]) -> str:
-    return " " * len(match[0])
 
 
 def _to_message(record: Record) -> Message:

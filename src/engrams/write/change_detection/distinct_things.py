@@ -10,7 +10,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from engrams.text.normalize import fold
-from engrams.text.people import PARTNERS, PEOPLE, leaves_out_other_person
+from engrams.text.people import (
+    PARTNERS,
+    PEOPLE,
+    leaves_out_other_person,
+    tells_of_companions_own,
+)
 from engrams.text.terms import terms
 from engrams.text.text_caches import text_cache
 from engrams.text.vocabulary import read_vocabulary
@@ -71,13 +76,6 @@ _ANOTHER_ONE = re.compile(
     r"\W*(?:and |but |oh )*(?:the (?:other )?one|that) (?:at|in|for|from|on|of) (?:the |my |our )?(?P<where>\w+) (?:is|has|'s)\b",
     re.IGNORECASE,
 )
-_POSSESSED = re.compile(
-    r"\W*(?:(?i:and|but|oh|so|also) )*(?P<name>[A-ZÄÖÜÉ][a-zäöüéèáíóúñ]+)['’]s (?P<thing>[a-z]+(?: [a-z]+)?) "
-    r"(?:got|was|is now|has|dropped|moved|quit|started|changed|switched|does|left|lives|works|is)\b"
-)
-_NO_OWNERS = frozenset("it that there here what who she he let today".split())
-
-
 _PLACED = re.compile(
     r"\s(?:is|are|sits|stands|lies|ist|liegt|steht|est|esta) (?:in|at|on|im|am|auf|en|a|dans|sur) "
 )
@@ -140,7 +138,7 @@ def is_about_another(old: MessageFeatures, new: MessageFeatures) -> bool:
         return True
     if len(old.clauses) == 1 and leaves_out_other_person(old.text, new.text):
         return True
-    if _tells_of_another_one(old.text, new.text) or _tells_of_companions_own(old.text, new.text):
+    if _tells_of_another_one(old.text, new.text) or tells_of_companions_own(old.text, new.text):
         return True
     if len(old.clauses) > 1 or len(new.clauses) > 1:
         return False
@@ -209,18 +207,6 @@ def _tells_of_another_one(old: str, new: str) -> bool:
     """Test if a sentence is about another thing of a kind: "my locker is 212", "the one at work is 77"."""
     match = _ANOTHER_ONE.match(new)
     return match is not None and match["where"].lower() not in old.lower()
-
-
-def _tells_of_companions_own(old: str, new: str) -> bool:
-    """Test if a sentence is about somebody or something of a person, of whom the older says nothing of it.
-
-    "Ottilie's best friend dropped chemistry", "Teo's swimming lesson got moved".
-    """
-    match = _POSSESSED.match(new)
-    if match is None or match["name"].lower() in _NO_OWNERS:
-        return False
-    words = set(terms(match["thing"]))
-    return bool(words) and words.isdisjoint(terms(old))
 
 
 def _find_attributes(text: str) -> set[int]:

@@ -155,11 +155,11 @@ def frame_statements(statements: Iterable[ProfileStatement], version: str) -> st
 def _add_details(record: Record, words: str, notes: list[str]) -> str:
     """Render a statement's words with what belongs to them: steps, warnings, notes, a doubt."""
     text = escape(words)
-    text += _list_texts(" Before:", record.meta.get(PREREQUISITES))
-    if record.steps:
+    text += _list_missing(" Before:", record.meta.get(PREREQUISITES), words)
+    if _lacks(words, record.steps):
         steps = [f"{number}) {escape(step)}" for number, step in enumerate(record.steps, 1)]
         text += " Steps: " + "; ".join(steps)
-    text += _list_texts(" Warning:", record.meta.get(WARNINGS))
+    text += _list_missing(" Warning:", record.meta.get(WARNINGS), words)
     avoid = record.meta.get("avoid")
     if avoid:
         text += f" (avoid: {escape(str(avoid))})"
@@ -174,12 +174,18 @@ def _add_details(record: Record, words: str, notes: list[str]) -> str:
     return f"{text} ({'; '.join(notes)})" if notes else text
 
 
-def _list_texts(label: str, items: Json) -> str:
-    """Render a list of a record's metadata; anything else is nothing."""
+def _list_missing(label: str, items: Json, words: str) -> str:
+    """Render a list of a record's metadata that its words lack; anything else is nothing."""
     if not isinstance(items, list | tuple):
         return ""
-    texts = [escape(item) for item in items if isinstance(item, str)]
-    return f"{label} {'; '.join(texts)}" if texts else ""
+    texts = [item for item in items if isinstance(item, str)]
+    return f"{label} {'; '.join(map(escape, texts))}" if _lacks(words, texts) else ""
+
+
+def _lacks(words: str, parts: Sequence[str]) -> bool:
+    """True if the words lack one of these parts. Words that hold all parts show them already."""
+    said = " ".join(words.split())
+    return any(part not in said for part in parts)
 
 
 # --------------------------------------------------------------------------------------------------

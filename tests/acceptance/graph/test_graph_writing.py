@@ -94,6 +94,12 @@ def call(door: Door, tool: str, *, error: bool = False, **arguments: Any) -> Any
     return body["content"][0]["text"] if error else body["structuredContent"]
 
 
+def unfinished_jobs(door: Door) -> list[Any]:
+    """Jobs that wait or run."""
+    states = ("waiting", "running")
+    return [job for state in states for job in door.get("/v1/jobs", state=state)["items"]]
+
+
 @pytest.mark.covers("S3.24", "S3.43")
 def test_the_memory_tool_takes_the_documents_arguments(door: Door) -> None:
     """remember with a category, a scope and a project;
@@ -214,15 +220,12 @@ def test_a_text_with_steps_is_a_procedure(door: Door) -> None:
     assert made["steps"] == ["open the vault", "create a new key", "restart the signer"]
     assert made["meta"]["prerequisites"] == ["you are on the VPN", "the old key is backed up"]
     assert made["meta"]["warnings"] == ["never do this on a Friday"]
-    told = door.post("/v1/context", {"query": "I want to rotate the signing key"})["text"]
-    assert all(
-        words in told
-        for words in (
-            "the old key is backed up",
-            "3) restart the signer",
-            "never do this on a Friday",
-        )
-    )
+    eventually(lambda: {job["kind"] for job in unfinished_jobs(door)} <= {"dream"})
+    context = door.post("/v1/context", {"query": "I want to rotate the signing key"})["text"]
+    for part in (*made["meta"]["prerequisites"], *made["steps"], *made["meta"]["warnings"]):
+        assert context.count(part) == 1
+    rules = door.get("/v1/memories", kind="rule")["memories"]
+    assert "never do this on a Friday" not in [rule["text"] for rule in rules]
 
 
 LISTED = """How to restore the wiki backup:

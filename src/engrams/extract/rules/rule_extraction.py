@@ -79,9 +79,15 @@ def extract_statements(text: str, speech: UtteranceContext) -> tuple[CandidateSt
         for candidate in _name_people(clause.candidates, speech)
         if is_sound(candidate) and (request.explicit or not _is_passing_state(candidate, speech))
     ]
-    steps = extract_procedure(text, speech)
-    candidates = [] if steps is None else [steps]
-    candidates += _read_sentence_rules(text, speech, request.at, facts)
+    candidates = _read_sentence_rules(text, speech, request.at, facts)
+    procedure = extract_procedure(text, speech)
+    if procedure is not None:
+        # Its steps and warnings hold while it is followed. Alone they are no rules.
+        instructions = procedure.evidence[0].quote
+        candidates = [
+            candidate for candidate in candidates if candidate.evidence[0].quote not in instructions
+        ]
+        candidates.insert(0, procedure)
     # A rule or a correction stands for the facts that its words also make.
     quotes = [item.quote for candidate in candidates for item in candidate.evidence]
     candidates += [

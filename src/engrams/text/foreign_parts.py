@@ -61,6 +61,12 @@ _LAST_PART = late_pattern(
 
 _PART = late_pattern(r"\W{0,3}(\d{1,2}) ?/ ?(\d{1,2})\b")
 
+_INSTRUCTIONS = late_pattern(
+    r"[\W_]*how to \w[^.:\n]{1,80}[.:\n].{0,600}?\b(?:steps|instructions)(?: ?:|\n)",
+    re.IGNORECASE | re.DOTALL,
+)
+"""Procedure with its sections: "How to deploy. Prerequisites: … Steps: …"."""
+
 # Shapes of texts that nobody types to an assistant.
 _LABEL_LINE = late_pattern(
     r"^\W{0,4}([^\W\d_][\w.'-]{0,20}(?: [^\W\d_][\w.'-]{0,20})?) ?(?:\([^)\n]{0,30}\))? ?[:：]\s*(\S.*)$"
@@ -236,7 +242,11 @@ def _find_parts(text: str) -> tuple[ForeignPart, ...]:
         return ()
     if _LAST_PART.search(lines[0].folded):
         return (ForeignPart(0, len(text), "a part of a text"),)
-    spans = _join_spans([*_find_shapes(text, lines), *_find_pasted(text, lines)], len(text))
+    shapes = [*_find_shapes(text, lines)]
+    if _INSTRUCTIONS.match(text):
+        # The heads of a procedure's sections hand over to nobody.
+        return tuple(_join_spans(shapes, len(text)))
+    spans = _join_spans([*shapes, *_find_pasted(text, lines)], len(text))
     return tuple(_join_spans([*spans, *_find_spoken_of(lines, spans)], len(text)))
 
 

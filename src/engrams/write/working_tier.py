@@ -15,7 +15,16 @@ from datetime import datetime
 from threading import Lock
 from typing import Any, TypeVar
 
-from engrams.core import Hit, Kind, Record, Scope, StageDecision, Status, Tier
+from engrams.core import (
+    STATEMENT_KINDS,
+    Hit,
+    Kind,
+    Record,
+    Scope,
+    StageDecision,
+    Status,
+    Tier,
+)
 from engrams.core.process_peers import ProcessPeers
 from engrams.errors import ConflictError, EngramsError, NotFoundError
 from engrams.extract.gate import BRIEF, gate_text
@@ -55,7 +64,12 @@ _BARRING_REASONS = frozenset(("stop_words", "noise"))
 
 Small talk of several words enters, to be judged here.
 """
-_TWIN_CANDIDATES = 5
+_GIVEN_KINDS = (Kind.TURN, Kind.NOTE, *STATEMENT_KINDS)
+"""Kinds that a turn may repeat, as far as somebody gave them.
+
+What was derived from a turn does not count: it says what that turn said.
+"""
+_TWIN_CANDIDATES = 10
 _ROUNDING = 1e-6
 
 _log = logging.getLogger(__name__)
@@ -244,18 +258,23 @@ class WorkingTier:
     ) -> tuple[dict[str, StageDecision], dict[str, str]]:
         """Find turns that stay out of the tier: noise and repetitions.
 
-        Returns the reason by record id, and the recent memory that a repetition repeats.
+        Returns the reason by record id, and the recent memory that a repetition repeats. An answer
+        stays beside the message that it answers, however short or usual it is: of "No." and its
+        question neither says anything alone.
         """
         skipped: dict[str, StageDecision] = {}
         twins: dict[str, str] = {}
-        section = self._settings.write
+        previous = next((item.record for item in self.ring(scope).last(1)), None)
         for put in puts:
             record = put.record
-            refusal = _bar_text(record.text, section.min_words) if section.gate else None
+            is_answer = previous is not None and _answers(record, previous)
+            previous = record
+            refusal = self._bar_turn(record, is_answer)
             if refusal is not None:
                 skipped[record.id] = replace(refusal, record=record.id)
+                previous = None
                 continue
-            twin_id = self._find_twin(put, scope)
+            twin_id = "" if is_answer else self._find_twin(put, scope)
             if twin_id:
                 twins[record.id] = twin_id
                 skipped[record.id] = StageDecision(
@@ -265,7 +284,16 @@ class WorkingTier:
                     text=record.text[:80],
                     record=twin_id,
                 )
+                previous = None
         return skipped, twins
+
+    def _bar_turn(self, record: Record, is_answer: bool) -> StageDecision | None:
+        """Return why a turn does not enter the tier by its words, or None."""
+        section = self._settings.write
+        refusal = _bar_text(record.text, section.min_words) if section.gate else None
+        if refusal is not None and is_answer and refusal.reason != "noise":
+            return None
+        return refusal
 
     def _find_twin(self, put: NewRecord, scope: Scope) -> str:
         """Find the id of the recent memory that a text repeats; empty: none."""
@@ -282,7 +310,7 @@ class WorkingTier:
             terms=(),
             vector=np.frombuffer(put.vector.data, np.float32),
             model=self._embedder.card.id,
-            kinds=(Kind.TURN,),
+            kinds=_GIVEN_KINDS,
         )
         pool = self._store.seek(query)
         near_ids = [
@@ -295,13 +323,14 @@ class WorkingTier:
                 record.tier is Tier.RECENT
                 and record.role == put.record.role
                 and record.id != put.record.id
+                and not record.evidence
                 and not differ_in_detail(record.text, put.record.text)
             ):
                 return record.id
         return ""
 
     def _find_equal(self, record: Record, scope: Scope) -> str:
-        """Return the id of a recent turn with exactly this text; empty: none.
+        """Return the id of a recent memory with exactly this text; empty: none.
 
         For a text without a vector, which cannot be compared by meaning.
         """
@@ -312,12 +341,12 @@ class WorkingTier:
         )
         query = RecordQuery(
             ScopeReach(scope.owner, (scope,)),
-            (Kind.TURN,),
+            _GIVEN_KINDS,
             where=Where("and", conditions),
             limit=_TWIN_CANDIDATES,
         )
         for twin in self._store.find(query).records:
-            if twin.id != record.id:
+            if twin.id != record.id and not twin.evidence:
                 return twin.id
         return ""
 
@@ -493,6 +522,14 @@ def to_item(record: Record) -> WorkingTierItem:
 
 def _to_said_item(record: Record) -> WorkingTierItem:
     return WorkingTierItem(record, "agent" if record.role == "assistant" else "user", record.text)
+
+
+def _answers(record: Record, previous: Record) -> bool:
+    return (
+        record.role == "assistant"
+        and previous.role != "assistant"
+        and record.session == previous.session
+    )
 
 
 def _bar_text(text: str, min_words: int) -> StageDecision | None:

@@ -168,6 +168,13 @@ class Hit:
             text = text.replace(mark.clause, f"{mark.clause} [{mark.tell_end()}]", 1)
         return text
 
+    def tell_end(self) -> str:
+        """Tell that all of the record is over, or may be, and by which words; empty: it holds."""
+        mark = self.outdated
+        if mark is not None and mark.is_told and not mark.clause:
+            return mark.tell_end()
+        return "no longer so" if self.status is Status.SUPERSEDED else ""
+
 
 @dataclass(frozen=True, slots=True)
 class SearchTraceRow:

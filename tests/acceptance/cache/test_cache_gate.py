@@ -200,6 +200,25 @@ def test_what_is_said_without_a_model_is_not_the_agents_word(quoting: Door) -> N
     )
 
 
+@pytest.mark.covers("S0.49")
+def test_a_reply_without_a_model_says_what_the_trace_selected(quoting: Door) -> None:
+    """Also what was said a moment ago, and with a mark where a later message may have ended it; a
+    statement is answered by saying that it is stored.
+    """
+    told = talk(quoting, "Our orders are kept in PostgreSQL.")
+    assert "The message is stored" in told["reply"]
+    asked = talk(quoting, "Where are our orders kept?")
+    assert [row["text"] for row in asked["trace"]["rows"] if row["selected"]] == [
+        "Our orders are kept in PostgreSQL."
+    ]
+    assert asked["reply"] == "Our orders are kept in PostgreSQL."
+    talk(quoting, "Our orders are now kept in MySQL.")
+    settle(quoting)
+    quotes = talk(quoting, "Where are our orders kept?")["reply"].splitlines()
+    assert "Our orders are now kept in MySQL." in quotes
+    assert [quote for quote in quotes if "PostgreSQL" in quote and "now kept in MySQL" in quote]
+
+
 @pytest.mark.covers("S0.8", "S0.9")
 def test_an_importance_set_by_hand_counts_when_an_item_is_pushed_out(
     quoting: Door, door: Door

@@ -303,6 +303,17 @@ def test_chat_without_a_model_answers_from_memory(engrams: Any) -> None:
     assert "never read" not in json.dumps(engrams("list", "--json").json)
 
 
+def test_chat_without_a_model_tells_what_is_over(engrams: Any) -> None:
+    """A quote of what a later message ended says so, in the answer and in its explanation."""
+    engrams("add", "--at", "2025-01-10", "We use PostgreSQL.")
+    engrams("add", "--at", "2026-03-02", "We switched to MySQL.")
+    told = engrams("chat", stdin="Do we use PostgreSQL?\n/why\n").out.splitlines()
+    quotes = [line for line in told if "We use PostgreSQL." in line]
+    assert len(quotes) == 2
+    assert all('(over since 2 March 2026: "We switched to MySQL.")' in quote for quote in quotes)
+    assert [line for line in told if line.endswith("We switched to MySQL.")]
+
+
 def test_chat_with_a_model_gives_it_the_memory(engrams: Any) -> None:
     """With a chat model the prompt holds what is remembered, the reply is shown and kept, and a
     failure ends no chat.

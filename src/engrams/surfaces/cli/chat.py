@@ -6,7 +6,7 @@ import os
 import signal
 import sys
 import threading
-from collections.abc import Container, Iterator
+from collections.abc import Callable, Container, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NoReturn
@@ -190,10 +190,7 @@ class TerminalChatSession:
             return "Recall is off, so nothing was looked up. /recall on switches it on."
         if is_question(text):
             return (
-                "\n".join(
-                    f"{number}. {_quote_record(hit.record)}"
-                    for number, hit in enumerate(self.hits, 1)
-                )
+                "\n".join(f"{number}. {_quote_hit(hit)}" for number, hit in enumerate(self.hits, 1))
                 or "I remember nothing about that."
             )
         return f"Noted: {'; '.join(learned)}" if learned else "Noted."
@@ -235,7 +232,7 @@ class TerminalChatSession:
                 else "There was no question yet."
             )
         return "\n".join(
-            f"{n}. {_quote_record(hit.record)}\n   {hit.score:.2f}: {explain_parts(hit.parts)[0]}"
+            f"{n}. {_quote_hit(hit)}\n   {hit.score:.2f}: {explain_parts(hit.parts)[0]}"
             for n, hit in enumerate(self.hits, 1)
         )
 
@@ -428,11 +425,17 @@ def _parse_switch(name: str, word: str, now: bool) -> bool:
     return word == "on" if word else not now
 
 
-def _quote_record(record: Record) -> str:
+def _quote_hit(hit: Hit) -> str:
+    """Quote a found memory, with what ended it or a part of it."""
+    end = hit.tell_end()
+    return _quote_record(hit.record, hit.annotate) + (f" ({clean(end)})" if end else "")
+
+
+def _quote_record(record: Record, annotate: Callable[[str], str] = str) -> str:
     from engrams.core.statement_form import form_statement
 
     name = speaker_name(record)
     return (
         f"{format_time(record.valid_from or record.recorded_at)} "
-        f" {f'{name}: ' if name else ''}{clean(form_statement(record).brief)}"
+        f" {f'{name}: ' if name else ''}{clean(annotate(form_statement(record).brief))}"
     )

@@ -165,10 +165,8 @@ def _format_quote(hit: Hit, language: str) -> str:
         speaker = _write(record.role, language) if is_named else record.role
     if hit.status.value == "superseded":
         mark = f" ({_write('outdated', language)})"
-    elif hit.outdated and hit.outdated.is_told and not hit.ended_clauses:
-        mark = f" (may be outdated, {hit.outdated.tell()})"
     else:
-        mark = ""
+        mark = f" ({hit.tell_end()})" if hit.tell_end() else ""
     return f"- {day}{', ' + speaker if speaker else ''}: “{text}”{mark}"
 
 

@@ -5,6 +5,8 @@ BIN := .venv/bin
 INSTALL := $(PYTHON) -m pip --python $(BIN)/python --disable-pip-version-check install --quiet
 COMPILE := $(or $(wildcard $(BIN)/uv),uv) pip compile --quiet --generate-hashes --no-emit-index-url --python-version 3.11 --universal \
 	--custom-compile-command "make pins"
+# Hundreds of tests start the command. Where Python may not keep what it compiled, each start takes twice as long.
+export PYTHONDONTWRITEBYTECODE :=
 .DEFAULT_GOAL := help
 MINUTES ?= 60
 AT ?= homes

@@ -60,6 +60,7 @@ def test_changes_are_seen_by_every_process_at_once(world: World) -> None:
     assert segment_look.verify(world, world.home.parent, exact=True) == []
 
 
+@pytest.mark.slow
 def test_damage_changes_no_answer(world: World) -> None:
     """Whatever stands in a file's place, the answers are those of the store, through an engine that
     had it mapped and in a fresh one.

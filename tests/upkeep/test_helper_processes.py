@@ -162,7 +162,9 @@ def test_a_killed_helper_costs_only_time(
     assert asked[0]._process.poll() == -signal.SIGKILL
 
 
-@pytest.mark.parametrize("program", ["/nowhere/python", "/bin/true"])
+@pytest.mark.parametrize(
+    "program", ["/nowhere/python", pytest.param("/bin/true", marks=pytest.mark.slow)]
+)
 def test_without_a_helper_an_import_goes_on(
     program: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, alone: list[str]
 ) -> None:

@@ -222,6 +222,7 @@ def test_a_run_may_end_between_any_two_writes(docs: Path, tmp_path: Path) -> Non
     assert steps > 4
 
 
+@pytest.mark.slow
 def test_a_killed_process_leaves_no_double(home: Path, engrams: Run, docs: Path) -> None:
     """The command follows changes while it runs; killed anywhere, the next run stores nothing twice."""
     command = [

@@ -52,10 +52,16 @@ def _read_guard_patterns() -> dict[str, list[str]]:
 
 _GUARD_PATTERNS = _read_guard_patterns()
 _SAFETY = _read_guard("safety")
+_SAFETY_KEPT = _read_guard("safety_kept")
+_CARE_WITHHELD = _read_guard("care_withheld")
+_LOOK_AWAY = _read_guard("look_away")
+_DANGER = _read_guard("danger")
+_HELP = _read_guard("help")
 _LOSS = _read_guard("loss")
 _SELF_BELIEF = _read_guard("self_belief")
 _FACT_TO_REMEMBER = _read_guard("fact_to_remember")
 
+_SENTENCE_END = re.compile(r"[.!?。！？\n]+")
 _WISHES = (Kind.RULE, Kind.NEGATIVE, Kind.PROCEDURE, Kind.PREFERENCE)
 
 
@@ -127,16 +133,41 @@ def check_guards(candidate: CandidateStatement) -> StoragePolicyDecision | None:
         return StoragePolicyDecision("drop", "guard: only says where something was said")
     if is_control(text):
         return StoragePolicyDecision("drop", "guard: a request about memory itself")
-    # A statement of another kind is a wish if it begins with the order: "saute toujours la …".
     is_wish = candidate.kind in (*_WISHES, Kind.CORRECTION)
-    if _SAFETY.search(text) if is_wish else _SAFETY.match(text):
-        return StoragePolicyDecision("drop", "guard: asks to give up a safety measure")
     words = {candidate.text, *(item.quote for item in candidate.evidence)}
+    if any(_gives_up_safety(fold(part), is_wish=is_wish) for part in words):
+        return StoragePolicyDecision("drop", "guard: asks to give up a safety measure")
     if "[redacted" in text or any(map(secrets.scan, words)):
         return StoragePolicyDecision("drop", "guard: holds a secret")
     if _is_passing(candidate, text):
         return StoragePolicyDecision("drop", "guard: true for this turn only")
     return None
+
+
+def _gives_up_safety(text: str, *, is_wish: bool) -> bool:
+    """Return True if a sentence of a folded text gives up a safety measure.
+
+    Either it names the measure, or it withholds care or looks away where somebody's life is in
+    danger, in whatever order. A statement that is no wish does so if it begins with the order:
+    "saute toujours la …".
+    """
+    for sentence in _SENTENCE_END.split(text):
+        words = _SAFETY_KEPT.sub(" ", sentence).strip()
+        if is_wish:
+            has_measure = _SAFETY.search(words)
+            is_withheld = _CARE_WITHHELD.search(words)
+            looks_away = _LOOK_AWAY.search(words)
+        else:
+            has_measure = _SAFETY.match(words)
+            is_withheld = _CARE_WITHHELD.match(words)
+            looks_away = _LOOK_AWAY.match(words)
+        if has_measure:
+            return True
+        if (is_withheld or looks_away) and _DANGER.search(words):
+            return True
+        if is_withheld and _HELP.search(words):
+            return True
+    return False
 
 
 def is_fact_to_remember(text: str) -> bool:

@@ -18,6 +18,7 @@ from functools import cache
 from engrams.extract.secret_patterns import PASSWORD_WORDS, PLAIN, PROSE, RULES
 from engrams.frozen_data import dataclass
 from engrams.text.late_patterns import late_pattern
+from engrams.text.text_caches import text_cache
 
 _SHORTEST = 6
 """Characters that a generated value has at least."""
@@ -83,6 +84,10 @@ class SecretFinding:
     end: int
 
 
+_LONGEST_LABEL = 100
+"""Characters of a text up to which its findings are kept for the next time."""
+
+
 @dataclass(frozen=True, slots=True)
 class _SecretRule:
     name: str
@@ -100,6 +105,16 @@ class _SecretRule:
 
 def scan(text: str) -> tuple[SecretFinding, ...]:
     """Find every secret in ``text``, in order, without overlaps."""
+    # Names and titles are the same in all passages of a document.
+    return _scan_cached(text) if len(text) <= _LONGEST_LABEL else _scan(text)
+
+
+@text_cache(1024)
+def _scan_cached(text: str) -> tuple[SecretFinding, ...]:
+    return _scan(text)
+
+
+def _scan(text: str) -> tuple[SecretFinding, ...]:
     lower = text.lower()
     findings: list[SecretFinding] = []
     for rule in _RULES if _RUN.search(text) else _ALWAYS_TRIED:

@@ -93,6 +93,8 @@ Later sources override earlier ones:
 4. a variable: `ENGRAMS_` and the name in capitals, with two underscores for the dot (`ENGRAMS_READ__LIMIT`),
 5. an argument: `--set read.limit=20` on the command line, `engrams.open(read__limit=20)` in Python.
 
+An empty value (`--set rerank.threshold=`) switches off a limit whose default is `None`.
+
 | setting | default | choices or range | meaning |
 |---|---|---|---|
 {rows}

@@ -54,6 +54,47 @@ def find(memory: MemoryEngine, ask: str, part: str, as_of: datetime | None = Non
 
 
 @pytest.mark.parametrize(
+    ("rule", "news"),
+    [
+        ("Please use Fahrenheit for temperatures", "I'm back in Europe, use Celsius now"),
+        ("write replies in British English please", "American spelling is fine from now on"),
+    ],
+)
+def test_a_rule_is_in_as_much_doubt_as_its_message(tmp_path: Path, rule: str, news: str) -> None:
+    """The rules of a prompt tell it too: they would be obeyed as if nothing had been said."""
+    with engrams.open(home=tmp_path, jobs__workers=0) as memory:
+        say(memory, rule, news)
+        rules = memory.context("How do you write to me?", scope=ME).text.split("<recalled>")[0]
+    (line,) = [line for line in rules.splitlines() if rule in line]
+    assert "may be outdated" in line
+    assert news in line
+
+
+@pytest.mark.parametrize(
+    ("rule", "news"),
+    [
+        (
+            "prod is on Ruby 2.7, please nothing newer than that in examples",
+            "Finally upgraded prod to 3.3 this weekend",
+        ),
+        (
+            "our servers are on Debian 11, don't suggest packages newer than that",
+            "all our servers moved to Debian 12 over the weekend",
+        ),
+    ],
+)
+def test_another_value_ends_a_rule_that_tells_one(tmp_path: Path, rule: str, news: str) -> None:
+    """The words of the order beside the value need not be said again."""
+    with engrams.open(home=tmp_path, jobs__workers=0) as memory:
+        say(memory, rule, news)
+        (record,) = memory.list(
+            scope=ME, kinds=(Kind.RULE,), statuses=(Status.ACTIVE, Status.SUPERSEDED)
+        ).records
+        assert record.text == rule
+        assert record.status is Status.SUPERSEDED
+
+
+@pytest.mark.parametrize(
     ("old", "new", "ask", "part"),
     [
         ("My landlord is Mr Okafor.", "Mr Okafor is gone, the landlord is Ms Brandt now.", "Who is my landlord?", "Brandt"),
@@ -498,6 +539,11 @@ def test_what_states_nothing_gets_no_mark(home: Path, old: str, new: str) -> Non
         ("I play chess at the club.", "Lately I play table tennis as well, every Tuesday."),
         ("Ich spiele Schach im Verein.", "Seit neuestem spiele ich auch Tischtennis."),
         ("Colecciono sellos.", "También colecciono vinilos, en dos salas."),
+        ("Toco el piano.", "También toco el violín, ya no tengo tardes libres."),
+        (
+            "My grandad lives in Ely and grows the best leeks",
+            "other grandad's in Diss now. Leeks: none. Stories: plenty",
+        ),
         ("I go to work by bike.", "taking the bus till thursday, flat tyre"),
         ("Ich fahre mit dem Rad zur Arbeit.", "Diese Woche nehme ich die Bahn."),
         ("I'm a dog person.", "Breaking: I've sold the dog and bought eleven cats. April fools!!"),

@@ -37,6 +37,7 @@ if TYPE_CHECKING:
 
 _ENDS = tuple(map(NAMES.index, ("no_more", "end", "switch", "instead")))
 _DIGIT = re.compile(r"\d")
+_PART_JOINT = re.compile(r"[,;:]\s+|\s[–—-]\s")
 EXPLICIT = 0.97
 """Probability where a clause says itself that the older one is no longer so."""
 _MOST = 10
@@ -190,10 +191,22 @@ def _may_end(old: MessageClause, new: MessageClause) -> bool:
     """
     if not may_end_guarded(old, new):
         return False
-    if any(new.cues[cue] for cue in _ENDS):
+    if any(new.cues[cue] for cue in _ENDS) and not _ends_beside(old, new):
         return True
     has_values = bool(_DIGIT.search(old.text) and _DIGIT.search(new.text))
     return not adds_something(new.text) and (has_values or not is_for_a_while(new.text))
+
+
+def _ends_beside(old: MessageClause, new: MessageClause) -> bool:
+    """True for a clause that adds something, with an end in another part that is of something else.
+
+    "También colecciono vinilos, ya no caben en casa".
+    """
+    if not adds_something(new.text):
+        return False
+    parts = [read_clause(part) for part in _PART_JOINT.split(new.text) if not adds_something(part)]
+    ends = [part for part in parts if any(part.cues[cue] for cue in _ENDS)]
+    return bool(ends) and all(part.words.isdisjoint(old.words) for part in ends)
 
 
 def _to_messages(message: MessageFeatures, clauses: Sequence[str]) -> list[Message]:

@@ -240,14 +240,21 @@ class ChangeDetector:
         open_facts, new_facts = facts
         reason = f"a later statement ends it, probability {change.probability:.2f}"
         is_certain = change.probability >= self._settings.close_at
+        likely_facts = self._find_ended_facts(record, change, open_facts)
+        closable_facts = [fact for fact in likely_facts if may_end(fact, record.text)]
+        # An order that the news names too little of is in as much doubt as its message, and stays.
+        # What must never be done is not doubted.
+        is_probable = change.probability >= _PROBABLE
         ended_facts = [
             fact
-            for fact in self._find_ended_facts(record, change, open_facts)
-            if may_end(fact, record.text)
+            for fact in likely_facts
+            if fact in closable_facts or (is_probable and fact.kind is Kind.RULE)
         ]
         ended_quotes = {_find_quote(fact, change.earlier) for fact in ended_facts}
-        closes_fact = len(ended_quotes) == 1 and self._closes_facts(
-            ended_facts, record, change, new_facts
+        closes_fact = (
+            len(ended_quotes) == 1
+            and ended_facts == closable_facts
+            and self._closes_facts(ended_facts, record, change, new_facts)
         )
         for fact in ended_facts:
             if closes_fact:

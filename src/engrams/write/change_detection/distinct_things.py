@@ -76,6 +76,10 @@ _ANOTHER_ONE = re.compile(
     r"\W*(?:and |but |oh )*(?:the (?:other )?one|that) (?:at|in|for|from|on|of) (?:the |my |our )?(?P<where>\w+) (?:is|has|'s)\b",
     re.IGNORECASE,
 )
+_OTHER_OF_KIND = re.compile(
+    r"\W*(?:(?:and|but|oh|so|the|my|our) )*other (?P<kind>\w+)(?:['’]s| (?:is|has|lives|works))\b",
+    re.IGNORECASE,
+)
 _PLACED = re.compile(
     r"\s(?:is|are|sits|stands|lies|ist|liegt|steht|est|esta) (?:in|at|on|im|am|auf|en|a|dans|sur) "
 )
@@ -204,7 +208,13 @@ def _has_other_owner(old: str, new: str) -> bool:
 
 
 def _tells_of_another_one(old: str, new: str) -> bool:
-    """Test if a sentence is about another thing of a kind: "my locker is 212", "the one at work is 77"."""
+    """Test if a sentence is about another thing of a kind: "my locker is 212", "the one at work is 77".
+
+    Or "the other locker is 77".
+    """
+    other = _OTHER_OF_KIND.match(new)
+    if other is not None and other["kind"].lower() in old.lower():
+        return True
     match = _ANOTHER_ONE.match(new)
     return match is not None and match["where"].lower() not in old.lower()
 

@@ -65,11 +65,12 @@ def shows_end_of_fact(
 
 
 def may_end(fact: Record, news: str) -> bool:
-    """True but for a rule that the news names too little of.
+    """True but for a rule that the news names too little of, and gives no other value for.
 
-    "From now on bun instead of pnpm" leaves "never touch `generated/`, run `pnpm gen`" as it is.
+    "From now on bun instead of pnpm" leaves "never touch `generated/`, run `pnpm gen`" as it is;
+    "I upgraded prod to 3.12" ends "prod is on 3.8, nothing newer please".
     """
-    if fact.kind not in _INSTRUCTION_KINDS:
+    if fact.kind not in _INSTRUCTION_KINDS or gives_other_value(fact.text, news):
         return True
     rule_terms = set(terms(fact.text))
     return len(rule_terms & set(terms(news))) >= _LEAST_COMMON * len(rule_terms)

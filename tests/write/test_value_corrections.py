@@ -43,6 +43,13 @@ SLIPS = (
     ),
     ("Mi dentista es el doctor Vega.", "Mi dentista es el doctor Ruiz, no Vega.", "Ruiz", "Vega"),
     ("Mon fils Emil a six ans.", "Emil a sept ans, pas six.", "sept ans", "six"),
+    (
+        "My accountant is Mr. Halversen.",
+        "I misspelled that, sorry: the accountant's name is Halverson, with an o.",
+        "Halverson",
+        " o",
+    ),
+    ("我对虾过敏。", "说错了，过敏的是螃蟹，虾没事。", "螃蟹", "没事"),
     ("我的牙医是王医生。", "我的牙医是李医生，不是王医生。", "李医生", "王医生"),
     ("我的牙医是王医生。", "不是王医生，是李医生。", "李医生", "王医生"),
     (

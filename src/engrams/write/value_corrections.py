@@ -129,6 +129,8 @@ _TITLED = re.compile(r"\b(?:Mr|Mrs|Ms|Dr)\. (?P<name>[A-ZÀ-ÖØ-Þ][\w'’-]+)"
 _CALLED = re.compile(
     r"\b(?:called|named|is|heißt|llama|appelle|叫)\s+(?P<name>[A-ZÀ-ÖØ-Þ][\w'’-]+)"
 )
+_SAID_TO_BE = re.compile(r"(?:的是|なのは)(?P<name>[^是は]{1,12})$")
+"""What an unspaced clause says it is: "过敏的是菠萝"."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,6 +177,7 @@ def read_value_correction(text: str) -> ValueCorrection | None:
     if is_bare and (len(text) > _LONGEST_BARE or not any(map(str.isupper, text))):
         return None
     pieces: list[str] = []
+    named_values: list[str] = []
     wrong_value = ""
     for piece in _PIECES.split(text):
         remainder = _STRONG.sub(" ", piece)
@@ -182,11 +185,13 @@ def read_value_correction(text: str) -> ValueCorrection | None:
             wrong_value = _strip_frame(match["wrong"])
             remainder = remainder[: match.start()]
         value = _strip_frame(_WEAK.sub(" ", remainder))
+        if named := _CALLED.search(value) or _SAID_TO_BE.search(value):
+            named_values.append(named["name"])
         if value and pieces and (match := _NOT_BEFORE.match(piece.strip())):
             wrong_value = _strip_frame(match["wrong"])
         elif value and not _SPELLED.fullmatch(value):
             pieces.append(value)
-    value = _choose_value(pieces)
+    value = _choose_value(named_values or pieces)
     if not value or _OWN_CLAUSE.match(value):
         return None
     sort = _sort_value(value)

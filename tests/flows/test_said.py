@@ -132,11 +132,37 @@ def test_how_to_answer_is_a_rule(memory: MemoryEngine, text: str, kind: Kind) ->
         "Quand tu passes à la boulangerie, prends du pain.",
         "Je préfère que tu viennes samedi.",
         "Can you give me the temperature in Celsius for 98 °F?",
+        "was schenk ich meiner Tante zum Sechzigsten",
+        "pls check our flat hunt list",
+        "Genau, und ab Montag schlafe ich nur noch im Zelt und züchte Yaks. Haha, Quatsch.",
     ],
 )
 def test_the_task_at_hand_and_pieces_teach_nothing(memory: MemoryEngine, text: str) -> None:
     """An order about one text is no rule, and a piece of a list no fact."""
     assert learn(memory, text) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "statement"),
+    [
+        (
+            "Mi vecino de arriba se llama Unai y es enfermero, así que tengo inyecciones gratis",
+            "Mi vecino de arriba se llama Unai y es enfermero",
+        ),
+        (
+            "Ya no fumo puros, llevo seis meses y medio",
+            "Ya no fumo puros, llevo seis meses y medio",
+        ),
+        ("Llevo dos años trabajando en Lugo", "Llevo dos años trabajando en Lugo"),
+    ],
+)
+def test_a_piece_without_its_subject_stays_with_it(
+    memory: MemoryEngine, text: str, statement: str
+) -> None:
+    """Alone it would be about the speaker, or say how long something has been so, and not what."""
+    statements = [fact.text for fact in learn(memory, text)]
+    assert statement in statements
+    assert not any(piece.startswith(("es ", "llevo ")) for piece in statements)
 
 
 @pytest.mark.parametrize(

@@ -15,6 +15,7 @@ from engrams.extract.rules.english_lexicon import BE, MODALS, find_lemma
 from engrams.extract.rules.languages.language_table import load_language
 from engrams.extract.rules.sentence_segmenter import TextSentence, tokens
 from engrams.text.late_patterns import late_pattern
+from engrams.text.measures import is_question
 from engrams.text.vocabulary import word_pattern
 
 _ENGLISH_CUE = re.compile(
@@ -28,6 +29,7 @@ _ENGLISH_JOINT = re.compile(r"[,;]\s*|\s+(?:-|–)\s+|\b(?:but|so)\b\s*", re.IGN
 _DEPENDENT = re.compile(
     r"(?:der|die|das|den|dem|dessen|deren|wo|was|dass|weil|wenn|obwohl|damit|ob|bevor|nachdem|seit|während|que|quien|donde|cuando|qui|dont|où"
     r"|quand|lorsque|puisque)\s+(?:ich|wir|mein\w*|me|mi|nos|je|j['’]|on|nous)\b"
+    r"|llevo (?:ya )?(?:\w+ (?:horas?|d[ií]as?|semanas?|mes(?:es)?|años?)(?:,| y(?: medi[oa])?)? ?)+\W*\Z"
     r"|(?:in|mit|bei|auf|für|an|von|ohne|zu|aus|nach|en|con|de|a|para|por|sin|dans|avec|chez|pour|à|sans|sur)\s",
     re.IGNORECASE,
 )
@@ -51,7 +53,7 @@ _POINTS = {
 }
 """Words that point at somebody or something outside of the clause."""
 _OPENS_QUESTION = re.compile(
-    r"\W*(?:how|what|why|where|which|who|when|can|could|would|should|do|does|did|is|are|let's|let me|please|since|if|like"
+    r"\W*(?:how|what|why|where|which|who|when|can|could|would|should|do|does|did|is|are|let's|let me|please|since|if|like|pls|plz"
     r"|use|check|give|tell|make|write|show|find|help|add|fix|send|put|keep|look|explain|translate|remind|call|ask)\b",
     re.IGNORECASE,
 )
@@ -103,16 +105,20 @@ def split_loosely(sentence: TextSentence, language: str) -> Iterator[tuple[int, 
         if cue.search(text.rstrip(" 。！!")):
             yield sentence.start, sentence.start + len(text)
         return
-    if language == "en" and _OPENS_QUESTION.match(text):
+    asks = _OPENS_QUESTION.match(text) if language == "en" else is_question(text)
+    if asks:
         return
     starts = [0]
     cue_starts = [match.start() for match in cue.finditer(text)]
     if cue_starts:
         joint = _ENGLISH_JOINT if language == "en" else _JOINT
         farthest = 0 if language == "en" else _MOST_BEFORE_CUE
-        for cut in joint.finditer(text):
+        cuts = [*joint.finditer(text)]
+        for index, cut in enumerate(cuts):
             is_part = language != "en" and _hangs_on(text, starts[-1], cut)
-            if not is_part and _opens_clause(text, cut.end(), cue_starts, farthest):
+            end = cuts[index + 1].start() if index + 1 < len(cuts) else len(text)
+            reach = range(cut.end(), end)
+            if not is_part and _opens_clause(text, reach, cue_starts, farthest):
                 starts.append(cut.end())
     for begin, end in zip(starts, [*starts[1:], len(text)], strict=True):
         piece = text[begin:end]
@@ -193,13 +199,16 @@ def _hangs_on(text: str, start: int, cut: re.Match[str]) -> bool:
     return is_brief or _DEPENDENT.match(text, cut.end()) is not None
 
 
-def _opens_clause(text: str, begin: int, cue_starts: Sequence[int], farthest: int) -> bool:
+def _opens_clause(text: str, reach: range, cue_starts: Sequence[int], farthest: int) -> bool:
     """True if a first person stands at the head of a piece, ``farthest`` characters away at most.
 
-    ``cue_starts``: where first persons stand in the text, in order.
+    "… y es vegana, así que cocino …": none does in "es vegana", which is said of somebody else.
+    ``reach``: the piece up to the next joint. ``cue_starts``: where first persons stand in the text, in order.
     """
-    next_cue = bisect_left(cue_starts, begin)
+    next_cue = bisect_left(cue_starts, reach.start)
     if next_cue == len(cue_starts):
         return False
-    lead = _LEAD_IN.match(text, begin)
-    return cue_starts[next_cue] - (lead.end() if lead else begin) <= farthest
+    lead = _LEAD_IN.match(text, reach.start)
+    opening = lead.end() if lead else reach.start
+    cue = cue_starts[next_cue]
+    return cue - opening <= farthest and cue < max(reach.stop, opening + 1)

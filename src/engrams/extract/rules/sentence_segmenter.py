@@ -10,6 +10,7 @@ from typing import Literal, NamedTuple, TypeAlias
 from engrams.extract.candidate import Modality
 from engrams.extract.rules.story_marks import find_story
 from engrams.frozen_data import dataclass
+from engrams.text.clause_kinds import is_joke
 from engrams.text.late_patterns import holds_any
 from engrams.text.text_caches import text_cache
 
@@ -90,14 +91,7 @@ _FICTION = re.compile(
     ),
     re.IGNORECASE,
 )
-_JOKE = re.compile(
-    r"\b(?:just kidding|only kidding|jk|just joking|only joking|i'm kidding|im"
-    r" kidding|kidding!|april fools?|lol jk"
-    r"|oh (?:sure|yeah|yes),? (?:i|we) (?:absolutely|definitely|just|totally)\b|said no"
-    r" ?(?:one|body) ever|as if!)\b|(?:^|\s)/s\b"
-    r"|(?:\.{2,}|…)\s*not\b\W*$",
-    re.IGNORECASE,
-)
+_SARCASM = re.compile(r"(?:^|\s)/s\b|(?:\.{2,}|…)\s*not\b\W*$", re.IGNORECASE)
 _MOCK_JOY = re.compile(
     r"\b(?:oh|ugh|yay|wow|great|fantastic|wonderful|argh|sigh)\b[^.?\n]{0,20}\b(?:love|enjoy|adore)\b[^.?\n]{0,12}"
     r"\b(?:getting|being|waiting|having|when|sitting|losing|mondays|traffic)\b"
@@ -118,18 +112,7 @@ _FICTION_WORDS = (
     "paraphrase",
     "summari",
 )
-_JOKE_WORDS = (
-    "kidding",
-    "jk",
-    "joking",
-    "april fool",
-    "oh ",
-    "said no",
-    "as if!",
-    "/s",
-    "..",
-    "…",
-)
+_SARCASM_WORDS = ("/s", "..", "…")
 _JOY_WORDS = ("love", "enjoy", "adore")
 _MOCKED_WORDS = (
     "getting", "being", "waiting", "having", "when", "sitting", "losing", "mondays", "traffic",
@@ -269,16 +252,16 @@ def _iter_sentences(text: str, begin: int) -> Iterator[TextSentence]:
 
 def _judge_text(text: str, lower: str) -> Modality:
     """Judge a text as a whole: a joke, a fiction that is asked for, or asserted."""
-    if _is_joke(text, lower):
+    if is_joke(text) or _is_mockery(text, lower):
         return "joke"
     if holds_any(lower, _FICTION_WORDS) and _FICTION.search(text):
         return "hypothetical"
     return "asserted"
 
 
-def _is_joke(text: str, lower: str) -> bool:
-    """True for a text that says itself that it is a joke, or mocks: "oh, I love being stuck"."""
-    if holds_any(lower, _JOKE_WORDS) and _JOKE.search(text):
+def _is_mockery(text: str, lower: str) -> bool:
+    """True for sarcasm that says so, and for "oh, I love being stuck"."""
+    if holds_any(lower, _SARCASM_WORDS) and _SARCASM.search(text):
         return True
     may_mock = holds_any(lower, _JOY_WORDS) and holds_any(lower, _MOCKED_WORDS)
     return may_mock and _MOCK_JOY.search(text) is not None

@@ -23,20 +23,18 @@ def format_greeting(settings: Settings, listener: socket.socket) -> str:
 
 def _describe_upstream(settings: Settings) -> str:
     url = urlsplit(settings.serve.upstream)
+    chat = ""
+    if settings.chat.provider != "none":
+        chat = f"; /api/chat asks {settings.chat.model or 'the chat model'}"
     if not url.netloc:
-        chat = ""
-        if settings.chat.provider != "none":
-            chat = f"; /api/chat asks {settings.chat.model or 'the chat model'}"
         return f"no upstream: /v1/chat/completions is answered from memory{chat}"
     text = f"upstream {url.scheme}://{url.netloc.rpartition('@')[2]}{url.path}"
-    if settings.chat.url == settings.serve.upstream:
-        model = (
-            f"its model {settings.chat.model}"
-            if settings.chat.model
-            else "the model of each request"
-        )
-        text += f"; memory learns by {model}"
-    return text
+    if settings.chat.url != settings.serve.upstream:
+        return text + chat
+    model = (
+        f"its model {settings.chat.model}" if settings.chat.model else "the model of each request"
+    )
+    return f"{text}; memory learns by {model}"
 
 
 def report_upstreams(serve: ServeSettings) -> None:

@@ -25,7 +25,7 @@ _END = (
     r"|(?:in|to) (?:your|the) (?:memory|history|notes|logs?)\b"
     r"|bitte\b|ab\b|auf\b|weil\b|denn\b|und\b|por favor\b|porque\b|pero\b|y\b|en (?:tu|su)"
     r" memoria\b"
-    r"|s'il\b|stp\b|svp\b|parce\b|car\b|mais\b|et\b|dans (?:ta|votre) memoire\b))"
+    r"|s'il\b|stp\b|svp\b|parce\b|car\b|mais\b|et\b|dans (?:ta|votre) memoire\b|en memoire\b))"
 )
 # No line break in the blanks: it is a start itself, and a run of them must not be read from each.
 _START = r"(?:^|[.!?:;,(\n-])[^\S\n]*"
@@ -35,7 +35,7 @@ _NO_SUBJECT = "".join(
 )
 _VERB = r"(?:save|store|remember|record|memori[sz]e|log)"
 _THING = (
-    r"(?:any of (?:this|that|it)|(?:this|that|it|the following|anything i (?:say|said|tell you|told"
+    r"(?:any of (?:this|that|it)(?: conversation| chat| discussion)?|(?:this|that|it|the following|anything i (?:say|said|tell you|told"
     r" you)|our (?:chat|conversation))"
     r"|(?:this|that|my(?: last| next)?)(?: next| last)?"
     r" (?:message|chat|conversation|part|bit|one|information|info|secret|words?)"
@@ -70,13 +70,20 @@ _ENGLISH = (
     r" between (?:us|you and me|the two of us)\b"
     r"|^\W*(?:just |strictly |only )?between (?:us|you and me)\s*[:,;-]"
 )
+_GERMAN_TALK = (
+    r"(?:dies\w*|unser\w*|das|die|den)"
+    r" (?:nachricht|gesprach|unterhaltung|konversation|diskussion|chat|dialog)"
+)
 _GERMAN = (
     r"\b(?:speicher[en]?|merke?n?|notier[en]?|protokollier[en]?|behalte?n?|schreibe?n?)(?:"
     r" (?:sie|dir|du))?(?: bitte)?"
-    r" (?:das|dies|es|folgendes|das folgende|diese nachricht|was ich[^.!?\n]{0,40})(?:"
+    rf" (?:{_GERMAN_TALK}|das|dies|es|folgendes|das folgende|was ich[^.!?\n]{{0,40}})(?:"
     r" (?:hier|jetzt|bitte|alles|aber))*"
     rf" (?:nicht|nirgends|nirgendwo){_END}"
-    rf"|{_START}(?:(?:bitte|das|dies|es|aber|und|ja|jetzt|hier|alles|folgendes|diese nachricht)"
+    r"|\b(?:speicher[en]?|merke?n?|notier[en]?|protokollier[en]?|behalte?n?)(?: (?:sie|dir|bitte))*"
+    r" nichts (?:davon|hiervon|von (?:dem|diesem|alledem|unserem)\b"
+    rf"(?: (?:gesprach|chat|allem))?){_END}"
+    rf"|{_START}(?:(?:{_GERMAN_TALK}|bitte|das|dies|es|aber|und|ja|jetzt|hier|alles|folgendes)"
     r" )*(?:nicht|nirgends)"
     rf" (?:ab)?(?:speichern|merken|notieren|aufzeichnen|protokollieren|behalten|festhalten|aufschreiben){_END}"
     r"|\bbleibt (?:bitte |aber |das )?(?:strikt |nur )?(?:unter|zwischen) uns\b"
@@ -86,7 +93,8 @@ _GERMAN = (
 _SPANISH = (
     r"\bno (?:me )?(?:(?:lo|la|los|las)"
     r" )?(?:guardes?|recuerdes?|memorices?|registres?|anotes?|almacenes?|apuntes?|grabes?|conserves?)"
-    r"(?: (?:esto|eso|nada(?: de (?:esto|eso))?|este mensaje|lo siguiente|lo"
+    r"(?: (?:esto|eso|nada(?: de (?:esto|eso))?|lo siguiente"
+    r"|(?:est[ea]|nuestr[ao]) (?:mensaje|conversacion|charla|platica|chat)|lo"
     rf" que[^.!?\n]{{0,40}}))?{_END}"
     r"|\b(?:queda|quede|quedar|quedara|queda esto)(?: \w+)? entre (?:nosotros|nosotras|tu y yo)\b"
     rf"|{_START}entre (?:nosotros|tu y yo)\s*[:,;-]"
@@ -112,7 +120,9 @@ _FRENCH = (
     rf"{_FRENCH_SUBJECTS}\b(?:ne |n')(?:(?:le|la|les) |l'|te"
     r" )?(?:retiens|retenez|memorise[sz]?|garde[sz]?|sauvegarde[sz]?|note[sz]?"
     r"|enregistre[sz]?|conserve[sz]?|stocke[sz]?|souviens) (?:pas|rien|jamais)"
-    rf"(?: (?:de )?(?:ca|cela|ceci|ce message|tout ca|ce qui suit|ce que[^.!?\n]{{0,40}}))?{_END}"
+    r"(?: (?:de )?(?:ca|cela|ceci|tout ca|(?:ce|cet|cette|notre)"
+    r" (?:message|conversation|discussion|echange|chat)|ce qui suit"
+    rf"|ce que[^.!?\n]{{0,40}}))?{_END}"
     rf"|{_START}(?:a )?ne pas"
     r" (?:enregistrer|retenir|sauvegarder|memoriser|garder|noter|conserver|stocker)(?:"
     r" (?:ca|cela|ceci|ce message))?"
@@ -123,8 +133,8 @@ _FRENCH = (
 )
 _CHINESE = (
     r"(?:不要|别|別|请勿|請勿|勿|不许)(?:把(?:这|這|此|它|我|以下|下面)[^，。,.!?\n]{0,8})?"
-    r"(?:记住|记录|保存|存储|储存|记下|存下|存档|記住|記錄|儲存|記下|存檔)(?:下来|下來)?(?:这|這|此|它|以下|下面|本)?(?:些|个|個|件|条|條|段)?"
-    r"(?:话|話|事|消息|信息|内容|內容|对话|對話)?(?=\s*(?:$|[，。、,.!?:;()\n-]|吧|了|哦|啊|喔))"
+    r"(?:记住|记录|保存|存储|储存|记下|存下|存档|記住|記錄|儲存|記下|存檔)(?:下来|下來|来|來)?(?:这|這|此|它|以下|下面|本|我们的|我們的)?(?:些|个|個|件|条|條|段|次)?"
+    r"(?:话|話|事|消息|信息|内容|內容|对话|對話|聊天|谈话|談話)?(?=\s*(?:$|[，。、,.!?:;()\n-]|吧|了|哦|啊|喔))"
     r"|(?:我们|我們|咱们|你我|咱俩)(?:之间|之間|俩)的?(?:秘密|知道)|你知我知"
 )
 _JAPANESE = (
@@ -178,9 +188,13 @@ _POLITE = frozenset(
         "stp",
         "favor",
         "gracias",
-        "ください",
     )
 )
+_UNSPACED_TALK = late_pattern(
+    "これ|それ|今の|この|会話|やりとり|チャット|ここだけの話|に?して(?:おいて)?"
+    "|ください|下さい|お願い(?:します)?|どうか|[はもをねよの]"
+)
+"""Japanese words of a request that say nothing else; they are not told apart by blanks."""
 _LAST_MESSAGE = late_pattern(
     r"(?:(?:that|the|my|this) )?(?:last|previous|latest) (?:message|thing|part|bit|sentence|one)\b"
 )
@@ -189,6 +203,8 @@ _FOLLOWING = late_pattern(
 )
 _REASONS = word_set(read_vocabulary(__file__, "request_reasons"))
 """Words that give the reason of a request, and say nothing else."""
+_TALK = word_set(read_vocabulary(__file__, "request_talk"))
+"""Words that name the conversation itself."""
 _QUOTES = (('"', '"'), ("«", "»"), ("「", "」"), ("『", "』"))
 _CONTROL = late_pattern(
     r"\b(?:(?:do not|don't|dont|never|please don't)"
@@ -246,12 +262,7 @@ def forbids_storage(text: str) -> bool:
 
 def is_bare_request(text: str) -> bool:
     """True for such a request alone, about what was said before."""
-    if len(text) > _BARE:
-        return False
-    remainder = _REQUEST.sub(" ", fold(text))
-    return not any(
-        word.isalnum() and word not in STOP and word not in _POLITE for word in tokens(remainder)
-    )
+    return len(text) <= _BARE and not _find_other_words(text)
 
 
 def is_about_before(text: str) -> bool:
@@ -262,15 +273,25 @@ def is_about_before(text: str) -> bool:
     if len(text) > _BARE:
         return False
     command = parse_command(text)
-    if command is not None and command.is_certain:
-        return command.verb == "forget_last" or (
-            command.verb == "forget" and _LAST_MESSAGE.match(fold(command.about)) is not None
-        )
+    if command is not None and command.is_certain and command.verb == "forget_last":
+        return True
+    if (
+        command is not None
+        and command.is_certain
+        and command.verb == "forget"
+        and _LAST_MESSAGE.match(fold(command.about))
+    ):
+        return True
     if not forbids_storage(text) or _FOLLOWING.search(fold(text)):
         return False
-    remainder = _REQUEST.sub(" ", fold(text))
-    words = {word for word in tokens(remainder) if word.isalnum() and word not in STOP}
-    return words <= _REASONS | _POLITE
+    return _find_other_words(text) <= _REASONS
+
+
+def _find_other_words(text: str) -> set[str]:
+    """Find the words of a text that neither ask, nor are polite, nor name the conversation."""
+    remainder = _UNSPACED_TALK.sub(" ", _REQUEST.sub(" ", fold(text)))
+    words = {word for word in tokens(remainder) if word.isalnum()}
+    return words - STOP - _POLITE - _TALK
 
 
 def mark_unsaved(messages: Iterable[tuple[str, str]], *, after: bool = False) -> list[bool]:

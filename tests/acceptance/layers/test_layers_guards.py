@@ -320,14 +320,26 @@ def test_forgetting_a_memory_takes_what_is_held_of_it(lenient: MemoryEngine) -> 
 
 
 @pytest.mark.covers("S4.18")
+@pytest.mark.parametrize(
+    ("wish", "talk"),
+    [
+        ("Please don't save this conversation", "fact knows memory foam is good for the back"),
+        ("Please don't keep a record of this chat", "fact knows the chat program saves its files"),
+        ("Forget I said that", "fact knows that I forget names"),
+        ("Bitte speichere dieses Gespräch nicht", "fact knows dass die Datei nicht speichert"),
+        ("Speicher nichts davon", "fact knows dass davon nichts bleibt"),
+        ("No guardes esta conversación", "fact knows que no guardes el archivo"),
+        ("S'il te plaît, n'enregistre pas ça", "fact knows qu'on n'enregistre pas le fichier"),
+        ("Ne sauvegarde pas cette conversation", "fact knows que la conversation reste"),
+        ("不要保存这次对话", "fact knows 不要保存文件"),
+        ("これは保存しないでください", "fact knows ファイルを保存しないで"),
+    ],
+)
 def test_a_wish_not_to_keep_a_conversation_drops_what_is_held(
-    lenient: MemoryEngine, clock: SettableClock
+    lenient: MemoryEngine, clock: SettableClock, wish: str, talk: str
 ) -> None:
-    """Anywhere in the session; talk about memory in general drops nothing."""
-    for session, said in (
-        ("kept", "fact knows memory foam is good for the back"),
-        ("dropped", "Please don't save this conversation"),
-    ):
+    """Anywhere in the session, in six languages; talk about saving in general drops nothing."""
+    for session, said in (("kept", talk), ("dropped", wish)):
         tell(lenient, f"fact tells the dog of {session} died in spring", session=session)
         tell(lenient, said, session=session)
         lenient.sessions.end(session, scope=ANN, wait=True)

@@ -176,6 +176,24 @@ def read_value_correction(text: str) -> ValueCorrection | None:
     is_bare = strong is None and _WEAK.search(text) is None
     if is_bare and (len(text) > _LONGEST_BARE or not any(map(str.isupper, text))):
         return None
+    value, wrong_value, pieces = _read_pieces(text)
+    if not value or _OWN_CLAUSE.match(value):
+        return None
+    sort = _sort_value(value)
+    if strong is None and (len(pieces) > 1 + is_bare or sort == "words"):
+        return None
+    if is_bare and sort != "name":
+        return None
+    if sort == "words" and _is_clause(value):
+        return None
+    exact = _find_exact(value, sort)
+    beside = value.replace(exact, " ", 1) if exact else ""
+    unit = tuple(fold(word) for word in _WORD.findall(beside) if fold(word) not in _ARTICLES)
+    return ValueCorrection(exact or value, wrong_value, unit, is_strong=strong is not None)
+
+
+def _read_pieces(text: str) -> tuple[str, str, Sequence[str]]:
+    """Read the right value of a correction, the wrong one where it is named, and its pieces."""
     pieces: list[str] = []
     named_values: list[str] = []
     wrong_value = ""
@@ -191,20 +209,7 @@ def read_value_correction(text: str) -> ValueCorrection | None:
             wrong_value = _strip_frame(match["wrong"])
         elif value and not _SPELLED.fullmatch(value):
             pieces.append(value)
-    value = _choose_value(named_values or pieces)
-    if not value or _OWN_CLAUSE.match(value):
-        return None
-    sort = _sort_value(value)
-    if strong is None and (len(pieces) > 1 + is_bare or sort == "words"):
-        return None
-    if is_bare and sort != "name":
-        return None
-    if sort == "words" and _is_clause(value):
-        return None
-    exact = _find_exact(value, sort)
-    beside = value.replace(exact, " ", 1) if exact else ""
-    unit = tuple(fold(word) for word in _WORD.findall(beside) if fold(word) not in _ARTICLES)
-    return ValueCorrection(exact or value, wrong_value, unit, is_strong=strong is not None)
+    return _choose_value(named_values or pieces), wrong_value, pieces
 
 
 def find_corrected_value(

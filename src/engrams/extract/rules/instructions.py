@@ -11,6 +11,7 @@ from engrams.extract.rules.clause_quote import collapse_space, trim_quote
 from engrams.extract.rules.conventions import find_convention, is_decision
 from engrams.extract.rules.english_lexicon import find_lemma
 from engrams.extract.rules.sentence_segmenter import TextSentence
+from engrams.extract.rules.standing_sentences import find_standing_rule, tells_moment
 from engrams.extract.rules.utterance import UtteranceContext
 from engrams.frozen_data import dataclass, replace
 from engrams.text.acknowledgements import cut_opening
@@ -276,12 +277,7 @@ def _extract_convention(
     """Extract a convention that was told to an assistant: ``use pnpm, not npm``."""
     if speech.speaker != "the user":
         return None
-    of_project = bool(speech.project)
-    kind = find_convention(quote, has_fact=has_fact, of_project=of_project)
-    if kind is None:
-        # "Refactor the cart: let's go with Zustand": the convention stands behind the task.
-        quote = quote.partition(": ")[2]
-        kind = find_convention(quote, has_fact=has_fact, of_project=of_project)
+    kind, quote = _find_convention(quote, has_fact, of_project=bool(speech.project))
     if kind is None:
         return None
     predicate = "never" if kind is Kind.NEGATIVE else "always"
@@ -291,6 +287,18 @@ def _extract_convention(
         quote, speech, kind, "assistant", predicate, body, text=body, triggers=triggers
     )
     return replace(candidate, category=DECISION) if is_decision(quote) else candidate
+
+
+def _find_convention(quote: str, has_fact: bool, *, of_project: bool) -> tuple[Kind | None, str]:
+    """Find the kind of a convention, and the part of the sentence that says it."""
+    # "Refactor the cart: let's go with Zustand": the convention stands behind the task.
+    for part in (quote, quote.partition(": ")[2]):
+        kind = find_convention(part, has_fact=has_fact, of_project=of_project)
+        is_passing = of_project and tells_moment(part, is_choice=is_decision(part))
+        if kind is not None and not is_passing:
+            return kind, part
+    rule = find_standing_rule(quote) if of_project and not has_fact else None
+    return (rule.kind, quote[rule.start : rule.end]) if rule else (None, quote)
 
 
 def _extract_wish(piece: str, quote: str, speech: UtteranceContext) -> CandidateStatement | None:

@@ -37,6 +37,7 @@ from engrams.extract.rules.loose_clauses import (
 from engrams.extract.rules.named_people import list_people
 from engrams.extract.rules.read_clause import ReadClause
 from engrams.extract.rules.sentence_segmenter import TextSentence, split_sentences
+from engrams.extract.rules.standing_sentences import tells_moment
 from engrams.extract.rules.thing_facts import extract_thing, split_thing
 from engrams.extract.rules.utterance import UtteranceContext
 from engrams.frozen_data import replace
@@ -55,6 +56,8 @@ _DIED = re.compile(
     re.IGNORECASE,
 )
 """Somebody who died is nobody's husband or wife any more."""
+_OF_WORK = frozenset(("knowledge", "preference", "possession", "context"))
+"""Categories of what a person says of the work on a project: "I prefer the second version"."""
 _WHOLE = 0.75
 """Share of a sentence that a fact quotes, from which the fact says all of it."""
 
@@ -109,9 +112,12 @@ def extract_statements(text: str, speech: UtteranceContext) -> tuple[CandidateSt
 
 def _is_passing_state(candidate: CandidateStatement, speech: UtteranceContext) -> bool:
     """True for what is so with a project's things at the moment: "the invoice tests fail in CI"."""
+    if not speech.project or candidate.effect != "states" or candidate.valid_from is not None:
+        return False
     is_of_person = candidate.subject.split("'s ")[0] == speech.subject
-    is_state = candidate.effect == "states" and not is_of_person
-    return bool(speech.project) and is_state and tells_status(candidate.text)
+    if is_of_person:
+        return candidate.category in _OF_WORK and tells_moment(candidate.text)
+    return tells_status(candidate.text) or tells_moment(candidate.text)
 
 
 def is_explicit(text: str) -> bool:

@@ -36,6 +36,11 @@ _PROJECT = re.compile(
     re.IGNORECASE,
 )
 
+_POINTS = re.compile(
+    r"\b(?:this|that|these|those|the (?:first|second|third|last|next|other|same|new|old)|it (?:now|again|better))\b",
+    re.IGNORECASE,
+)
+"""Words for a thing of the conversation: "I prefer the second version"."""
 _TIME_ZONE = re.compile(
     r"\b(?:africa|america|antarctica|asia|atlantic|australia|europe|indian|pacific|etc)/\w+",
     re.IGNORECASE,
@@ -59,5 +64,6 @@ def _is_personal(sentence: str) -> bool:
     return (
         "?" not in sentence
         and _PERSON.match(sentence) is not None
+        and _POINTS.search(sentence) is None
         and _PROJECT.search(_TIME_ZONE.sub("", sentence)) is None
     )

@@ -127,6 +127,7 @@ REMEMBERED = {
     "extract.predicate_slots.canonical_predicate": 4_096,
     "read.later_values._read_change": 4_096,
     "read.diversity._read_long": 256,
+    "extract.secrets._scan_cached": 1_024,
     "read.later_values._read_subjects": 4_096,
     "read.later_values._read_values": 4_096,
 }

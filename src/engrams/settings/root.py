@@ -127,6 +127,13 @@ class Settings(SettingsSection):
             )
         return self.user or self._login
 
+    @property
+    def known_owner(self) -> str:
+        """``owner``, or empty where every call names one."""
+        if not self.user and self.sessions.owner == "thread":
+            return ""
+        return self.user or self._login
+
     def owner_labels(self, thread: str = "") -> tuple[str, str]:
         """Return the labels of the owner of a call that names nobody.
 

@@ -95,6 +95,13 @@ def test_counts_and_lists_agree(door: Door) -> None:
     door.delete("/api/memory/rules/0", status=422)
 
 
+@pytest.mark.covers("S4.44")
+def test_the_garden_runs_for_whoever_is_named(door: Door) -> None:
+    """Though calls must name their owner here, and the server knows none of its own."""
+    add(door, "I keep two beehives")
+    assert door.post("/v1/garden/run", {})["state"] == "complete"
+
+
 @pytest.mark.covers("S4.49")
 def test_recall_is_off_until_it_is_switched_on(door: Door) -> None:
     """Facts are not injected by default; rules are; writes go on."""

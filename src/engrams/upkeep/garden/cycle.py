@@ -193,7 +193,7 @@ class GardenCycleRunner:
         Only of the home's own user: the checkouts of this machine are nobody else's.
         """
         settings = self.deps.settings
-        if self.deps.code is None or owner != Scope(("user", settings.owner)):
+        if self.deps.code is None or owner.labels != ("user", settings.known_owner):
             return {}
         by_project: dict[str, list[Record]] = {}
         for record in records:

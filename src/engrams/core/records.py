@@ -71,6 +71,9 @@ UNLISTED_KINDS = (Kind.TURN, Kind.EXCHANGE, Kind.GAP, Kind.PASSAGE)
 Sessions are told by their accounts, not turn by turn, and documents are listed by themselves.
 """
 
+RULE_KINDS = (Kind.RULE, Kind.NEGATIVE, Kind.PROCEDURE)
+"""Kinds of records that tell the assistant what to do."""
+
 STATEMENT_KINDS = (
     Kind.FACT,
     Kind.PREFERENCE,

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from engrams.core import Context, Record, Scope, SearchResult, conversation
+from engrams.core import RULE_KINDS, Context, Record, Scope, SearchResult, conversation
 from engrams.engine.dependencies import EngineDeps
 from engrams.frozen_data import dataclass
 from engrams.ports import PREFERENCES, is_skill
@@ -162,4 +162,4 @@ class MemoryReads:
         state = self._deps.store.load_state(request.scope.owner, PREFERENCES)
         if owner_settings.is_recall_on(state, self._deps.settings):
             return request
-        return replace(request, kinds=owner_settings.RULE_KINDS, catch_up=False)
+        return replace(request, kinds=RULE_KINDS, catch_up=False)

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from weakref import WeakValueDictionary
 
-from engrams.core import Kind, Receipt, Record, Scope, content_hash
+from engrams.core import RULE_KINDS, Receipt, Record, Scope, content_hash
 from engrams.errors import ConflictError
 from engrams.forget.memory_forgetter import build_tombstone_batch
 from engrams.frozen_data import dataclass
@@ -22,9 +22,6 @@ from engrams.ports import (
     WriteBatch,
 )
 from engrams.settings import Settings
-
-RULE_KINDS = (Kind.RULE, Kind.NEGATIVE, Kind.PROCEDURE)
-"""Kinds that are recalled even where facts are not."""
 
 _MAX_ATTEMPTS = 20
 _MAX_RULES = 1000

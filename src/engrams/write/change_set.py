@@ -18,6 +18,7 @@ from engrams.core import (
     OUTDATES,
     PREREQUISITES,
     REFINES,
+    RULE_KINDS,
     TIMES,
     WARNINGS,
     DerivedMemory,
@@ -44,7 +45,8 @@ from engrams.extract.candidate import CandidateStatement
 from engrams.extract.policy import StoragePolicyDecision
 from engrams.extract.predicate_slots import canonical_predicate
 from engrams.frozen_data import replace
-from engrams.ports import BEGIN, JobSpec, NewRecord, RecordChange, WriteBatch
+from engrams.ports import BEGIN, ENFORCE, JobSpec, NewRecord, RecordChange, WriteBatch
+from engrams.settings import ScopeCapSettings
 from engrams.write.reconcile_rules import ReconciliationResult
 
 _MAX_EVIDENCE = 8
@@ -314,6 +316,21 @@ class DigestChangeSet:
             unlink=tuple(self.unlinked.values()),
             jobs=tuple(self.jobs),
         )
+
+    def plan_cap_of_rules(self, caps: ScopeCapSettings, attempts: int) -> None:
+        """Add the jobs that archive rules over the cap, where rules became active."""
+        if not caps.rules:
+            return
+        scope_keys = {
+            record.scope.key
+            for record_id, record in self.current.items()
+            if record.kind in RULE_KINDS
+            and record.status is Status.ACTIVE
+            and (record_id in self.created or record_id in self.actions)
+        }
+        self.jobs += [
+            JobSpec(ENFORCE, key, {"scope": key}, attempts=attempts) for key in sorted(scope_keys)
+        ]
 
     def _build_tag_edges(self) -> Iterator[Edge]:
         """Build the edges from new records to their tags."""

@@ -420,6 +420,42 @@ def test_the_cap_archives_the_oldest_rules_only(home: Path, clock: SettableClock
         assert "Latin" not in prompt
 
 
+@pytest.mark.covers("S4.30")
+@pytest.mark.parametrize("way", ["one message", "one batch", "a model"])
+def test_rules_that_are_learned_together_are_capped(
+    home: Path, clock: SettableClock, way: str
+) -> None:
+    """However late they are learned, no more than the cap are active after it."""
+    wishes = [f"mention the {word} in greetings" for word in ("sun", "moon", "sea", "wind", "rain")]
+    with ScriptedModel(answer=agree) as model:
+        chat = {"chat__provider": "openai", "chat__model": "m", "chat__url": model.url}
+        with engrams.open(
+            home=home,
+            preset="layers",
+            clock=clock,
+            jobs__workers=0,
+            caps__rules=2,
+            sessions__trigger="end",
+            write__extraction_passes=1,
+            **(chat if way == "a model" else {}),
+        ) as engine:
+            if way == "one message":
+                texts_said = [" ".join(f"Always {wish}." for wish in wishes)]
+            elif way == "one batch":
+                texts_said = [f"Always {wish}." for wish in wishes]
+            else:
+                texts_said = [f"rule always {wish}" for wish in wishes]
+            engine.observe([Turn(text, session="s") for text in texts_said], scope=ANN)
+            engine.drain()
+            engine.sessions.end("s", scope=ANN, wait=True)
+            engine.drain()
+            kinds = (Kind.RULE,)
+            active = engine.list(scope=ANN, kinds=kinds).records
+            archived = engine.list(scope=ANN, kinds=kinds, statuses=(Status.ARCHIVED,)).records
+            assert len(active) == 2
+            assert [record.superseded_by for record in archived] == ["eviction"] * 3
+
+
 @pytest.mark.covers("S4.31")
 def test_saving_and_clearing_rules_keeps_the_recall_setting(engine: MemoryEngine) -> None:
     """Two rules saved one after the other are both there; clearing them leaves recall as it was."""

@@ -11,12 +11,11 @@ import pytest
 
 import engrams
 from engrams import MemoryEngine, Turn
-from engrams.core import LAYER_OF, Kind, Record, Scope, Status, Tier
+from engrams.core import LAYER_OF, RULE_KINDS, Kind, Record, Scope, Status, Tier
 from engrams.ports import NewRecord, WriteBatch
 from engrams.settings import load
 from engrams.testing import HashEmbedder, ScriptedModel, SettableClock, temp_engine
 from engrams.upkeep.tiers.memory_limits import (
-    RULES,
     score_worth,
     select_excess_facts,
     select_excess_recent,
@@ -326,9 +325,9 @@ def test_a_replaced_rule_names_what_replaced_it() -> None:
                     )
                 engine.observe(Turn(text), scope=ANN)
                 engine.drain()
-            (kept,) = engine.list(scope=ANN, kinds=RULES).records
+            (kept,) = engine.list(scope=ANN, kinds=RULE_KINDS).records
             (archived,) = engine.list(
-                scope=ANN, kinds=RULES, statuses=(Status.SUPERSEDED, Status.ARCHIVED)
+                scope=ANN, kinds=RULE_KINDS, statuses=(Status.SUPERSEDED, Status.ARCHIVED)
             ).records
             assert (kept.text, archived.text, archived.superseded_by) == (new, old, kept.id)
 

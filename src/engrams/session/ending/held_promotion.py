@@ -95,6 +95,7 @@ class HeldStatementPromoter:
         )
         end.changes = join_changes(end.changes, batch.changes)
         end.edges += batch.edges
+        end.jobs += batch.jobs
         end.promoted_ids += [cluster.lead.id for cluster, _ in promoted]
 
     def _drop_held(self, end: SessionEnd, statements: Sequence[Record]) -> None:

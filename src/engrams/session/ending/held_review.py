@@ -98,15 +98,16 @@ class HeldStatementReviewer:
             )
         changes = result.changes
         edges = tuple[Edge, ...]()
+        next_jobs = tuple[JobSpec, ...]()
         ready = [record for record in result.still_held if record.id in result.ready]
         if ready:
             promoted = [(HeldCandidateCluster((record,)), "reviewed") for record in ready]
             batch = promote_clusters(promoted, ready, self._deps).to_batch("policy", "reviewed", {})
             changes = join_changes(changes, batch.changes)
             edges = batch.edges
-        next_jobs: tuple[JobSpec, ...] = ()
+            next_jobs = batch.jobs
         if result.unjudged:
-            next_jobs = (self.make_job(owner, at_once=len(waiting) > _MAX_ASKED),)
+            next_jobs += (self.make_job(owner, at_once=len(waiting) > _MAX_ASKED),)
         self._store.commit(
             WriteBatch(
                 "policy",

@@ -11,7 +11,7 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Any, Literal
 
-from engrams.core import EVICTED, Kind, Record, Scope, Status
+from engrams.core import EVICTED, RULE_KINDS, Kind, Record, Scope, Status
 from engrams.forget.memory_forgetter import build_tombstone_batch
 from engrams.ports import Clock, RecordChange, RecordQuery, ScopeReach, Store, WriteBatch
 from engrams.read.decay import age_days, half_life_decay
@@ -20,8 +20,7 @@ from engrams.settings import Settings
 from engrams.upkeep.tiers.long_term_move import LongTermMover
 
 FACTS = (Kind.FACT, Kind.PREFERENCE, Kind.CORRECTION)
-RULES = (Kind.RULE, Kind.PROCEDURE, Kind.NEGATIVE)
-ENTRIES = (Kind.TURN, Kind.EXCHANGE, Kind.NOTE, *FACTS, *RULES)
+ENTRIES = (Kind.TURN, Kind.EXCHANGE, Kind.NOTE, *FACTS, *RULE_KINDS)
 """Kinds that count against each cap; summaries and episodes count against none."""
 
 _PAGE = 500
@@ -121,7 +120,7 @@ class MemoryCapEnforcer:
         caps = self._settings.caps
         if not caps.rules:
             return 0
-        excess = select_oldest(self._list_oldest(scope, RULES), caps.rules)
+        excess = select_oldest(self._list_oldest(scope, RULE_KINDS), caps.rules)
         return self._evict(scope, excess, "over the cap of rules")
 
     def _enforce_entries(self, scope: Scope) -> int:

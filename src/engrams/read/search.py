@@ -28,7 +28,13 @@ STAGES: Mapping[str, tuple[Stage, ...]] = {
     "candidates": (stages.collect,),
     "fuse": (stages.fuse,),
     "expand": (stages.set_floors, stages.follow_links),
-    "join": (stages.fetch, stages.drop_unfit, stages.raise_spoken_dates, stages.join_facts),
+    "join": (
+        stages.fetch,
+        stages.drop_unfit,
+        stages.raise_spoken_dates,
+        stages.join_facts,
+        stages.propose_to_judge,
+    ),
     "rerank": (stages.mark_outdated, stages.rerank, stages.decay),
     "diversify": (
         stages.put_current_first,

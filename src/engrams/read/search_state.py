@@ -69,6 +69,10 @@ class Search:
     """Records of likely candidates, of their facts, and of what ends them. Set by ``fetch``."""
     hits: Sequence[Hit] = ()
     """Hits that are still in, best first. Set by ``fetch``, changed by all later stages."""
+    below_floors: Mapping[str, str] = field(default_factory=dict)
+    """Ids of hits below the floors, with the reason. Set by ``drop_unfit``."""
+    proposed: frozenset[str] = frozenset()
+    """Ids of those of them that stay if a model accepts them. Set by ``propose_to_judge``."""
     dropped: dict[str, str] = field(default_factory=dict)
     """Reasons why records were left out, by id."""
     rerank_note: str = ""

@@ -29,7 +29,12 @@ from engrams.read.fact_joining import (
     follow_refinements,
     group_hits,
 )
-from engrams.read.floors import count_before_gap, passes_floors, shares_enough_words
+from engrams.read.floors import (
+    count_before_gap,
+    default_floor,
+    passes_floors,
+    shares_enough_words,
+)
 from engrams.read.later_values import mark_replaced
 from engrams.read.link_expansion import LinkBonus, LinkCache, link_bonuses
 from engrams.read.memory_md_lines import find_note_echoes
@@ -274,6 +279,7 @@ def drop_unfit(search: Search) -> None:
         for hit in search.hits:
             if hit.record.id in reasons and bears_on(search.request.text, hit.record.search_text):
                 del reasons[hit.record.id]
+    search.below_floors = dict(reasons)
     for hit in search.hits:
         if hit.record.tags:
             reason = out_of_season(hit.record, search.deps.settings.seasons)
@@ -396,6 +402,52 @@ def join_facts(search: Search) -> None:
     search.count = len(grouped.hits)
 
 
+def propose_to_judge(search: Search) -> None:
+    """Put hits that are only below the floors behind the others, for a model that judges them.
+
+    Floors tell apart what shares no word by its cosine, which is a poor judge of paraphrases. What
+    the model does not accept is dropped again. Facts and turns of the hits are not put to it twice.
+    """
+    if not (search.below_floors and _has_judge(search)):
+        return
+    floor = default_floor(search.deps.embedder.card)
+    is_near = search.pool.embedded & (search.pool.cos >= floor)
+    positions = search.pool.ids.positions
+    held = {hit.record.id for hit in search.hits}
+    held |= {
+        quote.source
+        for hit in search.hits
+        for record in (hit.record, *hit.facts)
+        for quote in record.evidence
+    }
+    proposed = [
+        search.traced[record_id]
+        for record_id, reason in search.below_floors.items()
+        if search.dropped[record_id] == reason
+        and is_near[positions[record_id]]
+        and record_id not in held
+        and held.isdisjoint(quote.source for quote in search.traced[record_id].record.evidence)
+    ]
+    rules = FactGroupingRules(search.request.now, search.request.as_of)
+    grouped = group_hits(proposed, {}, {}, rules).hits
+    search.proposed = frozenset(hit.record.id for hit in grouped)
+    for record_id in search.proposed:
+        del search.dropped[record_id]
+    search.hits = [*search.hits, *grouped]
+
+
+def _has_judge(search: Search) -> bool:
+    """True if a model says of each hit of this search whether it helps."""
+    deps = search.deps
+    return _is_reranked(search) and deps.rerank_settings.threshold is not None
+
+
+def _is_reranked(search: Search) -> bool:
+    deps = search.deps
+    is_for_turns = deps.rerank_settings.turns_only
+    return deps.reranker is not None and bool(search.request.session or not is_for_turns)
+
+
 # --------------------------------------------------------------------------------------------------
 # ranking
 
@@ -431,18 +483,21 @@ def _hide_ended(search: Search) -> None:
 
 
 def rerank(search: Search) -> None:
-    """Let a model judge the best hits, if there is one."""
-    deps = search.deps
-    if deps.reranker is None or (deps.rerank_settings.turns_only and not search.request.session):
-        return
-    if not search.has_time("reranking"):
-        return
-    reranked = rerank_hits(search.request, search.hits, deps.reranker, deps.rerank_settings)
-    search.hits = reranked.hits
-    search.rerank_note = reranked.note
-    search.rerank_gap = reranked.gap
-    for record_id, reason in reranked.refused.items():
-        search.drop(record_id, reason)
+    """Let a model judge the best hits, if there is one; drop the proposed that it did not accept."""
+    reranker = search.deps.reranker
+    if reranker is not None and _is_reranked(search) and search.has_time("reranking"):
+        settings = search.deps.rerank_settings
+        reranked = rerank_hits(search.request, search.hits, reranker, settings)
+        search.hits = reranked.hits
+        search.rerank_note = reranked.note
+        search.rerank_gap = reranked.gap
+        for record_id, reason in reranked.refused.items():
+            search.drop(record_id, reason)
+    # A proposed hit that was refused is no rejected one: the search alone had not found it.
+    accepted = {hit.record.id for hit in search.hits if "rerank" in hit.parts}
+    for record_id in search.proposed - accepted:
+        search.drop(record_id, search.below_floors[record_id])
+    search.hits = search.remaining()
 
 
 def decay(search: Search) -> None:

@@ -172,6 +172,46 @@ def test_the_command_lists_exports_and_forgets(door: Door, tmp_path: Path) -> No
     assert stats["status"]["forgotten"] >= 1
 
 
+@pytest.mark.covers("S3.10", "S3.29")
+@pytest.mark.parametrize("has_judge", [True, False])
+def test_the_judge_finds_a_paraphrase_below_the_floor(
+    home: Path, clock: SettableClock, has_judge: bool
+) -> None:
+    """What shares no word and is less like the question than the floor arrives only if the judge
+    says that it helps; what the judge refuses there loses no confidence.
+    """
+
+    def choose(request: ReceivedModelRequest) -> Any:
+        rows = request.prompt.partition("The memories:")[2].splitlines()
+        return {"ids": [int(row.partition(".")[0]) for row in rows if "kettle" in row]}
+
+    with (
+        ScriptedModel(answer=choose) as model,
+        engrams.open(
+            home=home,
+            preset="graph",
+            clock=clock,
+            chat__provider="openai" if has_judge else "none",
+            chat__model="m",
+            chat__url=model.url,
+            jobs__workers=0,
+            delivery__mode="sync",
+            write__extract="off",
+        ) as engine,
+    ):
+        for text in ("The kettle whistles when the water boils", "Felix hates thunder"):
+            engine.add(Turn(text), scope=ANN, kind=Kind.FACT, settle=False)
+
+        def deliver(question: str) -> str:
+            return engine.deliver(question, scope=ANN, session=question).text
+
+        assert ("kettle" in deliver("How do I notice that tea can be made?")) is has_judge
+        assert not deliver("What is the dog afraid of during storms?")
+        engine.drain()
+        trusted = {record.text: record.confidence for record in engine.list(scope=ANN).records}
+        assert trusted["Felix hates thunder"] == 1.0
+
+
 @pytest.mark.covers("S3.17", "S3.18", "S3.29", "S3.30", "S3.31")
 def test_verdicts_of_the_judge_teach(home: Path, clock: SettableClock) -> None:
     """Rejected memories lose 0.02 of confidence, verified ones gain 0.05 and are linked;

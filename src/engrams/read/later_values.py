@@ -18,7 +18,7 @@ from engrams.frozen_data import dataclass
 from engrams.read.excerpts import cut_sentences
 from engrams.read.relevance.text_traits import describe_memory
 from engrams.text.clause_kinds import is_joke, is_of_years_before, may_end
-from engrams.text.foreign_parts import blank_others_words
+from engrams.text.foreign_parts import blank_quoted_words
 from engrams.text.late_patterns import holds_any
 from engrams.text.normalize import fold
 from engrams.text.people import leaves_out_other_person, tells_of_companions_own
@@ -379,7 +379,7 @@ def _read_change(text: str) -> _ToldChange:
     # Most texts tell of no change: each is searched as a whole before it is split.
     if not holds_any(fold(text), _CHANGE_WORDS):
         return _NO_CHANGE
-    folded = fold(blank_others_words(text))
+    folded = fold(blank_quoted_words(text))
     ends = _GONE.search(folded) or _AWAY.search(folded)
     changes = _CHANGED.search(folded)
     if not (ends or changes) or is_joke(text):

@@ -188,9 +188,9 @@ def blank_foreign_parts(text: str) -> str:
     return text
 
 
-def blank_others_words(text: str) -> str:
-    """Return a text of the same length in which foreign parts and quoted words are blank."""
-    return _QUOTED_WORDS.sub(lambda match: " " * len(match[0]), blank_foreign_parts(text))
+def blank_quoted_words(text: str) -> str:
+    """Return a text of the same length in which words quoted after a colon are blank."""
+    return _QUOTED_WORDS.sub(lambda match: " " * len(match[0]), text)
 
 
 def announces_foreign(text: str) -> bool:

@@ -30,7 +30,7 @@ from engrams.extract.rules.languages.unsettled import tells_other_time
 from engrams.extract.rules.story_marks import find_story
 from engrams.ports import CandidateSearchQuery, Embedder, RecordQuery, ScopeReach
 from engrams.ports.read_ahead import ReadAhead
-from engrams.text.foreign_parts import blank_others_words
+from engrams.text.foreign_parts import blank_foreign_parts, blank_quoted_words
 from engrams.text.terms import terms
 from engrams.text.text_spans import find_span
 from engrams.text.times import detect_language
@@ -360,7 +360,7 @@ class ChangeDetector:
         Neither an assistant's words nor a tale end anything, nor does what a message only pastes.
         """
         own_words = (
-            replace(record, text=blank_others_words(record.text))
+            replace(record, text=blank_quoted_words(blank_foreign_parts(record.text)))
             for record in records
             if record.meta.keys().isdisjoint((FOREIGN, OWN_WORDS))
         )

@@ -76,6 +76,13 @@ _ANOTHER_ONE = re.compile(
     r"\W*(?:and |but |oh )*(?:the (?:other )?one|that) (?:at|in|for|from|on|of) (?:the |my |our )?(?P<where>\w+) (?:is|has|'s)\b",
     re.IGNORECASE,
 )
+_OTHERS_OWN = re.compile(
+    r"\W*(?i:his|her|their|leurs?) [^\W\d]+"
+    r"|\W*(?i:(?:the|el|la|los|las|der|die|das|le|les) |l['’])[^\W\d]+ "
+    r"(?:(?i:of|de|von) (?=[A-ZÄÖÜÉÁ])|(?i:d['’])(?=[A-ZÄÖÜÉÁ])"
+    r"|(?i:of |de |von )?(?=(?i:my|mis?|mon|ma|mes|meine[rsnm]|unsere[rsnm]) ))(?P<owner>.*)"
+)
+"""Something of somebody else at the head of a sentence: "her train", "el número de mi padre"."""
 _OTHER_OF_KIND = re.compile(
     r"\W*(?:(?:and|but|oh|so|the|my|our) )*other (?P<kind>\w+)(?:['’]s| (?:is|has|lives|works))\b",
     re.IGNORECASE,
@@ -224,16 +231,18 @@ def _find_attributes(text: str) -> set[int]:
 
 
 def _tells_of_another_person(old: MessageFeatures, new: MessageFeatures) -> bool:
-    """Test if the subject is somebody whom the older sentence leaves out.
+    """Test if the subject is somebody whom the older sentence leaves out, or something of theirs.
 
-    "My flight is …", "my brother's flight is …". Not with the partner, nor if the speaker is told
-    of too: with both, something of the speaker's may have changed.
+    "My flight is …", "my brother's flight is …", "her flight is …". Not with the partner, nor if
+    the speaker is told of too: with both, something of the speaker's may have changed.
     """
-    person = PEOPLE.match(fold(new.text))
-    if person is None or old.people or not new.people.isdisjoint(PARTNERS):
+    owned = _OTHERS_OWN.match(new.text)
+    person = PEOPLE.match(fold(owned["owner"] or "" if owned else new.text))
+    if (person is None and owned is None) or old.people or not new.people.isdisjoint(PARTNERS):
         return False
     # "My brother" counts as one mention of the speaker.
-    if new.whole.cues[_SELF] > (person["who"] is not None):
+    is_of_own = bool(owned and owned["owner"]) or (person is not None and bool(person["who"]))
+    if new.whole.cues[_SELF] > is_of_own:
         return False
     old_names = {word for name in old.names for word in (name, name[:-1])}
     return old.whole.cues[_SELF] > 0 and new.people.isdisjoint(old_names)

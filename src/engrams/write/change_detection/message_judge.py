@@ -26,6 +26,7 @@ from engrams.write.change_detection.pair_judge import judge_changes
 from engrams.write.change_detection.replacement_evidence import (
     changes_another_thing,
     is_long,
+    is_of_one_occasion,
     is_passing,
     puts_right,
     read_changed_things,
@@ -33,6 +34,7 @@ from engrams.write.change_detection.replacement_evidence import (
     says_the_same,
     shows_common_ground,
     shows_replacement,
+    tells_only_an_event,
     tells_other_value,
 )
 
@@ -46,6 +48,8 @@ _POSSIBLE = 0.25
 """Probability from which another day or time, beside a word of change, makes a mark."""
 _DESPITE = 0.6
 """Probability from which the judge outweighs words that are about another thing."""
+_DESPITE_EVENT = 0.8
+"""Probability from which what only happened on some day may be a change all the same."""
 _ABANDONED = 0.9
 """Probability that the use of a thing is over which a message says to be used no longer."""
 _PLAIN = 0.7
@@ -246,7 +250,8 @@ def _join(learned: float, change: PossibleChange, pair: ClausePair) -> float:
         # What the trees find too unlikely to tell stays untold.
         joined = joined if of_trees >= _POSSIBLE else min(of_trees, joined)
     is_alike = change.is_one_of_many and not _shows_change(change, pair)
-    if is_alike or tells_of_others_work(pair.ending, pair.news):
+    is_event = joined < _DESPITE_EVENT and tells_only_an_event(pair.news)
+    if is_alike or is_event or tells_of_others_work(pair.ending, pair.news):
         joined = min(joined, _UNTOLD)
     elif joined and change.is_put_right:
         joined = max(joined, _PUT_RIGHT)
@@ -258,6 +263,8 @@ def _join(learned: float, change: PossibleChange, pair: ClausePair) -> float:
 def _may_end(old: MessageFeatures, pair: ClausePair) -> bool:
     """False if the newer clause repeats the older, is so for a while, or replaces something else."""
     if says_the_same(pair.ending, pair.news) or is_passing(pair.news):
+        return False
+    if is_of_one_occasion(pair.ending, pair.news):
         return False
     return not replaces_another(old.text, pair.news)
 

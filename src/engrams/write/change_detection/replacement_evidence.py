@@ -11,7 +11,7 @@ from collections.abc import Set as AbstractSet
 from functools import cache
 from itertools import chain, dropwhile, takewhile
 
-from engrams.text.clause_kinds import may_tell_change
+from engrams.text.clause_kinds import may_tell_change, tells_past_event
 from engrams.text.clause_split import split_clauses
 from engrams.text.comparison.language_tables import detect_language
 from engrams.text.late_patterns import late_pattern
@@ -38,6 +38,23 @@ _CORRECTED_WITHIN = 60
 """Minutes within which a slip of the keys is put right."""
 _CHANGES = (*_ENDS, *map(NAMES.index, ("from_now", "finally", "back")))
 _CORRECTION = NAMES.index("correction")
+_CHANGE_CUES = tuple(
+    map(
+        NAMES.index,
+        (
+            "no_more",
+            "end",
+            "begin",
+            "switch",
+            "instead",
+            "from_now",
+            "finally",
+            "now",
+            "new",
+            "since",
+        ),
+    )
+)
 _BEGIN = NAMES.index("begin")
 _NOW = NAMES.index("now")
 _NEW = NAMES.index("new")
@@ -269,6 +286,28 @@ def is_passing(news: str) -> bool:
     """True for what is otherwise for a while only: "just this week", 这两天."""
     is_for_good = read_clause(news).cues[_FROM_NOW] > 0
     return not is_for_good and word_pattern(__file__, "passing").search(fold(news)) is not None
+
+
+def is_of_one_occasion(ending: str, news: str) -> bool:
+    """True for what is otherwise on one day of those on which something is so.
+
+    "This Friday no yoga" after "Fridays I go to yoga"; "this Friday at ten" after "this Friday at
+    nine" is another time of the same occasion.
+    """
+    if read_clause(news).cues[_FROM_NOW]:
+        return False
+    occasion = word_pattern(__file__, "occasion")
+    return occasion.search(fold(news)) is not None and occasion.search(fold(ending)) is None
+
+
+def tells_only_an_event(news: str) -> bool:
+    """True for what happened on one day, without a word of a change: "I was late again today"."""
+    undated, days = word_pattern(__file__, "one_day").subn(" ", fold(news))
+    # "Heute" is a word of change where no day is meant: it is not looked at twice.
+    new = read_clause(undated)
+    if any(new.cues[cue] for cue in _CHANGE_CUES) or _tells_replacement(news):
+        return False
+    return days > 0 or tells_past_event(news)
 
 
 def replaces_another(old_text: str, news: str) -> bool:

@@ -52,6 +52,28 @@ def test_day_of_a_learned_statement(memory: MemoryEngine, text: str, start: str)
     assert starts(learned(memory, text)) == [start]
 
 
+@pytest.mark.parametrize(
+    ("text", "value", "begun"),
+    [
+        (
+            "My inhaler was changed from Ventolin to Salamol on the 4th of this month.",
+            "Salamol",
+            "2026-02-04T00:00+00:00",
+        ),
+        ("My desk was moved to Floor Six on 2 February.", "Floor Six", "2026-02-02T00:00+00:00"),
+        ("My flight was moved to 4 pm on Friday.", "4 pm on Friday", "2026-02-15T18:00+00:00"),
+    ],
+)
+def test_a_change_holds_from_its_day(
+    memory: MemoryEngine, text: str, value: str, begun: str
+) -> None:
+    """The day behind a new value is when it changed, and no part of the value; a time of day is."""
+    memory.observe(Turn(text, at=SUNDAY), scope=ANN)
+    memory.drain()
+    (fact,) = memory.list(scope=ANN, kinds=(Kind.FACT,)).records
+    assert (fact.object, fact.valid_from) == (value, datetime.fromisoformat(begun))
+
+
 def test_valid_from_the_day(memory: MemoryEngine) -> None:
     """A change holds from its day on, and never from one after the telling."""
     memory.observe(Turn("I moved to Berlin on December 29.", at=SUNDAY), scope=ANN)

@@ -173,6 +173,7 @@ def test_a_piece_without_its_subject_stays_with_it(
             {("user's mum", "is_named", "Ana"), ("user's mum", "lives_in", "Porto")},
         ),
         ("Bin day is Wednesday now.", {("bin day", "is", "Wednesday")}),
+        ("I have a viewing on Friday, second floor", {("user", "has", "viewing, second floor")}),
         ("PV is 7.4 kWp on the roof facing west", {("PV", "", "")}),
         ("My locker at the pool is 212.", {("user's locker at the pool", "", "")}),
         ("rent is 950 a month", {("rent", "is", "950 a month")}),

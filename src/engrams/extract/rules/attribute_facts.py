@@ -6,6 +6,7 @@ Enter at ``read_attribute``.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from datetime import datetime
 
 from engrams.core import Kind
 from engrams.extract.candidate import CandidateStatement
@@ -194,11 +195,37 @@ def _read_changed_value(
         return None
     bounds = (clause.start, clause.end)
     times = find_clause_spans(text, bounds, speech.local_time, "present", "be") if has_times else ()
-    present = replace(clause, verb="be", tense="present", rest=rest[value_start:])
+    done = find_clause_spans(text, bounds, speech.local_time, "past", "be") if has_times else ()
+    value_words, begun = _split_day(rest[value_start:], done)
+    present = replace(clause, verb="be", tense="present", rest=value_words)
     value = _read_value(present, text, speech, times)
     return value and replace(
-        value, effect="changes", valid_from=speech.said_at, reason="rule attribute changed"
+        value,
+        effect="changes",
+        valid_from=begun if begun and begun <= speech.said_at else speech.said_at,
+        reason="rule attribute changed",
     )
+
+
+def _split_day(
+    words: Sequence[ClauseToken], times: Sequence[TimeSpan]
+) -> tuple[Sequence[ClauseToken], datetime | None]:
+    """Split off the day of a change that stands behind its value: "to ramipril on the 4th".
+
+    A value with a number or day may be a time itself: "to 4 pm on Friday".
+    """
+    for index, word in enumerate(words[1:], start=1):
+        if word.lower not in ("on", "in") or _has_digit(words[:index]) or _names_day(words[:index]):
+            continue
+        following = words[index + 1 :]
+        spans = [
+            span
+            for span in times
+            if following and following[0].start <= span.at <= following[-1].start
+        ]
+        if spans:
+            return words[:index], spans[0].start
+    return words, None
 
 
 def _read_inverse(

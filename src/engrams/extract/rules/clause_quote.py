@@ -32,8 +32,11 @@ _OWNERS = word_set("my our best close old romantic dear good former")
 _OPENING_MARKS = " \t\r\n,;:-–—.!…"
 _CLOSING_MARKS = " \t\r\n,，;:-–—(.!?。！？、"
 _DANGLING = re.compile(
-    r"\b(?:in|on|at|since|by|of)\s+(?=(?:in|on|at|for|with|to|by|from)\b)", re.IGNORECASE
+    r"\b(?:in|on|at|since|by|of)\s+(?=(?:in|on|at|for|with|to|by|from)\b)"
+    r"|\s(?:in|on|at|since|by)\s+(?=,)",
+    re.IGNORECASE,
 )
+"""Prepositions whose time was taken out: "a party on , forty guests"."""
 _LOOSE_ENDS = PREPOSITIONS | DETERMINERS | {"and", "to", ","}
 _CLOSING_QUOTE = re.compile(r'[.,!?]*"')
 _LAUGHTER = re.compile(r"[\s,]+(?:lol|haha+|hehe|btw|xd|:\)|tho)$", re.IGNORECASE)

@@ -20,7 +20,7 @@ import pytest
 import engrams
 from engrams import MemoryEngine, Turn
 from engrams.adapters import AgentMemory
-from engrams.core import Kind
+from engrams.core import Kind, Status
 from engrams.core import clock as clocks
 from engrams.errors import InputError
 from engrams.ports import Clock
@@ -322,6 +322,35 @@ def test_what_an_agent_notes_counts_against_the_cap(home: Path, clock: SettableC
         engine.tiers.enforce(ANN)
         kept = engine.list(scope=ANN, kinds=(Kind.NOTE,), limit=50, order="oldest").records
         assert [record.id for record in kept] == ids[2:]
+
+
+@pytest.mark.covers("S1.17")
+def test_a_note_and_its_fact_are_one_against_the_cap(home: Path, clock: SettableClock) -> None:
+    """Ten notes with a fact each are ten, and a newer fact still ends an older one. Over the cap
+    the oldest goes, the note with its fact.
+    """
+    notes = [
+        "I live in Oslo",
+        *(f"My friend {name} lives in Bern" for name in "Ida Tom Eva".split()),
+    ]
+    with bare(home, clock, caps__facts=4) as engine:
+        ids = []
+        for text in notes:
+            clock.forward(seconds=1)
+            ids.append(engine.manage(text, scope=ANN))
+        engine.tiers.enforce(ANN)
+        assert len(learned(engine)) == 4
+        engine.manage("I moved to Rome", scope=ANN)
+        engine.tiers.enforce(ANN)
+        prompt = engine.format_for_injection(scope=ANN)
+        assert "Rome" in prompt
+        assert "Oslo" not in prompt
+        clock.forward(seconds=1)
+        engine.manage("My friend Uma lives in Bern", scope=ANN)
+        engine.tiers.enforce(ANN)
+        assert len(learned(engine)) == 4
+        assert engine.get(ids[1], scope=ANN).status is Status.ARCHIVED
+        assert "Ida" not in engine.format_for_injection(scope=ANN)
 
 
 @pytest.mark.covers("S1.37")

@@ -36,6 +36,7 @@ _CORRECTION_RESERVE = 0.1
 _MIN_CORRECTION_RESERVE = 10
 """Corrections that are kept at least."""
 _DAY_SECONDS = 86_400.0
+_OVER_FACTS = "over the cap of facts"
 
 
 def score_worth(record: Record, now: datetime) -> float:
@@ -85,6 +86,11 @@ def select_excess_recent(records: Sequence[Record], cap: int, promote: float) ->
     return tuple(ranked[: max(len(records) - cap, 0)])
 
 
+def _list_source_ids(statements: Sequence[Record]) -> set[str]:
+    """List the ids of the records that statements were learned from."""
+    return {quote.source for statement in statements for quote in statement.evidence}
+
+
 class MemoryCapEnforcer:
     """Holds the memories of a scope to their caps."""
 
@@ -109,12 +115,27 @@ class MemoryCapEnforcer:
         caps = self._settings.caps
         if not caps.facts:
             return 0
-        # Where notes stand in the profile as facts do, they count as facts.
-        kinds = (*FACTS, Kind.NOTE) if self._settings.read.profile_notes else FACTS
+        facts = self._list_oldest(scope, FACTS)
+        if not self._settings.read.profile_notes:
+            excess = select_excess_facts(facts, caps.facts, caps.eviction, self._clock())
+            return self._evict(scope, excess, _OVER_FACTS)
+        # Where notes stand in the profile as facts do, they count as facts. A note that something
+        # was learned from stands there by its statements, so it counts and goes with them: alone
+        # it would say for good what its statements can no longer end.
+        notes = self._list_oldest(scope, (Kind.NOTE,))
+        statements = (*facts, *self._list_oldest(scope, RULES))
+        stated_ids = _list_source_ids(statements)
+        bare_notes = [note for note in notes if note.id not in stated_ids]
         excess = select_excess_facts(
-            self._list_oldest(scope, kinds), caps.facts, caps.eviction, self._clock()
+            (*facts, *bare_notes), caps.facts, caps.eviction, self._clock()
         )
-        return self._evict(scope, excess, "over the cap of facts")
+        excess_ids = {record.id for record in excess}
+        kept_ids = _list_source_ids(
+            [statement for statement in statements if statement.id not in excess_ids]
+        )
+        spent_notes = [note for note in notes if note.id in stated_ids - kept_ids]
+        self._evict(scope, (*excess, *spent_notes), _OVER_FACTS)
+        return len(excess)
 
     def _enforce_rules(self, scope: Scope) -> int:
         caps = self._settings.caps

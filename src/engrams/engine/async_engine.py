@@ -573,6 +573,7 @@ class AsyncMemoryEngine(AsyncPart["MemoryEngine"]):
         """Store messages that leave the prompt; return False if they contain no text.
 
         They are also written into the daily note if ``vault.enabled`` is on.
+        InputError: a message has no role, or an unknown one; nothing is stored.
         """
         return await self._run(
             lambda engine: engine.flush(messages, scope=scope, session=session, reason=reason)

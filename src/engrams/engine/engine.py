@@ -737,6 +737,7 @@ class MemoryEngine:
         """Store messages that leave the prompt; return False if they contain no text.
 
         They are also written into the daily note if ``vault.enabled`` is on.
+        InputError: a message has no role, or an unknown one; nothing is stored.
         """
         return self.summaries.flush(messages, scope=scope, session=session, reason=reason)
 

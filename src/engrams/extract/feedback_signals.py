@@ -18,21 +18,26 @@ _CORRECTS = re.compile(
     r" (?:said|meant|asked))|incorrect)|you(?:'re| are) (?:wrong|mistaken)"
     r"|you (?:misunderst\w+|got (?:that|it|this) wrong|mixed (?:that|it|this|them) up)|(?<!what )i"
     r" (?:actually )?meant"
-    r"|correction\s*:|scratch that"
+    r"|correction\s*:|scratch that|try (?:it |that )?again|redo (?:it|that|this)"
     r"|das (?:ist|war) (?:falsch|nicht richtig)|das stimmt nicht|falsch verstanden|ce n'est pas"
     r" (?:ça|exact|correct)|c'est faux"
     r"|tu te trompes|no es (?:correcto|así)|te equivocas|está mal)\b"
-    r"|^\W*(?:no|nope|wrong|actually|nein|non)\s*[,:;—-]|不对|不對|你错了|理解错|搞错|違います|違う|間違",
+    r"|^\W*(?:no|nope|actually|nein|non)\s*[,:;—-]"
+    r"|^\W*(?:wrong|incorrect|falsch|faux|incorrecto)\s*(?:[,:;.!—-]|$)"
+    r"|不对|不對|你错了|理解错|搞错|違います|違う|間違",
     re.IGNORECASE,
 )
 _CONFIRMS = re.compile(
-    r"\b(?:that(?:'s| is| was)? (?:exactly|precisely) (?:right|it|what i)|exactly what i"
-    r" (?:wanted|needed|meant)"
+    r"\b(?:(?:that|this|it)(?:'s| is| was) (?:(?:exactly|precisely|quite|absolutely|all)"
+    r" )?(?:right|correct|true|it)"
+    r"|(?:exactly|precisely|just) what i (?:wanted|needed|meant|asked)"
     r"|you(?:'re| are) (?:exactly )?right|keep (?:doing|it up)|just like that|genau"
     r" (?:so|richtig)|stimmt genau"
-    r"|c'est (?:exactement|tout à fait) ça|exactamente)\b"
-    r"|^\W*(?:perfect|exactly|spot on|yes,?"
-    r" exactly|perfekt|parfait|perfecto)\W*$|正是|没错|沒錯|その通り",
+    r"|(?:das|es) stimmt(?! nicht)|c'est (?:(?:exactement|tout à fait|bien) )?(?:ça|exact|correct)"
+    r"|eso es (?:correcto|exacto)|exactamente)\b"
+    r"|^\W*(?:yes,? |ja,? |oui,? |sí,? )?(?:right|correct|exactly|perfect|spot on|genau|richtig"
+    r"|stimmt|perfekt|exact|parfait|exacto|perfecto)\s*(?:[,:;.!—-]|$)"
+    r"|正是|没错|沒錯|就是这样|就是這樣|完全正确|完全正確|その通り|正しいです",
     re.IGNORECASE,
 )
 

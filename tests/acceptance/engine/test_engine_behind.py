@@ -353,6 +353,26 @@ def test_a_note_and_its_fact_are_one_against_the_cap(home: Path, clock: Settable
         assert "Ida" not in engine.format_for_injection(scope=ANN)
 
 
+@pytest.mark.covers("S1.33")
+def test_a_flush_loses_no_message_by_its_role(home: Path, clock: SettableClock) -> None:
+    """Roles as other libraries name them are understood; an unknown one is an error, and nothing of
+    these messages is stored.
+    """
+    roles = {"human": "user", "ai": "assistant", "developer": "system", "User": "user"}
+    with bare(home, clock) as engine:
+        for number, role in enumerate(roles):
+            assert engine.flush([{"role": role, "content": f"Kiln {number} is hot"}], scope=ANN)
+        stored = engine.list(scope=ANN, kinds=(Kind.TURN,), order="oldest").records
+        assert [record.role for record in stored] == list(roles.values())
+        for unknown in ({"role": "banana"}, {"role": None}, {}):
+            with pytest.raises(InputError, match="no role"):
+                engine.flush(
+                    [{"role": "user", "content": "Bees"}, {**unknown, "content": "Honey"}],
+                    scope=ANN,
+                )
+        assert len(engine.list(scope=ANN, kinds=(Kind.TURN,)).records) == len(roles)
+
+
 @pytest.mark.covers("S1.37")
 def test_what_a_timer_sent_is_in_no_note(home: Path, clock: SettableClock) -> None:
     """Marked in its metadata or by itself, with the answer to it; what a person said is."""

@@ -108,6 +108,34 @@ def test_a_full_queue_refuses_what_is_ordinary(
         assert engine.updates.waiting() == 3
 
 
+@pytest.mark.covers("S1.26")
+@pytest.mark.parametrize(
+    "signal",
+    [
+        "Wrong! Kim lives in Oslo.",
+        "Try again, please.",
+        "Falsch. Kim mag Kaffee.",
+        "Yes, exactly, that's right!",
+        "It is quite correct.",
+        "Right, Kim likes tea.",
+        "Genau, das stimmt.",
+        "C'est exact.",
+        "对，就是这样",
+    ],
+)
+def test_a_full_queue_takes_corrections_and_confirmations_in(
+    home: Path, model: ScriptedModel, clock: SettableClock, signal: str
+) -> None:
+    """In the languages of the rules, whether they stand alone or before something else."""
+    with opened(home, model, clock, jobs__max_queued=1) as engine:
+        engine.updates.add(turn("Kim likes green tea", "a"), scope=ANN)
+        for ordinary in ("Kim likes the right bank", "Is that right?", "Yes, please"):
+            with pytest.raises(BudgetError, match="queue is full"):
+                engine.updates.add(turn(ordinary, "b"), scope=ANN)
+        engine.updates.add(turn(signal, "b"), scope=ANN)
+        assert engine.updates.waiting() == 2
+
+
 @pytest.mark.covers("S1.14", "S1.15", "S1.19", "S1.28")
 def test_what_a_model_says_is_checked(
     engine: MemoryEngine, model: ScriptedModel, clock: SettableClock
@@ -160,12 +188,13 @@ def test_long_messages_are_shortened_for_extraction(
 
 @pytest.mark.covers("S1.35", "S1.36", "S1.37")
 def test_notes_of_the_day(engine: MemoryEngine, model: ScriptedModel, home: Path) -> None:
-    """A model's "None", in Chinese too, and its empty answer write nothing;
+    """A model's "None", in Chinese too or as a list, and its empty answer write nothing;
 
     a failing one leaves it to rules, ten lines at most; the same messages are written once.
     """
     note = home / "vault/memory/users/ann/2026-03-01.md"
-    for number, nothing in enumerate(("None", "\u65e0", "\u6ca1\u6709\u3002", "")):
+    nothings = ("None", "\u65e0", "\u6ca1\u6709\u3002", "", "- None.", "- \n-\n")
+    for number, nothing in enumerate(nothings):
         said = f"I am allergic to {number} kinds of nuts"
         model.when(f"(?s)as a short list in Markdown.*{said}", nothing)
         engine.flush([{"id": f"a{number}", "role": "user", "content": said}], scope=ANN)

@@ -5,14 +5,13 @@ from __future__ import annotations
 import logging
 from collections.abc import Mapping, Sequence
 
-from engrams.core import Kind, Receipt, Scope, Turn, is_blank
+from engrams.core import Kind, Receipt, Scope, Turn, is_blank, to_role
 from engrams.errors import InputError, RefusedError
 from engrams.ports import DAILY, JobSpec, NoteReason
 from engrams.session.summaries.dependencies import SummaryDeps
 from engrams.session.summaries.message_window import Message, text_of
 
 _log = logging.getLogger(__name__)
-_ROLES = frozenset({"user", "assistant", "system", "tool"})
 
 
 class MessageFlusher:
@@ -27,7 +26,8 @@ class MessageFlusher:
         """Store messages and enqueue the daily note. False: there is nothing to write.
 
         Messages that a timer sent (``scheduled``, by itself or in ``meta``) keep that mark.
-        InputError: they are no messages.
+        InputError: they are no messages, or the role of one with a text is unknown; then nothing is
+        stored.
         """
         if isinstance(messages, str) or not all(
             isinstance(message, Mapping) for message in messages
@@ -39,13 +39,13 @@ class MessageFlusher:
         turns = [
             Turn(
                 text_of(message),
-                role=message["role"],
+                role=to_role(message.get("role", "")),
                 session=session,
                 external_id=str(message.get("id") or ""),
                 meta={"scheduled": True} if _is_scheduled(message) else {},
             )
             for message in messages
-            if not is_blank(text_of(message)) and message.get("role") in _ROLES
+            if not is_blank(text_of(message))
         ]
         receipts = self._write_turns(turns, scope) if turns else ()
         ids = [receipt.id for receipt in receipts if receipt.id]

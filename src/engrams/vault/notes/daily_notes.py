@@ -7,6 +7,7 @@ day. A model writes the lines where one is set, else rules pick them.
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Sequence
 from datetime import UTC, date, datetime, time, timedelta
 
@@ -34,8 +35,6 @@ _NOTHING = frozenset(
     {
         "",
         "none",
-        "none.",
-        "(none)",
         "null",
         "nothing",
         "n/a",
@@ -50,7 +49,8 @@ _NOTHING = frozenset(
         "aucun",
     }
 )
-"""Answers of a model that has nothing to write down."""
+"""Answers of a model that has nothing to write down, and lines of such an answer."""
+_BULLET = re.compile(r"^\s*[-*•](?:\s+|$)")
 _STATED = (Kind.CORRECTION, Kind.PREFERENCE, Kind.FACT, Kind.PROCEDURE, Kind.NEGATIVE)
 """Kinds of statements that rules pick, the most important first."""
 _SHOWN_TURNS = 400
@@ -182,16 +182,12 @@ class VaultDailyNoteWriter:
         prompt = prompts.load("daily").render(said=transcript, limit=str(_MAX_WRITTEN))
         request = ChatRequest((ChatMessage("user", prompt),), "daily", may_be_empty=True)
         answer = chat.ask(request).text.strip()
-        if answer.casefold().strip(" .。\"'`*") in _NOTHING:
-            return []
         lines = [
-            line.strip()
+            _BULLET.sub("", line).strip()
             for line in answer.splitlines()
-            if line.strip() and not line.startswith(("#", "```"))
+            if not line.startswith(("#", "```"))
         ]
-        return [
-            line if line.startswith("- ") else f"- {line.lstrip('-*• ').strip()}" for line in lines
-        ][:_MAX_WRITTEN]
+        return [f"- {line}" for line in lines if not _says_nothing(line)][:_MAX_WRITTEN]
 
     def _pick_texts(self, owner: Scope, turns: Sequence[Record]) -> list[str]:
         """Pick learned statements by importance, then the texts that taught none.
@@ -242,6 +238,11 @@ def drop_timer_turns(records: Sequence[Record]) -> list[Record]:
         timer_sessions.discard(record.session)
         kept_turns.append(record)
     return kept_turns
+
+
+def _says_nothing(line: str) -> bool:
+    """Return True for a line of a model that has nothing to write down."""
+    return line.casefold().strip(" .。\"'`*()") in _NOTHING
 
 
 def shorten_to_line(text: str) -> str:

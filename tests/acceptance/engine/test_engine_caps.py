@@ -193,6 +193,41 @@ def test_an_answer_that_is_cut_off_leaves_the_core(
     assert core.read_bytes() == before
 
 
+@pytest.mark.covers("S1.39")
+def test_a_purge_reaches_what_a_model_made_of_a_message(
+    home: Path, clock: SettableClock, model: ScriptedModel
+) -> None:
+    """The day's note, MEMORY.md and the diary say it in other words: these lines go, too, from the
+    files and from the text for the prompt. Lines about other messages stay.
+    """
+    model.when("as a short list in Markdown", "- Locker opens by heliotrope\n- Ann sails in Genoa")
+    items = [
+        {"topic": "Codes", "text": "Word for the locker: heliotrope"},
+        {"topic": "Life", "text": "Ann sails in Genoa"},
+    ]
+    model.when(
+        "Tidy the memory", {"items": items, "diary": "Added the word heliotrope.\n\nKept sailing."}
+    )
+    said = ("The word that opens my locker is heliotrope", "I sail in Genoa")
+    messages = [{"id": text, "role": "user", "content": text} for text in said]
+    with opened(home, clock, model) as engine:
+        engine.flush(messages, scope=ANN)
+        engine.drain()
+        assert engine.dream(scope=ANN)
+        engine.drain()
+        files = [path for path in (home / NOTES).rglob("*.md") if "heliotrope" in path.read_text()]
+        assert len(files) == 3
+        turns = engine.list(scope=ANN, kinds=(Kind.TURN,)).records
+        (turn,) = (record for record in turns if "heliotrope" in record.text)
+        assert engine.purge(turn.id, scope=ANN).proven
+        for path in files:
+            assert "heliotrope" not in path.read_text()
+            assert "sail" in path.read_text()
+        prompt = engine.format_for_injection(scope=ANN)
+        assert "Genoa" in prompt
+        assert "heliotrope" not in prompt
+
+
 @pytest.mark.covers("S1.46")
 def test_a_diary_is_not_found(home: Path, clock: SettableClock) -> None:
     """Of the three files of an owner a search finds MEMORY.md and the note of the day."""

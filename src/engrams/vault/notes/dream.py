@@ -195,6 +195,12 @@ class DreamRunner:
             self._write_diary(owner, deps.clock().date(), "The last dream was undone.")
             deps.state.set_fact(f"undo:{owner.key}", "")
 
+    def drop_drafts(self, owner: Scope) -> None:
+        """Forget the plan that waits, and the MEMORY.md from before the last dream."""
+        for name in (f"plan:{owner.key}", f"undo:{owner.key}"):
+            if self._deps.state.get_fact(name):
+                self._deps.state.set_fact(name, "")
+
     def _choose_by_rules(
         self, owner: Scope, old_items: Sequence[MemoryFileItem], notes: str
     ) -> memory_md.MemoryItemTidyResult:

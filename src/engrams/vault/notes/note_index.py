@@ -13,14 +13,14 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime, time
 from typing import Any
 
-from engrams.core import Kind, Layer, Provenance, Record, Scope, Status, content_hash
+from engrams.core import Kind, Layer, Provenance, Record, Scope, Status
 from engrams.core.ids import new_id
 from engrams.errors import EngramsError
 from engrams.ports import CORE_PIECE, NOTE_PIECE, NewRecord, RecordQuery, ScopeReach, WriteBatch
 from engrams.vault.dependencies import VaultDeps
 from engrams.vault.files.folder_access import hash_bytes
 from engrams.vault.files.vault_paths import DOCUMENTS
-from engrams.vault.notes.note_lines import NoteLineLedger, blank_lines, strip_list_mark
+from engrams.vault.notes.note_lines import NoteLineLedger, blank_lines, hash_line
 from engrams.vault.notes.note_paths import find_owner, is_note, parse_day
 from engrams.vault.notes.text_chunks import TextChunk, split_chunks
 
@@ -71,11 +71,7 @@ class NoteSearchIndexer:
             if note["owner"] != owner.key or not is_note(path):
                 continue
             text = (self._deps.disk.read(path) or b"").decode("utf-8", "replace")
-            if any(
-                content_hash(strip_list_mark(line)) in line_hashes
-                for line in text.split("\n")
-                if line.strip()
-            ):
+            if any(hash_line(line) in line_hashes for line in text.split("\n") if line.strip()):
                 note["hash"] = ""
         if any(not note["hash"] for note in notes.values()):
             self._save_notes(notes)

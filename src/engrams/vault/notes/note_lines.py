@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 
 from engrams.core import CORRECTED, Record, Scope, Status, content_hash
 from engrams.ports import RecordQuery, RecordStore, ScopeReach
@@ -17,6 +18,21 @@ _MIN_SHARE = 0.3
 _MAX_SOURCES = 5
 """Memories that a line is drawn from, at most."""
 _LIMIT = 1000
+
+
+@dataclass(frozen=True, slots=True)
+class NotePurge:
+    """Purge of one owner's memories, as notes see it before it is done."""
+
+    ids: frozenset[str]
+    """Memories that go."""
+    shortened_ids: frozenset[str]
+    """Memories that lose words."""
+    words: Sequence[str]
+    """Texts that go from them."""
+
+
+_NO_PURGE = NotePurge(frozenset(), frozenset(), ())
 
 
 class NoteLineLedger:
@@ -60,18 +76,23 @@ class NoteLineLedger:
 
     def redraw(self, owner: Scope, lines: Iterable[str], old_lines: Iterable[str]) -> None:
         """Note the memories of lines that were made from older lines."""
-        drawn = self._state.find_drawn(
-            owner, [content_hash(strip_list_mark(line)) for line in old_lines]
-        )
+        drawn = self._state.find_drawn(owner, [hash_line(line) for line in old_lines])
         ids = list(dict.fromkeys(record_id for rows in drawn.values() for record_id, _ in rows))
         self.draw(owner, lines, self._store.get(owner, ids) if ids else ())
 
-    def find_gone(self, owner: Scope, lines: Iterable[str]) -> set[str]:
-        """Find the lines that no longer hold; return the hashes of their texts."""
+    def find_gone(
+        self, owner: Scope, lines: Iterable[str], purge: NotePurge | None = None
+    ) -> set[str]:
+        """Find the lines that no longer hold; return the hashes of their texts.
+
+        ``purge``: find those that will not hold after it.
+        """
         texts = {content_hash(text): text for text in map(strip_list_mark, lines) if text}
         drawn = self._state.find_drawn(owner, list(texts))
         standing_words = self._find_standing_words(
-            owner, tuple({record_id for rows in drawn.values() for record_id, _ in rows})
+            owner,
+            tuple({record_id for rows in drawn.values() for record_id, _ in rows}),
+            purge or _NO_PURGE,
         )
         gone_hashes = set()
         for line_hash, text in texts.items():
@@ -85,6 +106,12 @@ class NoteLineLedger:
             if len(frozenset(terms(text)) & standing) < covered:
                 gone_hashes.add(line_hash)
         return gone_hashes
+
+    def find_purged(self, owner: Scope, lines: Iterable[str], purge: NotePurge) -> set[str]:
+        """Find the lines that a purge takes the ground from; return the hashes of their texts."""
+        drawn_hashes = self._state.find_lines_of(owner, [*purge.ids, *purge.shortened_ids])
+        drawn_lines = [line for line in lines if hash_line(line) in drawn_hashes]
+        return self.find_gone(owner, drawn_lines, purge)
 
     def find_lines(self, owner: Scope, actions: Mapping[str, str]) -> set[str]:
         """Find the lines that changed memories may end or bring back; return their hashes.
@@ -115,16 +142,22 @@ class NoteLineLedger:
         ).records
         return bool(copies) and not any(record.status in STANDING for record in copies)
 
-    def _find_standing_words(self, owner: Scope, ids: tuple[str, ...]) -> dict[str, frozenset[str]]:
+    def _find_standing_words(
+        self, owner: Scope, ids: tuple[str, ...], purge: NotePurge
+    ) -> dict[str, frozenset[str]]:
         """Find the words that memories still say, by id.
 
         The words of statements that ended do not count, and those of their replacements do.
         """
         if not ids:
             return {}
-        records = {record.id: record for record in self._store.get(owner, list(ids))}
+        records = {
+            record.id: record
+            for record in self._store.get(owner, list(ids))
+            if record.id not in purge.ids
+        }
         ended = self._find_quoting(owner, ids, _ENDED)
-        replacements = self._find_replacements(owner, (*records.values(), *ended))
+        replacements = self._find_replacements(owner, (*records.values(), *ended), purge)
         ended_quotes: dict[str, list[str]] = {}
         words = {record_id: set[str]() for record_id in ids}
         for statement in ended:
@@ -137,13 +170,15 @@ class NoteLineLedger:
             if record.superseded_by in replacements:
                 words[record_id].update(terms(replacements[record.superseded_by].text))
             if record.status in STANDING:
-                text = _remove_quotes(record, ended_quotes.get(record_id, ()))
+                text = _remove_quotes(record, (*ended_quotes.get(record_id, ()), *purge.words))
                 words[record_id].update(terms(text))
         return {record_id: frozenset(record_words) for record_id, record_words in words.items()}
 
-    def _find_replacements(self, owner: Scope, records: Iterable[Record]) -> dict[str, Record]:
+    def _find_replacements(
+        self, owner: Scope, records: Iterable[Record], purge: NotePurge
+    ) -> dict[str, Record]:
         """Find the standing memories that took the place of these, by id."""
-        ids = {record.superseded_by for record in records} - {""}
+        ids = {record.superseded_by for record in records} - {"", *purge.ids}
         if not ids:
             return {}
         return {
@@ -157,6 +192,11 @@ class NoteLineLedger:
     ) -> Sequence[Record]:
         query = RecordQuery(ScopeReach.of_owner(owner), (), statuses, sources=ids, limit=_LIMIT)
         return self._store.find(query).records
+
+
+def hash_line(line: str) -> str:
+    """Hash the text of a line, without the mark of a list."""
+    return content_hash(strip_list_mark(line))
 
 
 def strip_list_mark(line: str) -> str:
@@ -173,8 +213,7 @@ def blank_lines(text: str, gone_hashes: Collection[str]) -> str:
     if not gone_hashes:
         return text
     return "\n".join(
-        "" if line.strip() and content_hash(strip_list_mark(line)) in gone_hashes else line
-        for line in text.split("\n")
+        "" if line.strip() and hash_line(line) in gone_hashes else line for line in text.split("\n")
     )
 
 

@@ -44,10 +44,22 @@ def diary_path(owner: Scope, day: date) -> str:
     return f"{base}/dreams/{day:%Y-%m-%d}.md" if base else f"dreams/{day:%Y-%m-%d}.md"
 
 
+def has_notes(path: str, owner: Scope) -> bool:
+    """Return True for an owner's MEMORY.md, daily notes and diaries."""
+    folder = path.rpartition("/")[0]
+    base = notes_folder(owner)
+    return path == memory_path(owner) or folder in (base or "memory", f"{base}/dreams".lstrip("/"))
+
+
+def is_diary(path: str) -> bool:
+    """Return True for a diary of dreams."""
+    return "/dreams/" in f"/{path}"
+
+
 def parse_day(path: str) -> date | None:
     """Return the day of a daily note's path, else None."""
     day_name = _DAY.fullmatch(path.rpartition("/")[2])
-    if day_name is None or not path.startswith("memory/") or "/dreams/" in f"/{path}":
+    if day_name is None or not path.startswith("memory/") or is_diary(path):
         return None
     try:
         return date.fromisoformat(day_name[1])

@@ -26,11 +26,11 @@ class VaultNotes:
 
     def __init__(self, deps: VaultDeps, chat: ChatModel | None = None) -> None:
         self._deps = deps
-        lines = NoteLineLedger(deps.store, deps.state)
-        self.daily = VaultDailyNoteWriter(deps, lines, chat)
-        self.dreams = DreamRunner(deps, lines, chat)
+        self.lines = NoteLineLedger(deps.store, deps.state)
+        self.daily = VaultDailyNoteWriter(deps, self.lines, chat)
+        self.dreams = DreamRunner(deps, self.lines, chat)
         self.schedule = DreamSchedule(deps)
-        self.index = NoteSearchIndexer(deps, lines)
+        self.index = NoteSearchIndexer(deps, self.lines)
         self._planned: dict[str, date] = {}
 
     @property

@@ -13,8 +13,10 @@ from engrams.vault.dependencies import VaultDeps
 from engrams.vault.files.folder_access import PlannedFileWrite
 from engrams.vault.files.outbox import VaultOutboxWriter
 from engrams.vault.files.vault_paths import CONFLICTS, make_slug
+from engrams.vault.notes.note_lines import NotePurge
 from engrams.vault.notes.vault_notes import VaultNotes
 from engrams.vault.purge.file_redaction import redact_files
+from engrams.vault.purge.note_redaction import NoteLineRemover
 
 _PAGE = 1000
 _NAME = re.compile(r"__(?P<slug>[^/]*)__(?P<tail>[0-9a-z]{4,32})\.[0-9a-f]{8}\.md$")
@@ -58,7 +60,8 @@ class VaultMemoryEraser:
         records = [
             record for record in deps.store.get(owner, ids) if record.status is not Status.PURGED
         ]
-        notes_changed = self._redact_files(records, words)
+        purge = NotePurge(frozenset(ids), frozenset(shortened_ids), words)
+        notes_changed = self._redact_files(owner, records, purge)
         report = erase()
         files = self._outbox.execute_purges() + notes_changed
         self._drop_old_names(owner, shortened_ids)
@@ -91,9 +94,12 @@ class VaultMemoryEraser:
         linked_ids = [edge.source for edge in store.edges(owner, ids)]
         return [*(record.id for record in quoting), *linked_ids]
 
-    def _redact_files(self, records: Sequence[Record], words: Sequence[str]) -> int:
-        changed = redact_files(self._deps, records, words)
+    def _redact_files(self, owner: Scope, records: Sequence[Record], purge: NotePurge) -> int:
+        remover = NoteLineRemover(self._notes.lines, owner, purge, records)
+        changed = redact_files(self._deps, records, purge.words, remover)
         if changed:
+            # A held plan and the MEMORY.md before the last dream may say the same.
+            self._notes.dreams.drop_drafts(owner)
             self._notes.index.sync()
         return changed
 

@@ -13,6 +13,7 @@ from engrams.text.redact import LEAST, REMOVED, redact, redact_short
 from engrams.vault.dependencies import VaultDeps
 from engrams.vault.files.vault_paths import CONFLICTS, DOCUMENTS
 from engrams.vault.notes.daily_notes import shorten_to_line
+from engrams.vault.purge.note_redaction import NoteLineRemover
 
 _SHORTEST_REPETITION = 12
 """Characters of the shortest text whose repetition takes a whole line with it."""
@@ -52,10 +53,13 @@ class _RemovedTexts:
         return folded.endswith(self.line_ends) or any(text in folded for text in self.repeated)
 
 
-def redact_files(deps: VaultDeps, records: Sequence[Record], words: Sequence[str]) -> int:
+def redact_files(
+    deps: VaultDeps, records: Sequence[Record], words: Sequence[str], remover: NoteLineRemover
+) -> int:
     """Remove the lines that repeat a purged text, and each of ``words``, from the text files.
 
-    Call before the records are erased. Returns the number of changed files.
+    ``remover``: removes the lines of notes that were made from the records. Call before the records
+    are erased. Returns the number of changed files.
     """
     removed = _RemovedTexts.of(records, words)
     record_ids = {record.id for record in records}
@@ -71,7 +75,7 @@ def redact_files(deps: VaultDeps, records: Sequence[Record], words: Sequence[str
             deps.disk.remove(path)
             changed += 1
             continue
-        redacted = _redact_text(text, removed, keeps_mark=is_conflict)
+        redacted = _redact_text(remover.remove(path, text), removed, keeps_mark=is_conflict)
         if redacted != text:
             deps.replace_file(path, redacted.encode(), data, {"does": "purge"})
             changed += 1

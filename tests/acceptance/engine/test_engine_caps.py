@@ -194,6 +194,65 @@ def test_an_answer_that_is_cut_off_leaves_the_core(
 
 
 @pytest.mark.covers("S1.39")
+def test_a_dream_takes_nothing_in_that_nobody_said(
+    home: Path, clock: SettableClock, model: ScriptedModel
+) -> None:
+    """A thing, a name or a number of the model's own comes into no prompt; the diary names it. What
+    the model left out in the same answer stays, and other words for what was said are welcome.
+    """
+    model.when(
+        "as a short list in Markdown",
+        "- The kiln in the cellar reaches 900 degrees\n- The oven was bought in 1999",
+    )
+    texts = (
+        "The cellar kiln gets to 900 degrees",
+        "The user owns a yacht",
+        "The kiln was made by Ravelli",
+        "The kiln reaches 1200 degrees",
+    )
+    items = [{"topic": "House", "text": text} for text in texts]
+    model.when("Tidy the memory", {"items": items, "diary": "Tidied."})
+    folder = home / NOTES
+    folder.mkdir(parents=True)
+    core = folder / "MEMORY.md"
+    core.write_text("- The gate sticks in wet weather\n")
+    with opened(home, clock, model) as engine:
+        engine.flush(
+            [{"id": "1", "role": "user", "content": "Our kiln in the cellar reaches 900 degrees"}],
+            scope=ANN,
+        )
+        engine.drain()
+        assert engine.dream(scope=ANN)
+        engine.drain()
+        prompt = engine.format_for_injection(scope=ANN)
+    for text in (core.read_text(), prompt):
+        assert "gate sticks" in text
+        assert "900 degrees" in text
+        assert not any(invented in text for invented in ("yacht", "Ravelli", "1200"))
+    assert (
+        "- out (nobody said it): The user owns a yacht"
+        in (folder / "dreams/2026-03-01.md").read_text()
+    )
+
+
+@pytest.mark.covers("S1.42")
+def test_an_answer_of_inventions_leaves_the_core(
+    home: Path, clock: SettableClock, model: ScriptedModel
+) -> None:
+    """The dream fails, and the next one reads the same notes."""
+    model.when("as a short list in Markdown", "- Ann sails")
+    invented = [{"topic": "Life", "text": "The user owns a castle"}]
+    model.when("Tidy the memory", {"items": invented, "diary": "Tidied."})
+    with opened(home, clock, model) as engine:
+        engine.flush([{"id": "1", "role": "user", "content": "I sail in Genoa"}], scope=ANN)
+        engine.drain()
+        for _ in range(2):
+            with pytest.raises(engrams.EngramsError, match="no items"):
+                engine.dream(scope=ANN)
+    assert not (home / NOTES / "MEMORY.md").exists()
+
+
+@pytest.mark.covers("S1.39")
 def test_a_purge_reaches_what_a_model_made_of_a_message(
     home: Path, clock: SettableClock, model: ScriptedModel
 ) -> None:

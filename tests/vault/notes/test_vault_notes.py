@@ -132,7 +132,7 @@ def test_nothing_is_written_down_twice(make: Callable[..., Desk]) -> None:
     """The same turns are flushed once;
     what a timer said is left out; a day that did not change has one summary.
     """
-    desk = make("- A.\n- B.", "- Summary.", "- More.")
+    desk = make("- A new office.\n- Near the river.", "- An office in Turin.", "- One more thing.")
     turns = say(desk, "The new office is in Turin, near the river.")
     timer = say(desk, "Run the nightly report for everyone.", meta={"scheduled": True}) + say(
         desk, "The report is done.", role="assistant"
@@ -255,7 +255,8 @@ def test_a_dream_by_model(make: Callable[..., Desk]) -> None:
     memory.parent.mkdir(parents=True)
     memory.write_text("# Memory\n\n## Corrections\n\n- Her name is Anna, not Anne.\n")
     before = memory.read_bytes()
-    desk.vault.notes.daily.append(OWNER, date(2026, 3, 2), "note", ["- Works at Acme."])
+    noted = [f"- {item['text']}" for item in many]
+    desk.vault.notes.daily.append(OWNER, date(2026, 3, 2), "note", noted)
     with pytest.raises(ModelError, match="no items"):
         desk.vault.notes.dreams.dream(OWNER)
     assert memory.read_bytes() == before

@@ -8,14 +8,13 @@ instruction must stand in the message.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 
 from engrams.text.normalize import fold
 from engrams.text.stems import differ_in_language
 from engrams.text.stopwords import STOP
 from engrams.text.terms import is_unspaced, terms
-from engrams.text.times.language import detect_language
+from engrams.text.word_support import CALENDAR, find_unsaid_name, is_among
 
 _FEWEST_CHARACTERS = 2
 """Characters of the shortest quote of a longer message."""
@@ -25,19 +24,7 @@ _WHOLE = 0.6
 """Share of the message from which a quote of any length is all that it says."""
 _INSTRUCTED_SHARE = 0.5
 """Share of an instruction's words that the message must say."""
-_STEM = 4
-"""Letters that two forms of a word share; a form of three letters is the beginning of the other."""
-_SHORTEST_FORM = 3
 _SHORTEST_TRIGGER = 3
-_NAME = re.compile(
-    r"(?<![.!?:\"“(] )(?<!^)(?<!^[\"“(])\b[A-Z][\w-]*\b|\b\w+[A-Z]\w*\b|\b\w+\.(?:com|org|net|io|example)\b"
-)
-_CALENDAR = frozenset(
-    fold(
-        "monday tuesday wednesday thursday friday saturday sunday january february march april may"
-        " june july august september october november december user assistant i"
-    ).split()
-)
 
 
 def find_lack(
@@ -58,17 +45,13 @@ def find_lack(
             # "The first one, please" is understood by the question before it.
             message_stems = message_stems.union(*map(terms, shown))
         words = set(terms(" ".join(texts)))
-        if words and not any(_is_among(word, message_stems) for word in words):
+        if words and not any(is_among(word, message_stems) for word in words):
             return "its quote says something else"
-        supported = [word for word in words if _is_among(word, message_stems)]
+        supported = [word for word in words if is_among(word, message_stems)]
         if instructs and len(supported) < _INSTRUCTED_SHARE * len(words):
             return "the message does not say this instruction"
-    if detect_language(texts[0]) == "de":
-        return ""  # Every noun is capitalised, so a capital tells no name.
-    heard_text = fold(" ".join((message, *shown)))
-    for text in texts:
-        if name := _find_unsaid_name(text, heard_text):
-            return f"nobody said {name}"
+    if name := find_unsaid_name(texts, " ".join((message, *shown))):
+        return f"nobody said {name}"
     return ""
 
 
@@ -94,23 +77,4 @@ def _says_something(quote: str, message: str) -> bool:
 
 
 def _stems(text: str) -> set[str]:
-    return {word for word in terms(text) if word not in _CALENDAR}
-
-
-def _is_among(word: str, words: set[str]) -> bool:
-    """True if a word, or another form of it, is among others."""
-    return word in words or any(
-        (word.startswith(stem[:_STEM]) or stem.startswith(word[:_STEM]))
-        and min(len(word), len(stem)) >= _SHORTEST_FORM
-        for stem in words
-    )
-
-
-def _find_unsaid_name(text: str, heard_text: str) -> str:
-    """Return a name in a statement that nobody said; empty: there is none."""
-    for match in _NAME.finditer(text):
-        name = fold(match[0])
-        if name in _CALENDAR or name[:_STEM] in heard_text or name.removesuffix("s") in heard_text:
-            continue
-        return match[0]
-    return ""
+    return {word for word in terms(text) if word not in CALENDAR}

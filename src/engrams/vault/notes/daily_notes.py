@@ -23,6 +23,7 @@ from engrams.ports import (
     ScopeReach,
 )
 from engrams.text.measures import is_question, word_count
+from engrams.text.word_support import find_unsupported
 from engrams.vault.dependencies import VaultDeps
 from engrams.vault.notes.note_lines import STANDING, NoteLineLedger
 from engrams.vault.notes.note_paths import daily_path
@@ -174,6 +175,7 @@ class VaultDailyNoteWriter:
         return [f"- {shorten_to_line(text)}" for text in self._pick_texts(owner, turns)]
 
     def _ask_model(self, chat: ChatModel, turns: Sequence[Record]) -> list[str]:
+        """Let a model write the lines, without those that nobody said. ModelError: it failed."""
         transcript = "\n".join(
             f"{record.speaker or record.role or 'someone'}:"
             f" {prompts.quote(record.text[:_SHOWN_CHARS])}"
@@ -187,7 +189,12 @@ class VaultDailyNoteWriter:
             for line in answer.splitlines()
             if not line.startswith(("#", "```"))
         ]
-        return [f"- {line}" for line in lines if not _says_nothing(line)][:_MAX_WRITTEN]
+        told_lines = [line for line in lines if not _says_nothing(line)]
+        unsupported = find_unsupported(told_lines, transcript)
+        supported_lines = [line for line in told_lines if line not in unsupported]
+        if told_lines and not supported_lines:
+            raise ModelError("The model wrote nothing that was said.")
+        return [f"- {line}" for line in supported_lines][:_MAX_WRITTEN]
 
     def _pick_texts(self, owner: Scope, turns: Sequence[Record]) -> list[str]:
         """Pick learned statements by importance, then the texts that taught none.

@@ -10,7 +10,7 @@ import hashlib
 import json
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from datetime import date, timedelta
 from typing import Any
 
@@ -233,6 +233,8 @@ class DreamRunner:
             self._deps.settings.memory_items,
         )
         tidied = memory_md.compare(old_items, answer.items, gone_hashes)
+        refused = [(text, "nobody said it") for text in answer.refused]
+        tidied = replace(tidied, dropped=(*tidied.dropped, *refused))
         shown_texts = [item.text for item in shown_items]
         reworded = {item.text for item in tidied.items} - set(shown_texts)
         self._lines.redraw(owner, reworded, shown_texts)

@@ -8,6 +8,7 @@ from engrams import prompts
 from engrams.core import content_hash
 from engrams.errors import ModelError
 from engrams.ports import ChatMessage, ChatModel, ChatRequest
+from engrams.text.word_support import find_unsupported
 from engrams.vault.notes import memory_md
 from engrams.vault.notes.memory_md import MemoryFileItem
 from engrams.vault.notes.text_chunks import estimate_tokens
@@ -38,12 +39,15 @@ class DreamAnswer:
     items: tuple[MemoryFileItem, ...]
     diary: str
     """The model's words on what it did."""
+    refused: tuple[str, ...] = ()
+    """Texts of items that neither MEMORY.md nor the notes support."""
 
 
 def ask_for_items(chat: ChatModel, memory: str, notes: str, max_items: int) -> DreamAnswer:
     """Ask for the new items of MEMORY.md. ModelError: the answer has none, or is cut off.
 
-    Corrections stay, whatever the model says.
+    Corrections stay, whatever the model says. So do all old items if it invented one: it may have
+    put that in the place of any of them.
     """
     old_items = memory_md.parse(memory)
     prompt = prompts.load("dream").render(
@@ -74,14 +78,19 @@ def ask_for_items(chat: ChatModel, memory: str, notes: str, max_items: int) -> D
         for row in rows
         if (text := " ".join(str(row["text"]).split()))
     ]
-    if not items and (old_items or "items" not in data):
+    refused = find_unsupported([item.text for item in items], f"{memory}\n{notes}")
+    items = [item for item in items if item.text not in refused]
+    if not items and (old_items or refused or "items" not in data):
         raise ModelError(
             "The model gave no items for MEMORY.md.",
             hint="It stays unchanged, and the next dream reads the same notes.",
         )
     hashes = {content_hash(item.text) for item in items}
-    items += [
-        item for item in old_items if item.is_correction and content_hash(item.text) not in hashes
+    kept_items = [
+        item
+        for item in old_items
+        if (refused or item.is_correction) and content_hash(item.text) not in hashes
     ]
+    items = [*kept_items, *items]
     tidied = memory_md.tidy(items, (), (), {}, max_items)
-    return DreamAnswer(tidied.items, str(data.get("diary") or "").strip())
+    return DreamAnswer(tidied.items, str(data.get("diary") or "").strip(), refused)

@@ -48,30 +48,30 @@ class _DataMender:
         """Mend a value by a schema, or by a part of one."""
         if not isinstance(schema, Mapping):
             return data
-        value = _convert(data, schema)
-        if isinstance(value, dict):
-            return self._mend_object(value, schema)
-        if isinstance(value, list):
-            return self._mend_list(value, schema)
-        return value
+        converted = _convert(data, schema)
+        if isinstance(converted, dict):
+            return self._mend_object(converted, schema)
+        if isinstance(converted, list):
+            return self._mend_list(converted, schema)
+        return converted
 
     def _mend_object(self, data: dict[str, Json], schema: Mapping[str, Json]) -> dict[str, Json]:
         properties: Mapping[str, Json] = schema.get("properties", {})
         required = schema.get("required", ())
         mended = {}
-        for name, value in data.items():
-            part = properties.get(name)
-            is_left_out = value is None and name not in required and bool(check(value, part or {}))
-            if not is_left_out:
-                mended[name] = self.mend(value, part)
+        for name, field_data in data.items():
+            field_schema = properties.get(name)
+            is_optional_null = field_data is None and name not in required
+            if not is_optional_null or not check(None, field_schema or {}):
+                mended[name] = self.mend(field_data, field_schema)
         return mended
 
     def _mend_list(self, data: list[Json], schema: Mapping[str, Json]) -> list[Json]:
-        part = schema.get("items")
-        items = [self.mend(item, part) for item in data]
-        if not isinstance(part, Mapping) or "$ref" in part:
+        item_schema = schema.get("items")
+        items = [self.mend(item, item_schema) for item in data]
+        if not isinstance(item_schema, Mapping) or "$ref" in item_schema:
             return items
-        sound_items = [item for item in items if not check(item, part)]
+        sound_items = [item for item in items if not check(item, item_schema)]
         if not sound_items:
             return items
         self.dropped += len(items) - len(sound_items)

@@ -583,7 +583,8 @@ class AsyncMemoryEngine(AsyncPart["MemoryEngine"]):
         """Summarise today, then move lasting facts from recent notes into MEMORY.md.
 
         ``days``: notes of so many days, at most 30. ``force``: also if nothing is new. Returns False if
-        nothing was new, or if ``vault.enabled`` is off, so that there are no notes.
+        nothing was new, or if ``vault.enabled`` is off, so that there are no notes. InputError:
+        ``days`` is no whole number from 1.
         """
         return await self._run(lambda engine: engine.dream(days, scope=scope, force=force))
 
@@ -1021,7 +1022,7 @@ class AsyncExtractionQueue(AsyncPart["ExtractionQueue"]):
         One update waits for each scope and session: another call for the same one postpones it and
         adds its turns. BudgetError: ``jobs.max_queued`` updates wait and this would be one more;
         nothing was stored then. Turns that correct or confirm something always enter. InputError:
-        ``after`` is negative.
+        ``after`` is negative or no number.
         """
         return await self._run(lambda part: part.add(turns, scope=scope, after=after))
 

@@ -6,6 +6,7 @@ anything else happens to it, so nothing here can lose one.
 
 from __future__ import annotations
 
+import math
 import threading
 import time
 from collections.abc import Sequence
@@ -61,11 +62,15 @@ class ExtractionQueue:
         One update waits for each scope and session: another call for the same one postpones it and
         adds its turns. BudgetError: ``jobs.max_queued`` updates wait and this would be one more;
         nothing was stored then. Turns that correct or confirm something always enter. InputError:
-        ``after`` is negative.
+        ``after`` is negative or no number.
         """
         parsed_scope = Scope.of(scope).destination
-        if after is not None and not 0 <= after < float("inf"):
-            raise InputError("`after` is a number of seconds, 0 or more.")
+        is_number = isinstance(after, int | float) and math.isfinite(after)
+        if after is not None and not (is_number and after >= 0):
+            raise InputError(
+                f"after must be a number of seconds from 0, not {after!r:.80}.",
+                hint="Write after=60, without quotes.",
+            )
         new_turns = Turn.list_of(turns)
         if not new_turns:
             return ()

@@ -109,6 +109,44 @@ def test_each_of_the_five_verbs_works_without_any_model(home: Path, clock: Setta
         assert "walnuts" in text
 
 
+@pytest.mark.covers("S1.10")
+def test_what_an_emergency_cuts_short_is_stored_whole(home: Path, clock: SettableClock) -> None:
+    """A message too long for the budget is shortened in the prompt, which says so. System messages
+    that alone are over the budget cost no word of the question.
+    """
+    pasted = {"id": "1", "role": "user", "content": "granite " * 5000 + "ends with quartz"}
+    with bare(home, clock) as engine:
+        window = engine.summaries.fit([pasted], scope=ANN, session="s", max_tokens=500)
+        assert len(window.messages[0]["content"]) < len(pasted["content"])
+        assert window.notes == (
+            "there is no chat model",
+            "1 of the remaining messages were shortened",
+        )
+        (stored,) = engine.list(scope=ANN, kinds=(Kind.TURN,)).records
+        assert stored.text == pasted["content"]
+        lead = {"id": "0", "role": "system", "content": "Be kind. " * 5000}
+        question = {"id": "2", "role": "user", "content": "Where is the kiln?"}
+        window = engine.summaries.fit([lead, question], scope=ANN, session="t", max_tokens=500)
+        assert window.messages == (lead, question)
+        assert "over the budget" in window.notes[-1]
+
+
+@pytest.mark.covers("S1.4")
+def test_wrong_numbers_are_told_in_plain_words(home: Path, clock: SettableClock) -> None:
+    """They are ValueErrors that name the argument and say what it takes."""
+    with bare(home, clock) as engine:
+        for wrong in ({"max_tokens": 200}, {"tokens": 0}, {"max_tokens": "many"}):
+            with pytest.raises(ValueError, match="fit cannot use") as refused:
+                engine.summaries.fit([], scope=ANN, session="s", **wrong)
+            assert "pydantic" not in str(refused.value)
+        for days in (0, -3, "x"):
+            with pytest.raises(ValueError, match="days must be a whole number from 1"):
+                engine.dream(days, scope=ANN)  # type: ignore[arg-type]
+        for after in (-1, "a", float("nan")):
+            with pytest.raises(ValueError, match="after must be a number of seconds"):
+                engine.updates.add(Turn("I keep bees"), scope=ANN, after=after)  # type: ignore[arg-type]
+
+
 @pytest.mark.covers("S1.13")
 def test_a_schema_is_what_its_callable_takes(home: Path, clock: SettableClock) -> None:
     """Name and arguments of both tools are those of the callables; what a call returns is JSON,

@@ -92,8 +92,8 @@ def trim_messages(
     """Trim messages to ``room`` tokens; returns remaining and dropped, in order.
 
     Tool results are cut to ``characters``; then the oldest half of the turns is dropped, again
-    while that is too much; in a last turn that is too long, the longest texts are shortened. A turn
-    begins with a user message.
+    while that is too much; in a last turn that is too long, the longest texts are shortened, if
+    there is any room for it. A turn begins with a user message.
     """
     remaining: list[Message] = [
         _shorten(message, characters) if message.get("role") == "tool" else message
@@ -107,7 +107,7 @@ def trim_messages(
         oldest = [message for turn in turns[: (len(turns) + 1) // 2] for message in turn]
         dropped += oldest
         remaining = remaining[len(oldest) :]
-    while count_tokens(remaining, counter) > room:
+    while count_tokens(remaining, counter) > room > 0:
         longest = max(
             range(len(remaining)), key=lambda index: len(text_of(remaining[index])), default=-1
         )

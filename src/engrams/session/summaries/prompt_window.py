@@ -222,8 +222,16 @@ class PromptWindowFitter:
             state.pending, max(room, 0), counter, section.tool_characters
         )
         if dropped:
-            self._flusher.flush(dropped, key.scope, key.session, "overflow")
             notes.append(f"{len(dropped)} of the oldest messages were dropped")
+        remaining_ids = {id(message) for message in remaining}
+        cut_short = [
+            message for message in state.pending[len(dropped) :] if id(message) not in remaining_ids
+        ]
+        if cut_short:
+            notes.append(f"{len(cut_short)} of the remaining messages were shortened")
+        if dropped or cut_short:
+            leaving = [*state.pending[: len(dropped)], *cut_short]
+            self._flusher.flush(leaving, key.scope, key.session, "overflow")
         if count_tokens(remaining, counter) > room:
             notes.append("the messages that must stay are over the budget by themselves")
         for note in notes:

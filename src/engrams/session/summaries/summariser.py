@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from pydantic import ValidationError
+
 from engrams.core import Scope, ScopeInput, conversation
 from engrams.errors import ConflictError, InputError
 from engrams.ports import Job, NoteReason
@@ -93,7 +95,12 @@ def _apply_limits(section: SummarySettings, limits: dict[str, int]) -> SummarySe
         return section
     try:
         return SummarySettings.model_validate({**section.model_dump(), **limits})
-    except ValueError as problem:
+    except ValidationError as problem:
+        first = problem.errors()[0]
+        name = ".".join(map(str, first["loc"])) or "the limits"
+        reason = first["msg"].removeprefix("Value error, ").rstrip(".")
         raise InputError(
-            f"These limits are invalid: {problem}.", hint="tokens must be less than max_tokens."
+            f"fit cannot use {name}: {reason}.",
+            hint="All are whole numbers, and tokens is less than max_tokens. What you leave out is"
+            f" as set: max_tokens {section.max_tokens}, tokens {section.tokens}.",
         ) from None

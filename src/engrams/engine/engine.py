@@ -744,9 +744,9 @@ class MemoryEngine:
     def dream(self, days: int = 3, *, scope: Place, force: bool = False) -> bool:
         """Summarise today, then move lasting facts from recent notes into MEMORY.md.
 
-        ``days``: notes of so many days, at most 30. ``force``: also if nothing is new. Returns False if
-        nothing was new, or if ``vault.enabled`` is off, so that there are no notes. InputError:
-        ``days`` is no whole number from 1.
+        Days before it without a summary get one. ``days``: notes of so many days, at most 30.
+        ``force``: also if nothing is new. Returns False if nothing was new, or if ``vault.enabled``
+        is off, so that there are no notes. InputError: ``days`` is no whole number from 1.
         """
         check_count(days, "days", 1)
         if self.vault is None:

@@ -391,6 +391,23 @@ def test_a_note_and_its_fact_are_one_against_the_cap(home: Path, clock: Settable
         assert "Ida" not in engine.format_for_injection(scope=ANN)
 
 
+@pytest.mark.covers("S1.39")
+def test_a_dream_takes_in_a_day_on_which_no_job_ran(home: Path, clock: SettableClock) -> None:
+    """What was said on each day is in the note of that day, and in MEMORY.md."""
+    folder = home / "vault/memory/users/ann"
+    with bare(home, clock) as engine:
+        engine.add("My friend Mara lives in Bern", scope=ANN)
+    clock.forward(days=1)
+    with bare(home, clock) as engine:
+        engine.add("My friend Tom lives in Oslo", scope=ANN)
+        assert engine.dream(scope=ANN)
+    assert "Mara" in (folder / "2026-03-01.md").read_text()
+    assert "Mara" not in (folder / "2026-03-02.md").read_text()
+    core = (folder / "MEMORY.md").read_text()
+    assert "Mara" in core
+    assert "Tom" in core
+
+
 @pytest.mark.covers("S1.33")
 def test_a_flush_loses_no_message_by_its_role(home: Path, clock: SettableClock) -> None:
     """Roles as other libraries name them are understood; an unknown one is an error, and nothing of

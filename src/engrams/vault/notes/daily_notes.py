@@ -106,7 +106,7 @@ class VaultDailyNoteWriter:
         """
         deps = self._deps
         turns = drop_timer_turns(self._find_turns(owner, day))
-        fact = f"summary:{owner.key}:{day}"
+        fact = _summary_fact(owner, day)
         is_wanted = deps.settings.daily and "daily summary" in deps.settings.daily_reasons
         if not is_wanted or not turns or deps.state.get_fact(fact) == _hash_turns(turns):
             return False
@@ -116,6 +116,10 @@ class VaultDailyNoteWriter:
             is_new = self.append(owner, day, f"{deps.clock():%H:%M} daily summary", lines)
             deps.state.set_fact(fact, _hash_turns(turns))
         return is_new
+
+    def was_summarised(self, owner: Scope, day: date) -> bool:
+        """Return True for a day that has a summary, whatever was said after it."""
+        return self._deps.state.get_fact(_summary_fact(owner, day)) != ""
 
     def append(self, owner: Scope, day: date, heading: str, lines: Sequence[str]) -> bool:
         """Append a section to a day's note, without lines that it has.
@@ -227,6 +231,11 @@ class VaultDailyNoteWriter:
             if record.kind is Kind.NOTE or (not statements and is_talk):
                 picked.append(record.text)
         return list(dict.fromkeys(picked))[:_MAX_PICKED]
+
+
+def _summary_fact(owner: Scope, day: date) -> str:
+    """Name the fact that tells what a day's summary was made from."""
+    return f"summary:{owner.key}:{day}"
 
 
 def drop_timer_turns(records: Sequence[Record]) -> list[Record]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from datetime import date
+from datetime import date, timedelta
 
 from engrams.core import Scope
 from engrams.errors import ModelError
@@ -11,7 +11,7 @@ from engrams.ports import DAILY, DREAM, ChatModel, Job, NoteFlushRequest
 from engrams.vault.dependencies import VaultDeps
 from engrams.vault.notes.daily_notes import VaultDailyNoteWriter
 from engrams.vault.notes.dream import DreamPlan, DreamRunner
-from engrams.vault.notes.dream_schedule import DreamSchedule
+from engrams.vault.notes.dream_schedule import MAX_DAYS, DreamSchedule
 from engrams.vault.notes.note_index import NoteSearchIndexer
 from engrams.vault.notes.note_lines import NoteLineLedger
 
@@ -65,9 +65,15 @@ class VaultNotes:
     ) -> DreamPlan | None:
         """Summarise the day, then consolidate daily notes into MEMORY.md.
 
-        Every door dreams by this. ``confirm``: hold the plan (None: as set). None: nothing new.
+        Every door dreams by this. Earlier days that nobody summarised, as no process ran in that
+        night, are summarised too. ``confirm``: hold the plan (None: as set). None: nothing new.
         """
-        self.daily.summarise(owner, today or self._deps.clock().date())
+        last_day = today or self._deps.clock().date()
+        for days_back in range(min(days, MAX_DAYS) - 1, 0, -1):
+            day = last_day - timedelta(days=days_back)
+            if not self.daily.was_summarised(owner, day):
+                self.daily.summarise(owner, day)
+        self.daily.summarise(owner, last_day)
         return self.dreams.dream(owner, days, force=force, confirm=confirm, today=today)
 
     def follow(self, owner: Scope, actions: Mapping[str, str]) -> None:

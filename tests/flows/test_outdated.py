@@ -430,6 +430,32 @@ def test_news_of_another_slot_casts_no_doubt(home: Path) -> None:
     assert "I moved to Berlin" in shown and "outdated" not in shown
 
 
+@pytest.mark.parametrize(
+    ("first", "other", "end"),
+    [
+        ("I like tea.", "I also like coffee.", "I no longer like tea."),
+        ("Me gusta el té.", "También me gusta el café.", "Ya no me gusta el té."),
+        ("J'aime le thé.", "J'aime aussi le café.", "Je n'aime plus le thé."),
+    ],
+)
+@pytest.mark.parametrize("preset", ["default", "layers"])
+def test_the_end_of_one_thing_casts_no_doubt_on_another(
+    tmp_path: Path, preset: str, first: str, other: str, end: str
+) -> None:
+    """What is liked or drunk besides stays as it was; the thing that is named is over."""
+    with engrams.open(home=tmp_path, preset=preset, jobs__workers=0) as memory:
+        memory.sessions.recall(ME, True)
+        say(memory, first, other, end, days=1)
+        for question in (first, other, "What do I like to drink?"):
+            shown = memory.context(question.replace(".", "?"), scope=ME).text
+            assert "may be outdated" not in shown
+        over = memory.search(first, scope=ME, history=True).hits
+        ended = [
+            fact.text for hit in over for fact in hit.facts if fact.status is Status.SUPERSEDED
+        ]
+        assert set(ended) <= {first.rstrip(".")}
+
+
 def test_plain_statement_may_end_something(tmp_path: Path) -> None:
     """A change without a word or a number that marks it is looked for too."""
     with open_eager(tmp_path) as memory:

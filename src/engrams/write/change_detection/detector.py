@@ -46,6 +46,7 @@ from engrams.write.change_detection.message_judge import (
 )
 from engrams.write.change_detection.message_reader import Message, MessageReader
 from engrams.write.change_set import DigestChangeSet
+from engrams.write.reconcile_rules import is_affirmative, is_ending
 from engrams.write.related import durable_scope, find_highest, scopes_in_reach
 from engrams.write.retracted_events import is_denial
 from engrams.write.write_deps import WriteDeps
@@ -220,6 +221,8 @@ class ChangeDetector:
         open_facts: Sequence[Record],
     ) -> bool:
         """Return whether rules allow that a message ends an earlier one."""
+        if _ends_other_values(new_facts, open_facts):
+            return False
         is_certain = change.probability >= self._settings.close_at
         if not is_certain and _is_of_other_slot(open_facts, new_facts, record.text):
             return False
@@ -584,6 +587,27 @@ def _is_of_other_slot(
     if not all(fact.predicate in SINGLE for fact in earlier_facts):
         return False
     return not _names_object(new_text, earlier_facts)
+
+
+def _ends_other_values(new_facts: Sequence[Record], earlier_facts: Sequence[Record]) -> bool:
+    """True if a message only ends values of the slots of an earlier one, and none of its own.
+
+    Who no longer likes tea may still like coffee. A slot of one value is none of these.
+    """
+    if not new_facts or not earlier_facts:
+        return False
+    ended_terms: dict[tuple[str, str], set[str]] = {}
+    for fact in new_facts:
+        if not fact.object or not (is_ending(fact) or not is_affirmative(fact)):
+            return False
+        ended_terms.setdefault(_name_slot(fact), set()).update(terms(fact.object))
+    return all(
+        fact.predicate not in SINGLE
+        and bool(fact.object)
+        and _name_slot(fact) in ended_terms
+        and ended_terms[_name_slot(fact)].isdisjoint(terms(fact.object))
+        for fact in earlier_facts
+    )
 
 
 def _name_slot(fact: Record) -> tuple[str, str]:

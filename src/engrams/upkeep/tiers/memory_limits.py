@@ -123,7 +123,7 @@ class MemoryCapEnforcer:
         # was learned from stands there by its statements, so it counts and goes with them: alone
         # it would say for good what its statements can no longer end.
         notes = self._list_oldest(scope, (Kind.NOTE,))
-        statements = (*facts, *self._list_oldest(scope, RULES))
+        statements = (*facts, *self._list_oldest(scope, RULE_KINDS))
         stated_ids = _list_source_ids(statements)
         bare_notes = [note for note in notes if note.id not in stated_ids]
         excess = select_excess_facts(

@@ -91,6 +91,24 @@ def find_line(context: Context, words: str) -> str:
             "what dose of vyvanse am i on?",
             "30mg",
         ),
+        (
+            "The choir has nine people",
+            "The choir now has twelve people",
+            "How many people are in the choir?",
+            "nine people",
+        ),
+        (
+            "Ich mache den Laden morgens um sieben auf und um vier zu",
+            "Ab Mai mache ich den Laden erst um neun auf, das ist neu",
+            "Um wie viel Uhr mache ich den Laden auf?",
+            "um sieben",
+        ),
+        (
+            "The vet says diabetes: Miso gets two units of insulin, and no more kibble",
+            "Miso is now on three units of insulin, the count was too high",
+            "How many units of insulin does Miso get?",
+            "two units",
+        ),
     ],
 )
 def test_an_earlier_message_is_marked_by_what_ends_it(
@@ -189,6 +207,16 @@ def test_a_reply_that_does_not_repeat_what_is_over_is_not_marked(
             "Which florist does good bouquets? It is a secret",
             "The florist is gone, we take tulips from the garden",
             "What was that about the florist and bouquets?",
+        ),
+        (
+            "Leo has two days of school left",
+            "Leo now has three days of holiday",
+            "How many days of school does Leo have left?",
+        ),
+        (
+            "The meeting of the board is at three",
+            "The meeting of the choir has moved by two hours",
+            "At what time does the board have its meeting?",
         ),
     ],
 )

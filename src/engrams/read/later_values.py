@@ -8,7 +8,7 @@ is gone, or names another day, time or amount for it, puts the earlier one in do
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import replace
 from datetime import datetime, timedelta
@@ -108,16 +108,27 @@ _NUMBERS: Mapping[str, str] = {
             "eight acht huit ocho",
             "nine neun neuf nueve",
             "ten zehn dix diez",
+            "eleven elf onze",
+            "twelve zwolf douze doce",
         ),
         1,
     )
     for word in words.split()
 }
-_CLOCK = re.compile(r"\b(\d{1,2})\s?(?:[:.h]\s?\d{2}|am\b|pm\b|uhr\b|h\b|o'clock)")
+_NUMBER_WORD = "|".join(sorted(_NUMBERS, key=len, reverse=True))
+_CLOCK = re.compile(
+    rf"\b(\d{{1,2}}|{_NUMBER_WORD})\s?(?:[:.h]\s?\d{{2}}|am\b|pm\b|uhr\b|h\b|o'clock)"
+    rf"|\b(?:at|um|a las?)\s+({_NUMBER_WORD})\b(?!\s+(?:of|uhr|am|pm|h|o'clock)\b)(?=(?:\s+([a-z]+))?)"
+)
+"""Times of the day: "9:30", "drei Uhr", and "at five" with the word that follows."""
 _AMOUNT = re.compile(
-    r"([£$€])\s?(\d[\d.,]*)|\b(\d[\d.,]*|[a-z]{2,8})\s+(?!am\b|pm\b|uhr\b)([a-z€£$%]{1,12})\b"
+    rf"([£$€])\s?(\d[\d.,]*)|\b(\d[\d.,]*|{_NUMBER_WORD})\s+(?!am\b|pm\b|uhr\b)([a-z€£$%]{{1,12}})\b"
     r"|\b(\d[\d.,]*)(mg|kg|km|kwh|gb|mb|ms|cm|mm|ml)\b"
 )
+_FRAME = re.compile(
+    rf"\b([a-z]+)\s+(?:\d[\d.,]*|{_NUMBER_WORD})\s+([a-z]+)\b((?:\s+[a-z]+){{0,2}})"
+)
+"""An amount with the words around it: "has four people in" and "has six people in" are one matter."""
 _REASON = re.compile(r"\b(?:because|weil|parce que|porque|perche)\b.*")
 """Reason of a change: its days and amounts are not those that hold now."""
 _COMMON_CLASSES = frozenset(
@@ -225,7 +236,10 @@ def _find_marks(
             if not _may_end(later, earlier):
                 continue
             later_text = _cut_text(later)
-            if _tells_diet(earlier) and not _ends_named_thing(_cut_text(earlier), later_text):
+            if _tells_diet(earlier) and not (
+                _ends_named_thing(_cut_text(earlier), later_text)
+                or _names_other_dose(earlier, later_text)
+            ):
                 continue
             compared = _list_compared(earlier)
             probability = max((_rate(text, later_text) for text in compared), default=0.0)
@@ -252,6 +266,14 @@ def _ends_named_thing(earlier_text: str, later_text: str) -> bool:
     """True if what a later text ends is a thing of the earlier, and not only somebody it names."""
     people = frozenset(terms(" ".join(_CAPITALISED.findall(earlier_text))))
     return bool(_read_change(later_text).ended & _read_subjects(earlier_text) - people)
+
+
+def _names_other_dose(earlier: Record, later_text: str) -> bool:
+    """True if a later text names another amount of what an earlier one measures: of insulin, say."""
+    return any(
+        not _COMMON_CLASSES.issuperset(_list_replaced(text, later_text))
+        for text in _list_compared(earlier)
+    )
 
 
 def _by_time(record: Record) -> datetime:
@@ -282,19 +304,33 @@ def _rate(earlier_text: str, later_text: str) -> float:
         gone = change.ended & _read_subjects(earlier_text)
         if gone - _read_change(earlier_text).ended:
             return _ENDED_PROBABILITY
-    if not change.changed:
-        return 0.0
-    replaced = [
-        name
-        for name, values in _read_values(earlier_text).items()
-        if not values.intersection(change.changed.get(name, values))
-    ]
+    replaced = _list_replaced(earlier_text, later_text)
     if not replaced:
         return 0.0
     shared = _read_subjects(earlier_text) & _read_subjects(later_text)
     is_near = len(shared) >= _FEWEST_COMMON
     is_told = is_near or not _COMMON_CLASSES.issuperset(replaced)
-    return _VALUE_PROBABILITY if is_told else 0.0
+    if is_told or (shared and _share_frame(earlier_text, later_text, replaced)):
+        return _VALUE_PROBABILITY
+    return 0.0
+
+
+def _list_replaced(earlier_text: str, later_text: str) -> list[str]:
+    """List the classes of which a later text, where it tells of a change, names other values."""
+    new_values = _read_change(later_text).changed
+    if not new_values:
+        return []
+    return [
+        name
+        for name, values in _read_values(earlier_text).items()
+        if not values.intersection(new_values.get(name, values))
+    ]
+
+
+def _share_frame(earlier_text: str, later_text: str, units: Collection[str]) -> bool:
+    """True if both texts say the same around an amount of one of the units."""
+    frames = set(_FRAME.findall(fold(earlier_text))).intersection(_FRAME.findall(fold(later_text)))
+    return any(unit in units for _, unit, _ in frames)
 
 
 def _make_mark(earlier: Record, later: Record, probability: float) -> OutdatedMark:
@@ -363,8 +399,10 @@ def _restates(reply: Record, ended: str, news: str) -> bool:
         for value in values
     }
     text = reply.search_text[:_LONGEST]
-    named = {(name, value) for name, values in _read_values(text).items() for value in values}
-    if replaced and named.isdisjoint(replaced):
+    reply_values = {
+        (name, value) for name, values in _read_values(text).items() for value in values
+    }
+    if replaced and reply_values.isdisjoint(replaced):
         return False
     ended_terms = set(terms(ended))
     return any(
@@ -436,10 +474,20 @@ def _find_values(folded: str) -> dict[str, frozenset[str]]:
     days = frozenset(_WEEKDAYS[word] for word in tokens(folded) if word in _WEEKDAYS)
     values = {
         "day": days,
-        "clock": frozenset(_CLOCK.findall(folded)),
+        "clock": _find_clock_times(folded),
         **_find_amounts(folded),
     }
-    return {name: found for name, found in values.items() if found}
+    return {name: members for name, members in values.items() if members}
+
+
+def _find_clock_times(folded: str) -> frozenset[str]:
+    """Find the hours of the times of day that a text names; "at five pounds" names none."""
+    hours = [
+        unit_hour or plain_hour
+        for unit_hour, plain_hour, next_word in _CLOCK.findall(folded)
+        if unit_hour or not next_word or next_word in STOP
+    ]
+    return frozenset(_NUMBERS.get(hour, hour) for hour in hours)
 
 
 def _find_amounts(folded: str) -> dict[str, frozenset[str]]:

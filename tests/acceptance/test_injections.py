@@ -128,6 +128,22 @@ def test_a_household_gets_what_bears_on_the_request(
 
 
 @pytest.mark.parametrize(
+    "prompt",
+    [
+        "Which restaurant shall we book for Wednesday evening?",
+        "I'd like to eat out with the cello quartet, where?",
+        "Bake something for Wednesday",
+        "A snack for the half marathon?",
+    ],
+)
+def test_a_meal_brings_what_everybody_may_not_eat(household: MemoryEngine, prompt: str) -> None:
+    """However much nearer the restaurant, the quartet or the marathon is to the words."""
+    tail = household.context(prompt, scope=OWNER, tokens=1000).tail
+    assert "coeliac" in tail
+    assert "hazelnuts" in tail
+
+
+@pytest.mark.parametrize(
     "prompt", ["What can I cook for the family?", "Suggest a dinner for the four of us tonight."]
 )
 def test_a_meal_brings_no_landlord_and_no_wifi(household: MemoryEngine, prompt: str) -> None:

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
 _PROMPT_COLUMNS = {name: index for index, name in enumerate(PROMPT_FEATURES)}
 _MEAL = HIT_FEATURES.index("meal")
+_ASSISTANT = HIT_FEATURES.index("assistant")
 _USUAL_RECORDS = 100
 """Records up to which ``read.helpful_share`` holds as it is. In a larger memory more bears on a
 prompt, and it is less sure which: the share falls with the size to the power ``_SHARE_POWER``.
@@ -42,6 +43,8 @@ _MEAL_CHANCE = 0.1
 """Chance from which a hit helps that says what somebody may not eat, where food is asked about: a
 line too many does less harm than a nut.
 """
+_COOKED_CHANCE = 0.03
+"""Such a chance where the prompt is about a meal, and the owner or a guest says it."""
 _LEAST_CHANCE = 0.05
 """Chance below which a hit does not help, however improbable the best one is."""
 _EXPLAINED = 3
@@ -113,9 +116,7 @@ def judge_search(search: JudgedSearch, least_need: float, helpful_share: float) 
     chances = model.judge_hits(features.hits)
     probabilities = model.calibrate(need * chances)
     least_chance = _find_least_chance(chances, helpful_share, search.pool.total)
-    least_chances = np.where(
-        features.hits[:, _MEAL] > 0, min(least_chance, _MEAL_CHANCE), least_chance
-    )
+    least_chances = _lower_for_meals(least_chance, features)
     is_needed = need >= least_need
     is_shown = (chances >= least_chances) & ~_find_closed(features, search)
     explaining = features.hits[:, _EXPLAINING_COLUMNS].tolist()
@@ -134,6 +135,15 @@ def _find_closed(features: SearchFeatures, search: JudgedSearch) -> Flags:
     """Find the hits that are kept as a record of the past alone, unless the past is asked about."""
     is_closed = np.array([memory.is_closed for memory in features.memories], np.bool_)
     return is_closed & (not search.prepared.cues.wants_past)
+
+
+def _lower_for_meals(least_chance: float, features: SearchFeatures) -> Columns:
+    """Lower the chance from which a hit helps that says what somebody may not eat [hits]."""
+    is_diet = features.hits[:, _MEAL] > 0
+    is_said = features.hits[:, _ASSISTANT] == 0
+    is_cooked = "/meal" in features.traits.text.subjects
+    diet_chances = np.where(is_said & is_cooked, _COOKED_CHANCE, _MEAL_CHANCE)
+    return np.where(is_diet, np.minimum(diet_chances, least_chance), least_chance)
 
 
 def _find_least_chance(chances: Columns, helpful_share: float, records: int) -> float:

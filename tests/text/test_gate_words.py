@@ -29,7 +29,6 @@ GATES = (
     ("engrams.extract.rules.story_marks", "_OPENS", ("_WORDS",)),
     ("engrams.extract.rules.instructions", "_ALWAYS", ("_ALWAYS_WORDS",)),
     ("engrams.extract.rules.instructions", "_NEVER", ("_NEVER_WORDS",)),
-    ("engrams.extract.rules.sentence_segmenter", "_JOKE", ("_JOKE_WORDS",)),
     ("engrams.extract.rules.sentence_segmenter", "_MOCK_JOY", ("_JOY_WORDS", "_MOCKED_WORDS")),
     ("engrams.extract.rules.sentence_segmenter", "_FICTION", ("_FICTION_WORDS",)),
     ("engrams.extract.rules.sentence_segmenter", "_INVENTED", ("_INVENTED_WORDS",)),

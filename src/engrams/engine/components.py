@@ -91,7 +91,7 @@ class EngineComponents:
     def __init__(self, deps: EngineDeps) -> None:
         self.deps = deps
         self._backfill = VectorBackfillJobHandler(
-            deps.store, deps.embedder, deps.clock, deps.settings.embed.batch_size
+            deps.store, deps.embedder, deps.clock, deps.settings.embed, deps.settings.topics
         )
         # Made here and not lazily: nearly every call of an engine uses these.
         self.inspect = MemoryInspector(deps)

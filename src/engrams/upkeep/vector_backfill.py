@@ -2,19 +2,30 @@
 
 from __future__ import annotations
 
-from engrams.core import Vector
-from engrams.ports import EMBED, Clock, Embedder, Job, JobSpec, Store, WriteBatch
+from collections.abc import Iterable, Sequence
+
+from engrams.core import Record, Scope, Tier, Vector
+from engrams.ports import EMBED, TOPICS, Clock, Embedder, Job, JobSpec, Store, WriteBatch
+from engrams.settings import EmbedSettings, TopicSettings
 from engrams.text.prose import strip_code
 
 
 class VectorBackfillJobHandler:
     """Resumable embed job: batch after batch, each committed, until nothing is missing."""
 
-    def __init__(self, store: Store, embedder: Embedder, clock: Clock, batch_size: int) -> None:
+    def __init__(
+        self,
+        store: Store,
+        embedder: Embedder,
+        clock: Clock,
+        settings: EmbedSettings,
+        topics: TopicSettings,
+    ) -> None:
         self._store = store
         self._embedder = embedder
         self._clock = clock
-        self._batch_size = batch_size
+        self._batch_size = settings.batch_size
+        self._are_topics_searched = topics.enabled and topics.tier == "longterm"
 
     def enqueue_if_missing(self) -> bool:
         """Enqueue the job where vectors of the current model are missing."""
@@ -41,5 +52,28 @@ class VectorBackfillJobHandler:
                 (record.scope.owner, Vector(record.id, card.id, len(row), row.tobytes()))
                 for record, row in zip(records, rows, strict=True)
             )
-            self._store.commit(WriteBatch("engrams", "embedded", self._clock(), vectors=vectors))
+            now = self._clock()
+            jobs = self._plan_topics(records)
+            self._store.commit(WriteBatch("engrams", "embedded", now, vectors=vectors, jobs=jobs))
+            # A move to the long term meanwhile found no vectors, and grouped nothing.
+            moved_jobs = self._plan_topics(self._reload_recent(records))
+            if moved_jobs:
+                self._store.enqueue(moved_jobs, now)
         self._store.finish(job.lease, self._clock())
+
+    def _plan_topics(self, records: Iterable[Record]) -> tuple[JobSpec, ...]:
+        """Plan the grouping of long-term memories, which are found by their topics alone."""
+        if not self._are_topics_searched:
+            return ()
+        owner_keys = {record.scope.owner.key for record in records if record.tier is Tier.LONGTERM}
+        return tuple(JobSpec(TOPICS, owner_key) for owner_key in sorted(owner_keys))
+
+    def _reload_recent(self, records: Sequence[Record]) -> list[Record]:
+        """Return the present state of what was not in the long term when it was read."""
+        if not self._are_topics_searched:
+            return []
+        ids: dict[Scope, list[str]] = {}
+        for record in records:
+            if record.tier is not Tier.LONGTERM:
+                ids.setdefault(record.scope.owner, []).append(record.id)
+        return [record for owner in ids for record in self._store.get(owner, ids[owner])]

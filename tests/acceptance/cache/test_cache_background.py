@@ -332,6 +332,22 @@ def test_a_repetition_is_known_before_it_is_embedded(home: Path, clock: Settable
         assert engine.get(first, scope=ANN).access_count == 1
 
 
+@pytest.mark.covers("S0.30")
+def test_what_is_embedded_late_gets_its_topic(home: Path, clock: SettableClock) -> None:
+    """A memory of the long term is found as soon as it has a vector, with nothing else to move: so
+    after a change of the embedding model, and with an embedder that works in the background.
+    """
+    fields: dict[str, Any] = {"home": home, "preset": "cache", "clock": clock, "jobs__workers": 0}
+    with engrams.open(**fields, embedder=HashEmbedder(32)) as engine:
+        known = engine.add(KEY, scope=ANN, kind=Kind.FACT).id
+        engine.tiers.consolidate(ANN)
+        assert [hit.record.id for hit in engine.search(KEY, scope=ANN).hits] == [known]
+    with engrams.open(**fields, embedder=HashEmbedder(48, inline=False)) as engine:
+        engine.drain()
+        assert [hit.record.id for hit in engine.search(KEY, scope=ANN).hits] == [known]
+        assert engine.topics.orphans(ANN) == ()
+
+
 @pytest.mark.covers("S0.27", "S0.20")
 def test_accounts_of_sessions_go_to_the_long_term_too(home: Path, clock: SettableClock) -> None:
     """Nothing stays in the recent tier when everything is moved on."""

@@ -475,9 +475,10 @@ class MemoryEngine:
                 request, already_given=frozenset(shown), session=session, omits_profile=True
             )
         if as_of is None and where is None:
+            tail = reads.find_tail(read_scope)
             request = replace(
                 request,
-                last_turns=reads.find_tail(read_scope),
+                last_turns=tuple(turn for turn in tail if turn.text not in said_before),
                 summary=reads.find_summary(read_scope, session),
             )
         return reads.build_context(request, tokens)

@@ -320,7 +320,8 @@ def _name_speaker(record: Record) -> str:
     """Name the speaker of a line. A name that reads as a role stands in quotes."""
     name = " ".join(escape(record.speaker).replace(":", " ").split())
     if not name:
-        return escape(record.role)
+        # An exchange names both speakers itself.
+        return "" if record.kind is Kind.EXCHANGE else escape(record.role)
     is_role = name.split()[0].casefold() in _ROLES and name != record.role
     return f"“{name}”" if is_role else name
 

@@ -112,6 +112,30 @@ def test_an_answer_stands_beside_the_message_that_it_answered(door: Door) -> Non
     ]
 
 
+@pytest.mark.covers("S0.39")
+def test_the_last_turns_are_in_a_prompt_once(door: Door) -> None:
+    """A client that sends the conversation itself gets none of it again from memory; and a pair of
+    message and answer is not said to be one person's words.
+    """
+    before = "Our rowing boat Windrose lies at the north pier."
+    talk(door, before)
+    first, question = "The rowing boat has red oars.", "What oars does our rowing boat have?"
+    history = [{"role": "user", "content": first}]
+    door.post("/v1/chat/completions", {"model": "m", "messages": history})
+    history += [{"role": "assistant", "content": OKAY}, {"role": "user", "content": question}]
+    door.post("/v1/chat/completions", {"model": "m", "messages": history})
+    prompts = [
+        "\n".join(text for _, text in request.messages)
+        for request in door.model.requests
+        if request.messages[-1][1].endswith(question)
+    ]
+    assert prompts[-1].count(first) == 1
+    consolidate(door)
+    talk(door, "Where does our rowing boat Windrose lie?")
+    prompt = door.prompt_of("Where does our rowing boat Windrose lie?")
+    assert f"- User: {before} Agent: {OKAY}" in prompt
+
+
 @pytest.mark.covers("S0.1", "S0.2")
 def test_what_is_too_short_or_noise_is_dropped_with_a_reason(quoting: Door) -> None:
     """One word of small talk and what machinery says;

@@ -282,7 +282,8 @@ def test_a_question_stays_a_neighbour_of_its_answer() -> None:
     [
         "Where do I live?", "Hey Claude, what's my sister's name?", "Can you tell me where I live?", "Refactor the parser module",
         "Please fix the failing test in test_gate.py.", "Wo wohne ich?", "¿Dónde vivo?", "Où est-ce que j'habite ?", "我住在哪里？",
-        "私はどこに住んでいますか？",
+        "私はどこに住んでいますか？", "May we deploy on Fridays?", "Dürfen wir freitags ausliefern?", "Müssen wir uns anmelden?",
+        "Könnten wir den Raum haben?", "Wollt ihr den Raum haben?",
     ],
 )  # fmt: skip
 def test_what_only_asks(text: str) -> None:
@@ -296,6 +297,7 @@ def test_what_only_asks(text: str) -> None:
         "I moved to Bonn, do you know a good bakery there?", "Do you know a good bakery in Bonn, I just moved there?",
         "Can you recommend a restaurant for my wife's birthday on May 5?", "What should I eat because I'm vegan?",
         "Bob moved to Bonn, right?", "Always use tabs.", "Call me Bob.", "Remember that I like tea.", "Test results came back negative.",
+        "May I introduce my sister Anna Berg?",
         "Did you know I got married?", "Guess what? I got the job!", "Ich bin nach Bonn gezogen, kennst du dort eine Bäckerei?",
         "Me mudé a Bonn, ¿conoces una panadería?", "J'ai déménagé à Bonn, tu connais une boulangerie ?",
         "我搬到了波恩，你知道哪里有面包店吗？", "ボンに引っ越しました、いいパン屋を知っていますか？",

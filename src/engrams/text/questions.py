@@ -25,13 +25,14 @@ _CJK = late_pattern(r"[\u3040-\u30ff\u4e00-\u9fff]")
 
 _ENGLISH = (
     r"(?:so|and|but|well|then|now|also|by the way|actually|again)?\s*"
-    r"(?:who|whom|whose|what|which|where|when|why|how|am|are|is|was|were|do|does|did|have|has|had|can|could|will|would|shall|should|might"
+    r"(?:who|whom|whose|what|which|where|when|why|how|am|are|is|was|were|do|does|did|have|has|had|can|could|will|would|shall|should|may|might"
     r"|must|any|(?:tell|show|remind) me (?:again )?(?:who|what|where|when|why|how|which)"
     r"|(?:what|who|where|when|how|why)'(?:s|re|d|ll|ve)|(?:do|does|did|is|are|was|were|have|has|can|could|would|should)n't|can't)\b"
 )
 _GERMAN = (
     r"(?:und|aber|also|dann)?\s*(?:wer|wen|wem|wessen|was|wann|warum|wieso|weshalb|wohin|woher|womit|wo|wie|wieviele?|welche[rsmn]?"
-    r"|(?:weisst|weiss|kannst|kennst|hast|bist|erinnerst|habe|bin|kann|soll|muss|darf|war|ist|sind|wohne|arbeite|mag|gibt|hatte) "
+    r"|(?:kann|konn|soll|muss|darf|durf|will|woll|mag|mog|mocht|hab|hast|hat|bin|bist|ist|sind|seid|war|wird|wirst|werd|wurd"
+    r"|weiss|kennst|erinnerst|wohne|arbeite|gibt)\w{0,5} "
     r"(?:du|ich|es|er|sie|wir|man|das|mein\w*|dein\w*|ihr))\b"
 )
 _SPANISH = (

@@ -23,7 +23,8 @@ def answer(request: ReceivedModelRequest) -> Any:
     """
     said = request.messages[-1][1]
     if "How much will it matter" in said:
-        return "0.1" if "silly grey sky" in said else "0.8"
+        is_small_talk = 'said: "Haha' in said or ('said: "No."' in said and "hotline" not in said)
+        return "0.1" if is_small_talk else "0.8"
     if request.schema is not None:
         return {"statements": []}
     if "silly grey sky" in said:
@@ -80,7 +81,8 @@ def consolidate(door: Door) -> list[str]:
 @pytest.mark.slow
 def test_an_answer_stands_beside_the_message_that_it_answered(door: Door) -> None:
     """However short it is, and though the same was answered before: without it, what was asked and
-    found out is lost. A repeated message stays out, and is named as skipped.
+    found out is lost. What an answer is worth is judged beside its message. A repeated message stays
+    out, and is named as skipped.
     """
     talk(door, "Haha, what a silly grey sky over the harbour today.")
     settle(door)

@@ -5,16 +5,20 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from engrams.core import Record, Scope, Status
+from engrams.core import Kind, Record, Scope, Status
 from engrams.errors import NotFoundError
 from engrams.ports import (
     ChatMessage,
     ChatModel,
     ChatRequest,
     Clock,
+    Condition,
     Job,
     RecordChange,
+    RecordQuery,
+    ScopeReach,
     Store,
+    Where,
     WriteBatch,
 )
 from engrams.prompts import load, quote
@@ -25,6 +29,8 @@ NEUTRAL = 0.5
 _NUMBER = re.compile(r"(?<![\w.])-?\d+(?:[.,]\d+)?(?![\w])")
 _TEXT_CHARACTERS = 4000
 """Characters of an item that the model sees."""
+_MESSAGE_CHARACTERS = 1000
+"""Characters of the message before an answer that the model sees."""
 _SUMMARY_CHARACTERS = 500
 _ANSWER_TOKENS = 512
 _GONE = (Status.FORGOTTEN, Status.PURGED, Status.SUPERSEDED, Status.ARCHIVED)
@@ -47,7 +53,8 @@ def judge_importance(job: Job, store: Store, chat: ChatModel | None, clock: Cloc
     record = _load_item(job, store)
     importance = None
     if record is not None and chat is not None and record.importance == NEUTRAL:
-        importance = parse_importance(_ask_model(chat, "judge", record))
+        speaker = _name_speaker(record, _find_answered(record, store))
+        importance = parse_importance(_ask_model(chat, "judge", record, speaker))
     if importance is not None:
         # Somebody may have set it, or removed the item, while the model was asked.
         current = _load_item(job, store)
@@ -62,7 +69,8 @@ def condense_item(job: Job, store: Store, chat: ChatModel | None, clock: Clock) 
     """Ask a model for an item's one-sentence summary. ModelError: it stays empty."""
     record = _load_item(job, store)
     if record is not None and chat is not None and not record.summary:
-        sentence = " ".join(_ask_model(chat, "condense", record).split()).strip('"')
+        reply = _ask_model(chat, "condense", record, _name_speaker(record, None))
+        sentence = " ".join(reply.split()).strip('"')
         fields = {"summary": sentence[:_SUMMARY_CHARACTERS]}
         if sentence and _commit_answer(job, record, fields, "condensed", store, clock):
             return
@@ -77,9 +85,39 @@ def _load_item(job: Job, store: Store) -> Record | None:
     return records[0] if records and records[0].status not in _GONE else None
 
 
-def _ask_model(chat: ChatModel, prompt_name: str, record: Record) -> str:
-    who = "The assistant" if record.role == "assistant" else "Someone"
-    prompt = load(prompt_name).render(who=who, text=quote(record.text[:_TEXT_CHARACTERS]))
+def _find_answered(record: Record, store: Store) -> Record | None:
+    """Find the message that an answer follows directly; None: it is no answer.
+
+    Of "No." alone nobody can tell what it is worth.
+    """
+    if record.role != "assistant":
+        return None
+    conditions = (
+        Condition("session", "eq", record.session),
+        Condition("recorded_at", "lte", record.recorded_at),
+    )
+    query = RecordQuery(
+        ScopeReach(record.scope.owner, (record.scope,)),
+        (Kind.TURN,),
+        (Status.ACTIVE, Status.ARCHIVED),
+        where=Where("and", conditions),
+        order="newest",
+        limit=2,
+    )
+    earlier = [turn for turn in store.find(query).records if turn.id != record.id]
+    return earlier[0] if earlier and earlier[0].role != "assistant" else None
+
+
+def _name_speaker(record: Record, answered: Record | None) -> str:
+    if record.role != "assistant":
+        return "Someone"
+    if answered is None:
+        return "The assistant"
+    return f"In answer to {quote(answered.text[:_MESSAGE_CHARACTERS])} the assistant"
+
+
+def _ask_model(chat: ChatModel, prompt_name: str, record: Record, speaker: str) -> str:
+    prompt = load(prompt_name).render(who=speaker, text=quote(record.text[:_TEXT_CHARACTERS]))
     request = ChatRequest((ChatMessage("user", prompt),), prompt_name, max_tokens=_ANSWER_TOKENS)
     return chat.ask(request).text
 

@@ -353,6 +353,13 @@ def asks_only(record: Record) -> bool:
     return is_own_message and is_asking(record.text)
 
 
+def is_repeated_question(record: Record) -> bool:
+    """True for a question that was left out because a recent one asks the same."""
+    is_repetition = record.status is Status.ARCHIVED and bool(record.superseded_by)
+    # What went to the long term is superseded, too: by its exchange.
+    return is_repetition and record.tier is not Tier.LONGTERM and asks_only(record)
+
+
 def content_hash(text: str) -> str:
     """Hash a text to 32 hex digits; white space, case and Unicode form make no difference."""
     folded = " ".join(unicodedata.normalize("NFKC", text).casefold().split())

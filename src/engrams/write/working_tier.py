@@ -26,6 +26,7 @@ from engrams.core import (
     Tier,
 )
 from engrams.core.process_peers import ProcessPeers
+from engrams.core.records import is_repeated_question
 from engrams.errors import ConflictError, EngramsError, NotFoundError
 from engrams.extract.gate import BRIEF, gate_text
 from engrams.frozen_data import dataclass
@@ -260,34 +261,47 @@ class WorkingTier:
 
         Returns the reason by record id, and the recent memory that a repetition repeats. An answer
         stays beside the message that it answers, however short or usual it is: of "No." and its
-        question neither says anything alone.
+        question neither says anything alone. To a repeated question it stays if it is another one.
         """
         skipped: dict[str, StageDecision] = {}
         twins: dict[str, str] = {}
-        previous = next((item.record for item in self.ring(scope).last(1)), None)
+        previous = self._find_previous(puts[0].record)
         for put in puts:
             record = put.record
-            is_answer = previous is not None and _answers(record, previous)
-            previous = record
-            refusal = self._bar_turn(record, is_answer)
-            if refusal is not None:
-                skipped[record.id] = replace(refusal, record=record.id)
-                previous = None
-                continue
-            twin_id = "" if is_answer else self._find_twin(put, scope)
+            message = previous if previous and _answers(record, previous) else None
+            refusal = self._bar_turn(record, is_answer=message is not None)
+            twin_id = ""
+            if refusal is None and (message is None or is_repeated_question(message)):
+                twin_id = self._find_twin(put, scope)
             if twin_id:
                 twins[record.id] = twin_id
-                skipped[record.id] = StageDecision(
+                refusal = StageDecision(
                     stage="dedup",
                     verdict="bump",
                     reason="repeats a recent memory",
                     text=record.text[:80],
-                    record=twin_id,
                 )
-                previous = None
+            previous = record
+            if refusal is not None:
+                skipped[record.id] = replace(refusal, record=twin_id or record.id)
+                previous = replace(record, status=Status.ARCHIVED, superseded_by=twin_id)
         return skipped, twins
 
-    def _bar_turn(self, record: Record, is_answer: bool) -> StageDecision | None:
+    def _find_previous(self, record: Record) -> Record | None:
+        """Return what was said before an answer that comes by itself; None: it is no answer."""
+        if record.role != "assistant":
+            return None
+        query = RecordQuery(
+            ScopeReach(record.scope.owner, (record.scope,)),
+            (Kind.TURN,),
+            (Status.ACTIVE, Status.ARCHIVED),
+            where=Where("and", (Condition("session", "eq", record.session),)),
+            order="newest",
+            limit=1,
+        )
+        return next(iter(self._store.find(query).records), None)
+
+    def _bar_turn(self, record: Record, *, is_answer: bool) -> StageDecision | None:
         """Return why a turn does not enter the tier by its words, or None."""
         section = self._settings.write
         refusal = _bar_text(record.text, section.min_words) if section.gate else None
@@ -525,8 +539,11 @@ def _to_said_item(record: Record) -> WorkingTierItem:
 
 
 def _answers(record: Record, previous: Record) -> bool:
+    """True for an answer to a message that entered, or that was asked before."""
+    was_heard = previous.status is Status.ACTIVE or is_repeated_question(previous)
     return (
-        record.role == "assistant"
+        was_heard
+        and record.role == "assistant"
         and previous.role != "assistant"
         and record.session == previous.session
     )

@@ -31,6 +31,8 @@ def answer(request: ReceivedModelRequest) -> Any:
         return ScriptedReply(UMBRELLA)
     if "Sundays" in said:
         return ScriptedReply("No.")
+    if "lift" in said:
+        return ScriptedReply("Broken." if said.endswith("??") else "It works.")
     if "fish" in said or "June" in said:
         return ScriptedReply(f"Noted: {said}")
     return ScriptedReply(OKAY)
@@ -112,6 +114,22 @@ def test_an_answer_stands_beside_the_message_that_it_answered(door: Door) -> Non
         ),
         f"User: {tram}\nAgent: {OKAY}",
     ]
+
+
+@pytest.mark.covers("S0.24", "S0.3")
+def test_a_new_answer_to_a_repeated_question_is_kept_with_it(door: Door) -> None:
+    """The question is skipped, but what was found out this time is not lost; the same answer again
+    is.
+    """
+    asked = "What is the state of the goods lift?"
+    talk(door, asked)
+    talk(door, "The canteen of the old mill closes at three.")
+    settle(door)
+    again = talk(door, asked)["skipped"]
+    assert [skipped["text"] for skipped in again] == [asked, "It works."]
+    assert [skipped["text"] for skipped in talk(door, f"{asked}?")["skipped"]] == [f"{asked}?"]
+    lift = [pair for pair in consolidate(door) if "lift" in pair]
+    assert lift == [f"User: {asked}\nAgent: It works.", f"User: {asked}?\nAgent: Broken."]
 
 
 @pytest.mark.covers("S0.39")

@@ -9,6 +9,7 @@ from itertools import pairwise
 
 from engrams.core import Evidence, Kind, Provenance, Record, Tier
 from engrams.core.ids import derive_id_at_time_of
+from engrams.core.records import is_repeated_question
 
 _QUOTE_CHARACTERS = 280
 
@@ -44,23 +45,29 @@ def pair_turns(
 
     ``conversation``: everything that was said between these turns, also what has left since: no
     answer is given to another message than its own. A turn without a partner is a pair by itself.
-    Oldest first.
+    A question that was left out because it was asked before is given to its answer, which is
+    another one. Oldest first.
     """
     turns = {record.id: record for record in sorted(records, key=lambda record: record.story_key)}
     answers: dict[str, str] = {}
+    repeated_questions: dict[str, Record] = {}
     for session_turns in _split_sessions(conversation):
         for message, reply in pairwise(session_turns):
             is_answer = message.role != "assistant" and reply.role == "assistant"
             is_near = reply.recorded_at - message.recorded_at <= timedelta(minutes=minutes)
-            if is_answer and is_near and message.id in turns and reply.id in turns:
+            if not (is_answer and is_near and reply.id in turns):
+                continue
+            if message.id in turns:
                 answers[message.id] = reply.id
+            elif is_repeated_question(message):
+                repeated_questions[reply.id] = message
     answer_ids = set(answers.values())
     pairs = []
     for turn in turns.values():
         if turn.id in answer_ids:
             continue
         if turn.role == "assistant":
-            pairs.append(TurnPair(None, turn))
+            pairs.append(TurnPair(repeated_questions.get(turn.id), turn))
         else:
             pairs.append(TurnPair(turn, turns.get(answers.get(turn.id, ""))))
     return tuple(pairs)

@@ -67,6 +67,10 @@ def talk(door: Door, message: str) -> Any:
     return door.post(f"/api/chat/{AGENT}", {"message": message})
 
 
+def selected(trace: Any) -> list[str]:
+    return [row["text"] for row in trace["rows"] if row["selected"]]
+
+
 def settle(door: Door) -> None:
     eventually(lambda: door.get("/api/jobs")["in_flight"] == 0)
 
@@ -247,15 +251,15 @@ def test_what_is_said_without_a_model_is_not_the_agents_word(quoting: Door) -> N
 @pytest.mark.covers("S0.49")
 def test_a_reply_without_a_model_says_what_the_trace_selected(quoting: Door) -> None:
     """Also what was said a moment ago, and with a mark where a later message may have ended it; a
-    statement is answered by saying that it is stored.
+    statement is answered by saying that it is stored, and assent quotes nothing.
     """
     told = talk(quoting, "Our orders are kept in PostgreSQL.")
     assert "The message is stored" in told["reply"]
     asked = talk(quoting, "Where are our orders kept?")
-    assert [row["text"] for row in asked["trace"]["rows"] if row["selected"]] == [
-        "Our orders are kept in PostgreSQL."
-    ]
+    assert selected(asked["trace"]) == ["Our orders are kept in PostgreSQL."]
     assert asked["reply"] == "Our orders are kept in PostgreSQL."
+    talk(quoting, "Yes, please leave the yard gate open.")
+    assert not selected(talk(quoting, "yes please")["trace"])
     talk(quoting, "Our orders are now kept in MySQL.")
     settle(quoting)
     quotes = talk(quoting, "Where are our orders kept?")["reply"].splitlines()

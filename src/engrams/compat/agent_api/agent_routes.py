@@ -32,6 +32,7 @@ from engrams.settings import Settings
 from engrams.surfaces.http.caller import GitParam, IdentifiedCaller, ScopedCaller
 from engrams.surfaces.http.limited_route import limited_router
 from engrams.surfaces.http.problems import error_responses
+from engrams.text.acknowledgements import is_acknowledgement
 from engrams.text.measures import is_question
 
 AGENT = "implementation"
@@ -254,7 +255,9 @@ def _generate_reply(model: ChatModel, message: str, context: Context) -> str:
 def _quote_memories(message: Turn, caller: IdentifiedCaller) -> bodies.AgentChatResponse:
     """Answer without a model: quote the memories that the trace selects."""
     engine = caller.engine
-    result = engine.search(message.text, scope=caller.scope)
+    # Thanks and assent ask for nothing.
+    query = "" if is_acknowledgement(message.text) else message.text
+    result = engine.search(query, scope=caller.scope)
     receipts = engine.observe(message, scope=caller.scope)
     skipped = _list_skipped([message], receipts)
     quotes = [_quote_hit(hit) for hit in result.hits] if not result.abstain else []

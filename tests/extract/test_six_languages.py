@@ -248,3 +248,28 @@ def test_food_today_and_no_thing_tell_no_diet(text: str) -> None:
     """What is said of a dish, of today, or of nothing is no diet of anybody."""
     with temp_engine(jobs__workers=0, embed__provider="null") as memory:
         assert learn(memory, text) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "spoken"),
+    [
+        ("Hablo un poco de alemán.", "alemán"),
+        ("También hablo portugués.", "portugués"),
+        ("Hablo de mi madre a menudo.", ""),
+        ("Hablo con mi hermana los domingos.", ""),
+        ("Hablo mucho.", ""),
+        ("Je parle l'arabe.", "arabe"),
+        ("Je parle un peu espagnol.", "espagnol"),
+        ("Je parle de politique avec mon frère.", ""),
+        ("Je parle d'amour.", ""),
+        ("Ich spreche ein bisschen Dänisch.", "Dänisch"),
+        ("Ich spreche über meine Arbeit.", ""),
+        ("Ich spreche mit meiner Mutter jeden Sonntag.", ""),
+    ],
+)
+def test_whom_and_what_one_speaks_of_is_no_language(text: str, spoken: str) -> None:
+    """Only the language that somebody speaks is the value of that slot."""
+    with temp_engine(jobs__workers=0, embed__provider="null") as memory:
+        triples = learn(memory, text)
+    languages = [value for _, predicate, value in triples if predicate == "speaks"]
+    assert languages == ([spoken] if spoken else [])

@@ -32,6 +32,7 @@ from engrams.text.comparison.statement_comparison import (
 from engrams.text.normalize import fold
 from engrams.text.terms import terms, tokens
 from engrams.text.text_caches import text_cache
+from engrams.write.rule_corrections import RULE_KINDS, corrects_rule, find_corrected_rules
 from engrams.write.statement_times import (
     find_moment,
     find_plans,
@@ -117,6 +118,9 @@ def reconcile_by_rules(
         case "ends":
             return _reconcile_ending(candidate, slot)
         case "states" | "changes":
+            if correction := _find_later_correction(candidate, open_statements):
+                until = correction.recorded_at
+                return ReconciliationResult("add", candidate, until=until, reason="corrected since")
             return _reconcile_statement(candidate, slot, open_statements, threshold)
 
 
@@ -309,7 +313,12 @@ def _reconcile_ending(candidate: CandidateStatement, slot: list[Record]) -> Reco
 def _reconcile_correction(
     candidate: CandidateStatement, slot: list[Record], statements: list[Record]
 ) -> ReconciliationResult:
-    """Retract the value named wrong, or the slot's one value."""
+    """Retract the value named wrong, or the slot's one value; a rule gives way to the corrected one."""
+    if candidate.kind in RULE_KINDS:
+        rules = find_corrected_rules(candidate.text, statements)
+        if rules:
+            return _replace_targets(candidate, rules, "corrected")
+        return _reconcile_statement(candidate, slot, statements, 1.0)
     if not candidate.predicate:
         return _reconcile_elliptic(candidate, statements)
     of_subject = slot or [
@@ -338,6 +347,21 @@ def _reconcile_correction(
     return ReconciliationResult(
         "replace", candidate, tuple(wrong), retract=True, reason="corrected"
     )
+
+
+def _find_later_correction(
+    candidate: CandidateStatement, statements: Sequence[Record]
+) -> Record | None:
+    """Find the correction of a rule that was read before the rule, though it was said after it."""
+    said_at = candidate.said_at
+    if candidate.kind not in RULE_KINDS or said_at is None:
+        return None
+    corrections = (
+        record
+        for record in statements
+        if record.meta.get("effect") == "corrects" and record.recorded_at > said_at
+    )
+    return next((record for record in corrections if corrects_rule(record, candidate.text)), None)
 
 
 def _fills_another_slot(record: Record, candidate: CandidateStatement) -> bool:

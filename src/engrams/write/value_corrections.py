@@ -112,7 +112,7 @@ _CLAUSE_WORDS = frozenset(
 """Words that stand in clauses and in no value."""
 _ARTICLES = frozenset(("the", "a", "der", "die", "das", "el", "la", "le", "of", "am", "um"))
 _TITLES = frozenset(("mr", "mrs", "ms", "dr", "herr", "frau", "madame", "monsieur"))
-_PIECES = re.compile(r"[,;:!?，。；！？、()…–—]+|\.(?!\d)")
+_PIECES = re.compile(r"[,;:!?，。；！？、()…–—]+|\.(?!\w)")
 _CLOCK = re.compile(
     r"\b\d{1,2}[:.]\d\d\b|\b\d{1,2}\s?(?:am|pm|uhr|h)\b"
     r"|\b(?:half past|quarter (?:past|to)|halb) \w+\b"
@@ -161,6 +161,10 @@ _OWN_CLAUSE = re.compile(
 """A clause of the speaker, which is no value: "scratch that, I never moved"."""
 
 
+_POINTS_ELSEWHERE = re.compile(r"(?:other|others|second|last|next|previous|same)\b", re.IGNORECASE)
+"""A thing of the conversation, which is no value: "no, I meant the other file"."""
+
+
 @text_cache(256)
 def read_value_correction(text: str) -> ValueCorrection | None:
     """Read a message that sets a value right; None: it is none.
@@ -177,7 +181,7 @@ def read_value_correction(text: str) -> ValueCorrection | None:
     if is_bare and (len(text) > _LONGEST_BARE or not any(map(str.isupper, text))):
         return None
     value, wrong_value, pieces = _read_pieces(text)
-    if not value or _OWN_CLAUSE.match(value):
+    if not value or _OWN_CLAUSE.match(value) or _POINTS_ELSEWHERE.match(value):
         return None
     sort = _sort_value(value)
     if strong is None and (len(pieces) > 1 + is_bare or sort == "words"):

@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
+from tests.surfaces.cli.conftest import Run, engrams  # noqa: F401 - a fixture
 
 from engrams.surfaces.hook.events import parse_event
 from engrams.surfaces.hook.run import HookCallOptions, answer_event
@@ -55,7 +56,7 @@ class Agent:
 
     def __init__(self, home: Path, folder: Path) -> None:
         self._call = HookCallOptions({"home": str(home), "user": "ann"}, project=".", seconds=60.0)
-        self._folder = folder
+        self.folder = folder
         self._session = 0
 
     def say(self, *sentences: str) -> None:
@@ -70,9 +71,13 @@ class Agent:
         start, _, _ = self._send("SessionStart").partition("<last_session")
         return [line.split(". ", 1)[1] for line in start.splitlines() if line[:1].isdigit()]
 
+    def ask(self, prompt: str) -> str:
+        """Ask something; return what the prompt is given."""
+        return self._send("UserPromptSubmit", prompt=prompt)
+
     def _send(self, name: str, **values: str) -> str:
         body = {"hook_event_name": name, "session_id": f"s{self._session}", **values}
-        event = parse_event(json.dumps({**body, "cwd": str(self._folder)}).encode())
+        event = parse_event(json.dumps({**body, "cwd": str(self.folder)}).encode())
         assert event is not None
         answer = answer_event(self._call, event)
         return json.loads(answer)["hookSpecificOutput"]["additionalContext"] if answer else ""
@@ -110,3 +115,53 @@ def test_a_rule_beside_an_order_is_kept_without_it(agent: Agent) -> None:
     """Of an order and a rule in one sentence the rule stands at the next start."""
     agent.say("we never use tabs in yaml, fix the indentation of this one")
     assert agent.begin() == ["we never use tabs in yaml"]
+
+
+@pytest.mark.parametrize(
+    ("rule", "correction", "former"),
+    [
+        (
+            "and all money is integer cents, never floats",
+            "cents only in cart and checkout, Decimal strings in analytics",
+            "integer cents",
+        ),
+        ("tests sit beside the code, foo_test.go style", "tests go into a tests/ folder", "beside"),
+        ("never use default exports", "default exports are fine in pages/, never elsewhere", "use"),
+        ("hooks in react components max 5", "max 8 hooks per component", "max 5"),
+    ],
+)
+def test_a_correction_replaces_its_rule_everywhere(
+    agent: Agent,
+    engrams: Run,  # noqa: F811
+    monkeypatch: pytest.MonkeyPatch,
+    rule: str,
+    correction: str,
+    former: str,
+) -> None:
+    """At the start, in a prompt and on the project's page stands the corrected rule alone."""
+    agent.say(rule, "add a test for the parser", f"hm no wait, {correction}")
+    assert agent.begin() == [correction]
+    recalled = agent.ask(f"go on: {rule}")
+    assert former not in recalled or "no longer so" in recalled
+    monkeypatch.chdir(agent.folder)
+    assert engrams("project page", "--yes", "--user", "ann").code == 0
+    page = (agent.folder / "MEMORY.md").read_text("utf-8")
+    assert correction in page and former not in page
+
+
+def test_a_correction_leaves_rules_of_something_else(agent: Agent) -> None:
+    """A rule stays beside a correction that shares a word with it and says another sort of thing."""
+    rules = ["commits are in english", "prs go against develop", "feature flags live in flags.yaml"]
+    corrections = [
+        "every commit needs a ticket number",
+        "every pr needs a changelog line",
+        "secrets live in vault",
+    ]
+    agent.say(*rules, *(f"no wait, {correction}" for correction in corrections))
+    assert sorted(agent.begin()) == sorted(rules + corrections)
+
+
+def test_another_thing_of_the_conversation_is_no_value(agent: Agent) -> None:
+    """ "I meant the other file" corrects no word of a rule."""
+    agent.say("retries only in the gateway, services fail fast", "no, i meant the other file")
+    assert agent.begin() == ["retries only in the gateway, services fail fast"]

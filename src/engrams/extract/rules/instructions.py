@@ -155,6 +155,15 @@ _THEN = re.compile(
     re.IGNORECASE,
 )
 
+_CORRECTION = re.compile(
+    r"\W*(?:(?:oh|ah|hm+|ok|okay|well|but)\b[\s,:.]*)*"
+    r"(?:(?:wait|hang on|nein|doch|no|nope|nah|sorry|oops|correction|scratch that|strike that|i was wrong|my mistake"
+    r"|my bad|wrong|korrektur|quatsch|moment|falsch|perdón|corrección|mejor dicho|non|pardon|en fait)\b\s*[,;:.!–-]+\s*"
+    r"|(?:no,? wait|oh no|actually|nein doch)\b[\s,;:.!–-]+(?!not\b))+",
+    re.IGNORECASE,
+)
+"""Words that take back what was said before: "no wait, …"."""
+
 DECISION = "decision"
 """Category of a rule that was chosen, and holds until another replaces it."""
 
@@ -183,11 +192,21 @@ def parse_remember(text: str) -> RememberRequest:
 def extract_command(
     sentence: TextSentence, text: str, speech: UtteranceContext, *, has_fact: bool = False
 ) -> CandidateStatement | None:
-    """Extract a lasting rule from one sentence.
+    """Extract a lasting rule from one sentence; one behind "no wait, …" corrects another.
 
     None for a request about this turn only. ``has_fact``: a fact with its slot was made of the
     sentence, which a convention that is told as a fact would only repeat.
     """
+    candidate = _read_command(sentence, text, speech, has_fact=has_fact)
+    is_rule = candidate is not None and candidate.kind in (Kind.RULE, Kind.NEGATIVE)
+    if candidate is not None and is_rule and _CORRECTION.match(sentence.text):
+        return replace(candidate, effect="corrects")
+    return candidate
+
+
+def _read_command(
+    sentence: TextSentence, text: str, speech: UtteranceContext, *, has_fact: bool
+) -> CandidateStatement | None:
     lead = _FIRST.match(sentence.text)
     at = lead.end() if lead else 0
     piece = sentence.text[at:].rstrip()
@@ -277,16 +296,21 @@ def _extract_convention(
     """Extract a convention that was told to an assistant: ``use pnpm, not npm``."""
     if speech.speaker != "the user":
         return None
-    kind, quote = _find_convention(quote, has_fact, of_project=bool(speech.project))
+    opening = _CORRECTION.match(quote)
+    begin = opening.end() if opening else 0
+    kind, rule_text = _find_convention(quote[begin:], has_fact, of_project=bool(speech.project))
     if kind is None:
         return None
+    # What takes something back belongs to the rule in whose place it stands.
+    is_all = quote[begin:].startswith(rule_text)
+    quote = quote[: begin + len(rule_text)] if is_all else rule_text
     predicate = "never" if kind is Kind.NEGATIVE else "always"
-    body = trim_quote(cut_opening(collapse_space(quote)))
+    body = trim_quote(cut_opening(collapse_space(rule_text)))
     triggers = _ban_triggers(body) if kind is Kind.NEGATIVE else ()
     candidate = _build_candidate(
         quote, speech, kind, "assistant", predicate, body, text=body, triggers=triggers
     )
-    return replace(candidate, category=DECISION) if is_decision(quote) else candidate
+    return replace(candidate, category=DECISION) if is_decision(rule_text) else candidate
 
 
 def _find_convention(quote: str, has_fact: bool, *, of_project: bool) -> tuple[Kind | None, str]:

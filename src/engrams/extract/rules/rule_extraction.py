@@ -116,8 +116,8 @@ def _is_passing_state(candidate: CandidateStatement, speech: UtteranceContext) -
         return False
     is_of_person = candidate.subject.split("'s ")[0] == speech.subject
     if is_of_person:
-        return candidate.category in _OF_WORK and tells_moment(candidate.text)
-    return tells_status(candidate.text) or tells_moment(candidate.text)
+        return candidate.category in _OF_WORK and tells_moment(candidate.text, is_choice=True)
+    return tells_status(candidate.text) or tells_moment(candidate.text, is_choice=True)
 
 
 def is_explicit(text: str) -> bool:

@@ -120,8 +120,8 @@ def find_standing_rule(sentence: str) -> StandingRule | None:
     """Find what holds for good in a sentence that was said in a project; None: nothing does."""
     if "?" in sentence or not 8 < len(sentence) <= _LONGEST:
         return None
-    language = detect_language(sentence)
-    if language in _FORMS and language != _ENGLISH:
+    language = _find_language(sentence)
+    if language != _ENGLISH:
         return _find_foreign(sentence, _FORMS[language])
     clauses = _read_clauses(sentence)
     verdicts = _judge(clauses)
@@ -131,6 +131,18 @@ def find_standing_rule(sentence: str) -> StandingRule | None:
         if run[0][1] == "strong":
             return _build([clause for clause, _ in run])
     return None
+
+
+def _find_language(sentence: str) -> str:
+    """Find the language whose forms are to be read; words of code hide it, such as "docs in main"."""
+    detected = detect_language(sentence)
+    if detected in _FORMS and detected != _ENGLISH:
+        return detected
+    lower = sentence.lower()
+    foreign = (language for language in _FORMS if language != _ENGLISH)
+    return next(
+        (language for language in foreign if re.search(_FORMS[language]["$sure"], lower)), _ENGLISH
+    )
 
 
 def tells_moment(text: str, *, is_choice: bool = False) -> bool:

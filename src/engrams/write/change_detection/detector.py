@@ -49,6 +49,7 @@ from engrams.write.change_set import DigestChangeSet
 from engrams.write.reconcile_rules import is_affirmative, is_ending
 from engrams.write.related import durable_scope, find_highest, scopes_in_reach
 from engrams.write.retracted_events import is_denial
+from engrams.write.rule_corrections import RULE_KINDS
 from engrams.write.write_deps import WriteDeps
 
 _FactsBySource: TypeAlias = dict[str, list[Record]]
@@ -220,10 +221,19 @@ class ChangeDetector:
         new_facts: Sequence[Record],
         open_facts: Sequence[Record],
     ) -> bool:
-        """Return whether rules allow that a message ends an earlier one."""
+        """Return whether rules allow that a message ends an earlier one.
+
+        A correction that is a rule was compared with each rule before it: it replaces one, or none.
+        """
         if _ends_other_values(new_facts, open_facts):
             return False
+        is_correction = any(
+            fact.kind in RULE_KINDS and fact.meta.get("effect") == "corrects" for fact in new_facts
+        )
         is_certain = change.probability >= self._settings.close_at
+        are_rules = bool(open_facts) and all(fact.kind in RULE_KINDS for fact in open_facts)
+        if is_correction and are_rules and not is_certain:
+            return False
         if not is_certain and _is_of_other_slot(open_facts, new_facts, record.text):
             return False
         is_long_past = _is_long_past(new_facts, change.earlier)

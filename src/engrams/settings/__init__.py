@@ -11,7 +11,7 @@ Precedence, weakest first:
 
 from engrams.settings.catalogue import SettingInfo, describe, names, secret_names, suggest
 from engrams.settings.limits import QuotaSettings, SizeLimitSettings
-from engrams.settings.loader import LoadedSettings, load
+from engrams.settings.loader import LoadedSettings, load, parse_value
 from engrams.settings.logs import CrisisLogSettings, FeedbackSettings, LogSettings
 from engrams.settings.models import ChatSettings, EmbedSettings, JudgeSettings, RerankSettings
 from engrams.settings.preset_files import preset_cosines, presets
@@ -89,6 +89,7 @@ __all__ = [
     "in_test_mode",
     "load",
     "names",
+    "parse_value",
     "preset_cosines",
     "presets",
     "renamed_settings",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Mapping
 from dataclasses import field
@@ -99,9 +100,26 @@ def _read_variables(environ: Mapping[str, str]) -> dict[str, Any]:
             raise SettingsError(
                 f"The variable {variable} names no setting.", hint=suggest(name, list(defaults))
             )
-        is_list = isinstance(defaults[name], tuple)
-        values[name] = [part for part in value.split(",") if part] if is_list else value
+        values[name] = parse_value(name, value)
     return values
+
+
+def parse_value(name: str, text: str) -> str | list[Any]:
+    """Parse a value as a command or variable gives it: a list is ``a,b`` or ``["a", "b"]``.
+
+    ``name``: of the setting. SettingsError: it is no list.
+    """
+    if not isinstance(names()[name], tuple):
+        return text
+    if not text.lstrip().startswith("["):
+        return [part.strip() for part in text.split(",") if part.strip()]
+    try:
+        parts = json.loads(text)
+    except ValueError as problem:
+        raise SettingsError(
+            f"{name}: {text} is no list: {problem}.", hint='Write a,b or ["a", "b"].'
+        ) from None
+    return list(parts)
 
 
 def _nest(flat: Mapping[str, Any]) -> dict[str, Any]:

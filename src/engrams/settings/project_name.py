@@ -15,12 +15,15 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from engrams.errors import InputError
 from engrams.frozen_data import dataclass
 
 _FILE = "projects.json"
 _SECTION = re.compile(r"\[\s*([\w.-]+)(?:\s+\"(.*)\")?\s*\]")
 _SCP = re.compile(r"(?:[\w.-]+@)?([\w.-]+):(?!//)(.+)")
 _URL = re.compile(r"\w+://(?:[^/@]*@)?([^/:]+)(?::\d+)?/(.+)")
+_PATH = re.compile(r"\.{1,2}(?:/|$)|/|~/")
+"""Beginning of a project's name that is a path."""
 _MAX_ALIASES = 50
 
 
@@ -43,21 +46,41 @@ class ProjectIdentity:
 
 
 def resolve_project(name: str, folder: Path | str, home: Path | str | None = None) -> str:
-    """Resolve ``.`` to the name of the project that a folder belongs to.
+    """Resolve a path (``.``, ``../web``) to the name of the project that this folder belongs to.
 
     That is the project of its Git repository, else the folder itself. A Git root that is the
-    user's home is ignored. Any name but ``.`` stays as it is. Empty: the folder has no name.
-    ``home``: engrams' home, in which names are kept; without one the folder's own name is used.
+    user's home is ignored. A name that is no path stays as it is. Empty: the folder has no name.
+    ``folder``: what a path starts from. ``home``: engrams' home, in which names are kept; without
+    one the folder's own name is used. InputError: there is no such folder.
     """
-    if name != ".":
+    meant = find_named_folder(name, folder)
+    if meant is None:
         return name
-    folder = Path(folder)
+    folder = meant
     if not folder.is_absolute():
         return folder.name
     identity = identify_project(folder)
     if identity.chosen or home is None or not identity.title:
         return identity.chosen or identity.title
     return ProjectNames(Path(home).expanduser()).name(identity)
+
+
+def find_named_folder(name: str, folder: Path | str) -> Path | None:
+    """Find the folder that a project's name means, if it is a path; None: it is none.
+
+    InputError: there is no such folder.
+    """
+    if name == ".":
+        return Path(folder)
+    if not _PATH.match(name):
+        return None
+    path = Path(os.path.normpath(Path(folder) / os.path.expanduser(name)))  # noqa: PTH111 - Path fails for a user without a home
+    if not path.is_dir():
+        raise InputError(
+            f"There is no folder {path}.",
+            hint="Give a folder that exists, or a project's name without / at its beginning.",
+        )
+    return path
 
 
 def find_project_folder(name: str, home: Path | str) -> Path | None:

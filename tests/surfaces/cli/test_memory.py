@@ -556,6 +556,36 @@ def test_a_dot_is_the_project_of_the_folder(
     assert engrams("search", "--project", ".", "staging port").out == ""
 
 
+@pytest.mark.parametrize("path", ["./alpha", "{tmp_path}/alpha/", "../{name}/alpha"])
+def test_a_path_is_the_project_of_its_folder(
+    engrams: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, path: str
+) -> None:
+    """--project takes a folder as it takes a dot; a folder that is not there is an error."""
+    tmp_path.joinpath("alpha").mkdir()
+    monkeypatch.chdir(tmp_path)
+    project = path.format(tmp_path=tmp_path, name=tmp_path.name)
+    assert engrams("add", "--project", project, "The staging DB is on port 5433.").code == 0
+    listed = engrams("projects", "--json").json["projects"]
+    assert [project["name"] for project in listed] == ["alpha"]
+    missing = engrams("search", "--project", f"{project.rstrip('/')}x", "staging port")
+    assert missing.code != 0 and "There is no folder" in missing.err
+
+
+@pytest.mark.parametrize(
+    ("value", "shown"),
+    [("a,b", "a,b"), ('["a", "b c"]', "a,b c"), ("[a]", ""), ("", "")],
+)
+def test_a_list_is_set_as_in_the_file_or_by_commas(engrams: Any, value: str, shown: str) -> None:
+    """What begins like a list and is none is an error that shows both forms."""
+    arguments = ("config", "read.seasons", "--set", f"read.seasons={value}")
+    if value == "[a]":
+        refused = engrams(*arguments)
+        assert refused.code != 0 and '["a", "b"]' in refused.err
+    else:
+        found = engrams(*arguments, "--json").json
+        assert ",".join(found["read.seasons"]["value"]) == shown
+
+
 def test_projects_are_listed(engrams: Any) -> None:
     """`projects` names every project with its active memories, and counts what is in none."""
     engrams("add", "--project", "alpha", "Snow in May")

@@ -62,7 +62,7 @@ class HomeOptions:
     project: Annotated[
         str | None,
         typer.Option(
-            help="Only this project's part of the memory; . is the folder's.",
+            help="Only this project's part of the memory: a name, or a folder such as . or ../web.",
             show_default=False,
             metavar="NAME",
         ),
@@ -133,13 +133,20 @@ class GlobalOptions(HomeOptions):
 
         That is the caller's folder where it belongs to the project, so that a worktree counts.
         """
-        from engrams.settings.project_name import find_project_folder, resolve_project
+        from engrams.settings.project_name import (
+            find_named_folder,
+            find_project_folder,
+            resolve_project,
+        )
 
         if not self.project:
             return None
         served = CURRENT.get()
         folder = Path(served.call.folder if served else Path.cwd())
-        if self.project in (".", resolve_project(".", folder, settings.home)):
+        named = find_named_folder(self.project, folder)
+        if named is not None:
+            return named
+        if self.project == resolve_project(".", folder, settings.home):
             return folder
         return find_project_folder(self.project, settings.home)
 
@@ -207,7 +214,7 @@ class GlobalOptions(HomeOptions):
         if not self.overrides:
             return {}
         from engrams.errors import SettingsError
-        from engrams.settings import names, renamed_settings, suggest
+        from engrams.settings import names, parse_value, renamed_settings, suggest
 
         defaults = names()
         overrides: dict[str, Any] = {}
@@ -224,11 +231,7 @@ class GlobalOptions(HomeOptions):
                     ),
                     hint=tip,
                 )
-            overrides[name] = (
-                [part.strip() for part in value.split(",")]
-                if isinstance(defaults[name], tuple)
-                else value
-            )
+            overrides[name] = parse_value(name, value)
         return overrides
 
 

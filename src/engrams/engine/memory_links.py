@@ -7,8 +7,9 @@ the MCP tools call it. Links that memory sets by itself come from upkeep.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime
+from itertools import islice
 from typing import Literal
 
 from engrams.core import (
@@ -38,6 +39,7 @@ from engrams.ports import (
 )
 from engrams.read.link_expansion import cascade_scores
 from engrams.read.request import visible_scopes
+from engrams.read.time_limits import out_of_season
 from engrams.settings import Settings
 from engrams.write.related import durable_scope
 
@@ -174,7 +176,7 @@ class MemoryLinks:
             return ()
         match chosen:
             case "recent":
-                newest = self._reader.list(scope=searched_scope, limit=limit).records
+                newest = islice(self._iterate_newest(searched_scope), limit)
                 return tuple(RelatedMemory(record, 1.0) for record in newest)
             case "semantic":
                 hits = self._search(query, searched_scope, limit).hits
@@ -188,10 +190,23 @@ class MemoryLinks:
                     f"There is no mode {chosen!r}.", hint="recent, semantic or cascade."
                 )
 
+    def _iterate_newest(self, scope: Scope) -> Iterator[Record]:
+        """Yield active memories in season, newest first."""
+        after = ""
+        while True:
+            page = self._reader.list(scope=scope, after=after, limit=_PAGE)
+            yield from filter(self._is_in_season, page.records)
+            if not page.next:
+                return
+            after = page.next
+
+    def _is_in_season(self, record: Record) -> bool:
+        return not out_of_season(record, self._settings.read.seasons)
+
     def _run_cascade(
         self, seeds: dict[str, float], scope: Scope, depth: int, limit: int
     ) -> tuple[RelatedMemory, ...]:
-        """Spread scores from the seeds over links; returns active memories, best first."""
+        """Spread scores from the seeds over links; returns active memories in season, best first."""
 
         def load_edges(nodes: Sequence[str]) -> tuple[Edge, ...]:
             return self._store.edges(scope.owner, nodes)
@@ -208,7 +223,9 @@ class MemoryLinks:
             related += [
                 RelatedMemory(record, scores[record.id])
                 for record in records
-                if record.status is Status.ACTIVE and (reach.tree or record.scope in reach.scopes)
+                if record.status is Status.ACTIVE
+                and (reach.tree or record.scope in reach.scopes)
+                and self._is_in_season(record)
             ]
             if len(related) >= limit:
                 break

@@ -34,7 +34,7 @@ _FACT_CATEGORIES = frozenset(("", "fact")) | word_set(
     " skill language possession technical activity plan decision event procedure rule relationship"
     " coping_strategy"
 )
-"""Categories of facts that rules and models give; any other is a custom one."""
+"""Categories of facts that rules and models give."""
 
 _DAY_SECONDS = 86_400.0
 
@@ -58,6 +58,11 @@ def age_days(record: Record, now: datetime) -> float:
     )
 
 
+def is_of_custom_category(record: Record) -> bool:
+    """Check for a fact whose category neither rules nor models give, nor means an entity."""
+    return record.kind is Kind.FACT and record.category not in (*_FACT_CATEGORIES, "entity")
+
+
 def lifetime_days(record: Record) -> float:
     """Days in which a record's confidence falls to 1/e.
 
@@ -67,7 +72,7 @@ def lifetime_days(record: Record) -> float:
         return INFERRED_LIFE
     if record.category == "entity":
         return ENTITY_LIFE
-    if record.kind is Kind.FACT and record.category not in _FACT_CATEGORIES:
+    if is_of_custom_category(record):
         return OTHER_LIFE
     return LIFE.get(record.kind, OTHER_LIFE)
 

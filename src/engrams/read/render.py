@@ -22,6 +22,7 @@ from engrams.core import (
 from engrams.core.document_location import DocumentLocation, read_location
 from engrams.core.statement_form import form_statement, read_triple
 from engrams.frozen_data import dataclass
+from engrams.read.decay import is_of_custom_category
 from engrams.read.excerpts import cut_sentences
 from engrams.text.invisible import drop_invisible
 from engrams.text.tag_escape import escape_tags
@@ -35,7 +36,8 @@ _SECTIONS: Mapping[Kind, str] = {
     Kind.FACT: "Facts",
     Kind.PREFERENCE: "Preferences",
 }
-_SECTION_ORDER = ("Corrections", "Facts", "Preferences", "Entities", "Procedures", "Rules")
+_FIRST_SECTIONS = ("Corrections", "Facts", "Preferences", "Entities")
+"""Sections that come first, in this order; the others follow by their names."""
 _DATED_KINDS = frozenset({Kind.FACT, Kind.PREFERENCE, Kind.CORRECTION})
 _ROLES = frozenset(("system", "developer", "assistant", "user", "tool", "function", "memory"))
 """Roles that prompts know: no name of a speaker may read as one."""
@@ -117,14 +119,21 @@ class ProfileStatement:
 
 def profile_statement(record: Record) -> ProfileStatement:
     """Render a record as a statement of a profile."""
-    is_entity = record.category == "entity"
-    section = "Entities" if is_entity else _SECTIONS.get(record.kind, "Facts")
+    section = _name_section(record)
     if record.kind not in _DATED_KINDS:
         return ProfileStatement(section, triple="", words=_add_details(record, record.text, []))
     form = form_statement(record)
     return ProfileStatement(
         section, triple=escape(form.triple), words=_add_details(record, form.words, [form.about])
     )
+
+
+def _name_section(record: Record) -> str:
+    if record.category == "entity":
+        return "Entities"
+    if is_of_custom_category(record):
+        return escape(record.category[:1].upper() + record.category[1:])
+    return _SECTIONS.get(record.kind, "Facts")
 
 
 def frame_statements(statements: Iterable[ProfileStatement], version: str) -> str:
@@ -144,7 +153,7 @@ def frame_statements(statements: Iterable[ProfileStatement], version: str) -> st
     if not sections:
         return ""
     blocks = []
-    for section in _SECTION_ORDER:
+    for section in (*_FIRST_SECTIONS, *sorted(sections.keys() - set(_FIRST_SECTIONS))):
         if section in sections:
             lines = [f"{number}. {text}" for number, text in enumerate(sections[section], 1)]
             blocks.append(f"## {section}\n" + "\n".join(lines))

@@ -70,6 +70,19 @@ def test_sessions_and_seasons(home: Path, clock: SettableClock) -> None:
             assert not engine.search("captain", scope=(*ANN, "session", "two")).hits
             add(engine, "The sledge hangs in the attic", tags=["season:winter"])
             assert bool(engine.search("sledge attic", scope=ANN).hits) is there
+            assert ("sledge" in str(engine.links.recall(scope=ANN, limit=1))) is there
+
+
+@pytest.mark.covers("S3.22")
+def test_a_category_of_ones_own_has_a_section(engine: MemoryEngine) -> None:
+    """It stands behind the four that come first, among the others by name."""
+    add(engine, "The ladder leans on the barn", category="tool shed")
+    add(engine, "Oil the ladder of the barn", Kind.RULE)
+    add(engine, "The barn has a ladder of wood", category="knowledge")
+    add(engine, "Barn Ladder Ltd is a firm", category="entity")
+    text = engine.context("What about the ladder of the barn?", scope=ANN).text
+    heads = [line for line in text.splitlines() if line.startswith("## ")]
+    assert heads == ["## Facts", "## Entities", "## Rules", "## Tool shed"]
 
 
 @pytest.mark.covers("S3.4", "S3.6", "S3.7", "S3.9", "S3.47")

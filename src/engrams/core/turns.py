@@ -53,6 +53,11 @@ class StatedFields:
     """0..1; None: not known."""
     strength: int = 1
     """Number of times that it was stated."""
+    access_count: int = 0
+    """Number of reads that selected it."""
+    last_accessed: datetime | None = None
+    triggers: tuple[str, ...] = ()
+    steps: tuple[str, ...] = ()
 
 
 NOTHING_STATED = StatedFields()

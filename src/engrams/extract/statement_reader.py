@@ -41,7 +41,7 @@ _FIRST_PERSON = {"is": "am", "has": "have", "does": "do"}
 
 
 def fill_procedure(record: Record) -> Record:
-    """Fill triggers, steps and sections of a procedure that was given as such from its text."""
+    """Fill triggers, steps and sections that a procedure was not given from its text."""
     candidates = _extract(record, record.text)
     procedure = next(
         (candidate for candidate in candidates if candidate.kind is Kind.PROCEDURE), None
@@ -58,8 +58,8 @@ def fill_procedure(record: Record) -> Record:
     }
     return replace(
         record,
-        triggers=procedure.triggers,
-        steps=procedure.steps,
+        triggers=record.triggers or procedure.triggers,
+        steps=record.steps or procedure.steps,
         meta={**sections, **record.meta},
     )
 

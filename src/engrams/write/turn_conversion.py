@@ -115,7 +115,9 @@ class TurnConverter:
         )
         session = _clean_name(turn.session)
         external_id = _clean_name(turn.external_id)
-        labels = (session, external_id, *turn.stated.tags, turn.stated.category)
+        stated = turn.stated
+        labels = (session, external_id, *stated.tags, *stated.triggers, *stated.steps)
+        labels = (*labels, stated.category)
         decisions_on_labels = find_decisions([label for label in labels if label], section)
         if any(decision.verdict == "refused" for decision in (*decisions, *decisions_on_labels)):
             decisions = (*decisions, *decisions_on_labels)
@@ -140,7 +142,7 @@ class TurnConverter:
             trust=TRUST[channel],
             meta=redact_json(meta, section) if decisions else meta,
         )
-        record = annotate_times(self._fill_stated(record, turn.stated))
+        record = annotate_times(self._fill_stated(record, stated))
         if self.kind is Kind.PROCEDURE:
             record = fill_procedure(record)
         outcome: Literal["stored", "redacted"] = "redacted" if decisions else "stored"
@@ -176,7 +178,7 @@ class TurnConverter:
             share = getattr(stated, name)
             if share is not None:
                 fields[name] = min(max(share, 0.0), 1.0)
-        for name in ("valid_from", "valid_to", "ended_at", "retired_at"):
+        for name in ("valid_from", "valid_to", "ended_at", "retired_at", "last_accessed"):
             time = getattr(stated, name)
             if time is not None:
                 fields[name] = clock.utc(time)
@@ -186,8 +188,13 @@ class TurnConverter:
         is_over = "retired_at" in fields or (until is not None and until <= self.now)
         fields["status"] = Status.SUPERSEDED if is_over else Status.ACTIVE
         fields["strength"] = max(stated.strength, 1)
-        tags = [self._clean_label(tag) for tag in stated.tags]
-        fields["tags"] = tuple(dict.fromkeys(tag for tag in tags if tag))
+        fields["access_count"] = max(stated.access_count, 0)
+        for name in ("tags", "triggers"):
+            labels = [self._clean_label(label) for label in getattr(stated, name)]
+            fields[name] = tuple(dict.fromkeys(label for label in labels if label))
+        fields["steps"] = tuple(
+            [redact_text(step, self.settings.write)[0] for step in stated.steps]
+        )
         return replace(record, **fields)
 
     def _clean_label(self, text: str) -> str:

@@ -111,6 +111,48 @@ def test_a_store_of_entries_and_a_list_come_in_too(tmp_path: Path) -> None:
             assert [record.external_id for record in superseded] == ["mem_3"]
 
 
+@pytest.mark.covers("S3.23", "S3.35", "S3.36")
+def test_use_repetitions_and_triggers_come_in(tmp_path: Path) -> None:
+    """How often an entry was used and repeated stays with it, and so does what brings it up. What
+    took an entry's place is linked with it, though no edge of the file says so.
+    """
+    repeated = {"session_id": "s2", "message_index": 4, "timestamp": "2026-01-03T10:00:00Z"}
+    procedure = {
+        "trigger": "cut a release",
+        "steps": ["run the tests", "make ship"],
+        "prerequisites": ["the VPN is up"],
+        "warnings": ["never on Fridays"],
+    }
+    entries = [
+        make_entry("m1", "The queue is RabbitMQ", access_count=7, reinforcements=[repeated]),
+        make_entry("m2", "Keep logs structured", "negative", trigger_patterns=["println!"]),
+        make_entry("m3", "Release", "procedure", **procedure),
+        make_entry("m4", "Tests use sqlite", active=False, superseded_by="m1"),
+        make_entry("m5", "Tests are fast", reinforcements=[{"timestamp": "soon"}]),
+    ]
+    file = tmp_path / "global.json"
+    file.write_text(json.dumps({"entries": entries}), "utf-8")
+    with temp_engine(preset="graph", jobs__workers=0) as engine:
+        counts = engine.load(file, scope=ANN)
+        assert (counts.stored, counts.edges, len(counts.bad)) == (4, 1, 1)
+        records = {
+            record.external_id: record
+            for record in engine.list(scope=ANN, statuses=[*Status]).records
+        }
+        queue = records["m1"]
+        assert queue.access_count == 7
+        assert queue.meta["reinforcements"] == [
+            {"session": "s2", "at": "2026-01-03T10:00:00+00:00", "message_index": 4}
+        ]
+        (edge,) = engine.inspect.edges(Scope(ANN), [queue.id], (EdgeType.SUPERSEDES,))
+        assert (edge.source, edge.target) == (queue.id, records["m4"].id)
+        found = engine.search('println!("{x}")', scope=ANN).hits
+        assert [hit.record.external_id for hit in found][:1] == ["m2"]
+        text = engine.context("Please cut a release today", scope=ANN).text
+        assert "Before: the VPN is up" in text and "Warning: never on Fridays" in text
+        assert "1) run the tests; 2) make ship" in text
+
+
 def test_an_odd_entry_is_named_and_the_rest_comes_in(tmp_path: Path) -> None:
     """An entry without a text, with an odd time or without an id is left out with its reason."""
     odd = [

@@ -77,6 +77,11 @@ class ForeignObject:
             return None
         return float(value) if 0 <= value <= 1 else None
 
+    def count(self, name: str) -> int:
+        """Return a number of times; 0: there is none."""
+        value = self.data.get(name)
+        return value if isinstance(value, int) and not isinstance(value, bool) else 0
+
     def pick(self, *names: str) -> dict[str, Any]:
         """Return all filled fields among these, as metadata."""
         return {

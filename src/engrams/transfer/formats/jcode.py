@@ -10,7 +10,16 @@ from collections.abc import Iterable, Iterator
 from functools import partial
 from typing import Any
 
-from engrams.core import EdgeType, Kind, StatedFields, Turn
+from engrams.core import (
+    PREREQUISITES,
+    WARNINGS,
+    EdgeType,
+    Json,
+    Kind,
+    StatedFields,
+    Turn,
+)
+from engrams.core.meta_keys import REINFORCEMENTS
 from engrams.transfer.formats.decode import DecodedTextReader
 from engrams.transfer.formats.file_head import FileHead
 from engrams.transfer.formats.foreign_objects import ForeignObject, convert, make_statement
@@ -74,23 +83,43 @@ def _parse_entry(entry: ForeignObject, edges: Iterable[Any] = ()) -> ParsedTurn:
     tag_nodes = [clean_label(edge.get("target")) for edge in edges if _is_of_kind(edge, "has_tag")]
     tags = (*entry.labels("tags"), *(node.removeprefix(_TAG_NODE) for node in tag_nodes))
     is_active = entry.data.get("active", True) is not False
-    strength = entry.data.get("strength")
+    repetitions = [_parse_repetition(item) for item in entry.objects("reinforcements")]
     turn = Turn(
         entry.text("content"),
         at=entry.moment("created_at"),
         session=entry.label("session_id", "source"),
         external_id=entry_id,
-        meta=entry.pick("trust", "provenance", "file_paths", "citation"),
+        meta=entry.pick("trust", "provenance", "file_paths", "citation", PREREQUISITES, WARNINGS)
+        | ({REINFORCEMENTS: repetitions} if repetitions else {}),
         stated=StatedFields(
             category="" if category in ("fact", *_KINDS) else category,
             tags=tuple(dict.fromkeys(tag for tag in tags if tag)),
             retired_at=None if is_active else entry.moment("updated_at", "created_at"),
             confidence=entry.share("confidence"),
-            strength=strength if isinstance(strength, int) else 1,
+            strength=entry.count("strength"),
+            access_count=entry.count("access_count"),
+            last_accessed=entry.moment("last_accessed"),
+            triggers=(*entry.labels("trigger_patterns"), *entry.labels("trigger")),
+            steps=entry.labels("steps"),
         ),
     )
     piece = make_statement(turn, kind=_KINDS.get(category, Kind.FACT))
-    return piece.linked(_read_links(edges))
+    successor = entry.label("superseded_by")
+    ending = [ForeignLink(successor, EdgeType.SUPERSEDES, is_incoming=True)] if successor else []
+    return piece.linked([*_read_links(edges), *ending])
+
+
+def _parse_repetition(item: ForeignObject) -> dict[str, Json]:
+    """Convert a reinforcement. ValueError: an odd time.
+
+    It names its message by a position in the session, which is no id here.
+    """
+    at = item.moment("timestamp")
+    return {
+        "session": item.label("session_id"),
+        "at": at.isoformat() if at else "",
+        "message_index": item.count("message_index"),
+    }
 
 
 def _read_category(entry: ForeignObject) -> str:

@@ -15,13 +15,15 @@ TELLING_KINDS = (*STATEMENT_KINDS, Kind.NOTE)
 
 @dataclass(frozen=True, slots=True)
 class ForeignLink:
-    """A link to another memory of the same file."""
+    """A link with another memory of the same file."""
 
     target: str
-    """``external_id`` of the memory that it leads to."""
+    """``external_id`` of the other memory."""
     type: EdgeType
     weight: float = 1.0
     """0..1."""
+    is_incoming: bool = False
+    """True: it leads from that memory to this one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +43,7 @@ class ParsedTurn:
     line: int = field(default=0, compare=False)
     """Line of the file, from 1. 0: unknown."""
     links: tuple[ForeignLink, ...] = ()
-    """Outgoing links to other memories of the file."""
+    """Links with other memories of the file."""
 
     def linked(self, links: Iterable[ForeignLink]) -> ParsedTurn:
         """Return the same piece with links."""

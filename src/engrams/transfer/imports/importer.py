@@ -310,11 +310,12 @@ class _FileImporter:
         """Store the links of a file whose two ends are in this memory."""
         owner = self.scope.owner
         ids = self.ids_by_external_id
-        edges = {
-            Edge(owner, ids[source], ids[link.target], link.type, link.weight)
-            for source, link in self.links
-            if link.target in ids and ids[source] != ids[link.target]
-        }
+        edges = set()
+        for external_id, link in self.links:
+            ends = [ids[external_id], ids.get(link.target, "")]
+            if ends[1] and ends[0] != ends[1]:
+                source, target = reversed(ends) if link.is_incoming else ends
+                edges.add(Edge(owner, source, target, link.type, link.weight))
         if edges:
             links = tuple(sorted(edges, key=lambda edge: (edge.source, edge.target, edge.type)))
             batch = WriteBatch("import", "links of an import", self.target.clock(), edges=links)

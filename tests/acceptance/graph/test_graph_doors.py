@@ -54,6 +54,17 @@ def test_a_negative_is_added_with_its_triggers(door: Door) -> None:
     door.post("/v1/memories", {"messages": [{"content": "hello"}], "warnings": ["x"]}, 422)
 
 
+@pytest.mark.covers("S3.36")
+def test_a_procedure_is_added_by_the_command(door: Door) -> None:
+    """Its steps, prerequisites and warnings are options, and stand in the prompt."""
+    parts = ("--step", "Revoke the old key", "--step", "Make a new one")
+    parts += ("--prerequisite", "Two admins are there", "--warning", "Not at night")
+    door.run("add", "Rotate the keys", "-k", "procedure", "--trigger", "key rotation", *parts)
+    told = door.post("/v1/context", {"query": "it is time for the key rotation"})["text"]
+    assert "Before: Two admins are there" in told and "Warning: Not at night" in told
+    assert "Steps: 1) Revoke the old key; 2) Make a new one" in told
+
+
 def test_show_tells_the_ground_of_a_memory(door: Door) -> None:
     """What was added by hand was stated by the user."""
     id = door.post("/v1/memories", {"text": "The boiler is blue"}, 201)["results"][0]["id"]

@@ -392,3 +392,22 @@ def test_what_the_conversation_said_itself_is_no_gap(taught: Door) -> None:
         lambda: taught.client.get("/v1/memories?kind=gap&status=candidate").json()["memories"]
     )
     assert [one["text"] for one in found] == ["Who repairs zeppelin engines?"]
+
+
+@pytest.mark.covers("S3.35", "S3.36")
+def test_an_agent_remembers_what_brings_a_memory_up(door: Door) -> None:
+    """``remember`` takes triggers and the parts of a procedure. They show in the prompt of a later
+    turn that names a trigger, and a repetition adds triggers.
+    """
+    parts = {
+        "steps": ["Stop the pumps", "Open the valve"],
+        "prerequisites": ["The basin is empty"],
+        "warnings": ["Wear gloves"],
+    }
+    content = "Flush the cooling line"
+    for trigger in ("red lamp", "cooling alarm"):
+        call(door, "remember", content=content, category="procedure", triggers=[trigger], **parts)
+    for question in ("what does a red lamp mean?", "there is a cooling alarm"):
+        told = door.post("/v1/context", {"query": question})["text"]
+        assert "Flush the cooling line Before: The basin is empty" in told
+        assert "1) Stop the pumps; 2) Open the valve Warning: Wear gloves" in told

@@ -11,6 +11,7 @@ import typer
 
 from engrams.core import ImportOptions
 from engrams.core.ids import derive_arrival_id
+from engrams.engine.memory_labels import MemoryLabels, add_labels
 from engrams.errors import EngramsError, InputError, RefusedError
 from engrams.ipc.call_identity import IDENTITY
 from engrams.ipc.command_server import DeclinedCallError
@@ -140,12 +141,70 @@ class TurnOptions:
                 )
 
 
+@dataclass(frozen=True)
+class LabelOptions:
+    """Options that go beside the text of a memory."""
+
+    triggers: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--trigger",
+            help="A phrase in a question that brings up this rule, procedure or negative. Repeatable.",
+            show_default=False,
+            metavar="TEXT",
+        ),
+    ] = None
+    steps: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--step",
+            help="A step of this procedure, in order. Repeatable.",
+            show_default=False,
+            metavar="TEXT",
+        ),
+    ] = None
+    prerequisites: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--prerequisite",
+            help="What must be so before this procedure begins. Repeatable.",
+            show_default=False,
+            metavar="TEXT",
+        ),
+    ] = None
+    warnings: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--warning",
+            help="A warning of this procedure. Repeatable.",
+            show_default=False,
+            metavar="TEXT",
+        ),
+    ] = None
+    category: Annotated[
+        str,
+        typer.Option(
+            help="Its category: entity, or one of your own.", show_default=False, metavar="NAME"
+        ),
+    ] = ""
+
+    def collect(self) -> MemoryLabels:
+        return MemoryLabels(
+            triggers=tuple(self.triggers or ()),
+            steps=tuple(self.steps or ()),
+            prerequisites=tuple(self.prerequisites or ()),
+            warnings=tuple(self.warnings or ()),
+            category=self.category,
+        )
+
+
 @app.command()
 @flatten_options
 def add(  # noqa: PLR0913 - options of a command
     options: GlobalOptions,
     part: ScopeOptions,
     turn_options: TurnOptions,
+    label_options: LabelOptions,
     texts: Annotated[
         list[str] | None,
         typer.Argument(
@@ -163,21 +222,6 @@ def add(  # noqa: PLR0913 - options of a command
             metavar="FILE",
         ),
     ] = None,
-    triggers: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--trigger",
-            help="A phrase in a question that brings up this rule, procedure or negative. Repeatable.",
-            show_default=False,
-            metavar="TEXT",
-        ),
-    ] = None,
-    category: Annotated[
-        str,
-        typer.Option(
-            help="Its category: entity, or one of your own.", show_default=False, metavar="NAME"
-        ),
-    ] = "",
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing.")] = False,
     versioned: Annotated[
         bool,
@@ -219,10 +263,9 @@ def add(  # noqa: PLR0913 - options of a command
         writer = _TurnWriter(
             engine,
             scope,
-            tuple(triggers or ()),
+            label_options.collect(),
             is_single=is_single,
             checkout=checkout,
-            category=category,
         )
         for number, (turn, kind, conversation) in enumerate(turns):
             receipt = writer.write(turn, kind, conversation, number)
@@ -249,12 +292,11 @@ class _TurnWriter:
 
     engine: MemoryEngine
     scope: tuple[str, ...]
-    triggers: tuple[str, ...]
+    labels: MemoryLabels
     is_single: bool
     """True: the call has one text, whose failure is that of the command."""
     checkout: Path | None = None
     """Folder of the project's code, which a text may name."""
-    category: str = ""
     receipts: list[Receipt] = field(default_factory=list)
     first_error: EngramsError | None = None
 
@@ -272,9 +314,9 @@ class _TurnWriter:
         try:
             if self.checkout is not None:
                 (turn,) = self.engine.code.anchor([turn], self.checkout)
-            self.engine.check_storable(*self.triggers, self.category)
+            self.engine.check_storable(*self.labels.list_texts())
             receipt = _add_once(self.engine, turn, scope, kind, number)
-            _add_labels(self.engine, receipt, self.triggers, self.category)
+            add_labels(self.engine, receipt, self.labels)
         except (InputError, RefusedError) as problem:
             if self.is_single:
                 raise
@@ -367,17 +409,3 @@ def _add_once(
         if (receipt.outcome, receipt.id) == ("duplicate", turn.id)
         else receipt
     )
-
-
-def _add_labels(
-    engine: MemoryEngine, receipt: Receipt, triggers: Sequence[str], category: str
-) -> None:
-    if not ((triggers or category) and receipt.id):
-        return
-    record = engine.get(receipt.id, scope=receipt.scope)
-    fields = {
-        "triggers": tuple(dict.fromkeys((*record.triggers, *triggers))),
-        "category": category or record.category,
-    }
-    if fields != {"triggers": record.triggers, "category": record.category}:
-        engine.edit(receipt.id, scope=receipt.scope, fields=fields, reason="labelled")

@@ -8,6 +8,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field
 
 from engrams.core import Kind, Scope, Turn
+from engrams.engine.memory_labels import MemoryLabels, add_labels
 from engrams.errors import InputError
 from engrams.ports import Condition, Where
 from engrams.surfaces.mcp import outputs
@@ -63,7 +64,7 @@ class PlainVerbTools:
     def _links(self) -> Any:
         return self._engine.links
 
-    def remember(
+    def remember(  # noqa: PLR0913 - arguments of a tool
         self,
         content: Annotated[
             str,
@@ -90,18 +91,32 @@ class PlainVerbTools:
             ),
         ] = "",
         project: Annotated[str, Field(description="The project's name, for scope project.")] = "",
+        triggers: Annotated[
+            list[str] | None,
+            Field(description="Phrases that bring up this rule, negative or procedure."),
+        ] = None,
+        steps: Annotated[list[str] | None, Field(description="Steps of a procedure.")] = None,
+        prerequisites: Annotated[
+            list[str] | None, Field(description="What must be so before it begins.")
+        ] = None,
+        warnings: Annotated[list[str] | None, Field(description="Its warnings.")] = None,
     ) -> outputs.WriteReceiptOutput:
         """Remember something. Saying it twice stores it once."""
+        labels = MemoryLabels(
+            triggers=tuple(triggers or ()),
+            steps=tuple(steps or ()),
+            prerequisites=tuple(prerequisites or ()),
+            warnings=tuple(warnings or ()),
+            category="" if category in _KINDS else category,
+        )
+        self._engine.check_storable(*labels.list_texts(), *(tags or ()))
         receipt = self._engine.add(
             Turn(content, role="assistant"),
             scope=self._find_scope(scope, project),
             kind=Kind(category) if category in _KINDS else Kind.FACT,
             checkout=self._scoped.checkout,
         )
-        if category not in _KINDS and receipt.id:
-            self._engine.edit(
-                receipt.id, scope=receipt.scope, fields={"category": category}, reason="labelled"
-            )
+        add_labels(self._engine, receipt, labels)
         if tags and receipt.id:
             self._links.tag(receipt.id, tags, scope=self._scoped.root)
         return outputs.to_write(receipt)

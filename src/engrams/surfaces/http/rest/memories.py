@@ -6,7 +6,8 @@ from typing import Annotated
 
 from fastapi import APIRouter, Header, Query, Response
 
-from engrams.core import PREREQUISITES, WARNINGS, Receipt, Turn
+from engrams.core import Receipt, Turn
+from engrams.engine.memory_labels import MemoryLabels, add_labels
 from engrams.errors import ConflictError, RefusedError
 from engrams.ports import Condition, Where
 from engrams.settings import Settings
@@ -239,48 +240,29 @@ def _add_text(
     body: requests.MemoryAddRequest, caller: IdentifiedCaller, key: str, settings: Settings
 ) -> Receipt:
     meta = requests.check_meta(body.meta, settings.limits.meta_bytes)
-    labels = _list_labels(body)
-    caller.engine.check_storable(*labels)
+    labels = _collect_labels(body)
+    caller.engine.check_storable(*labels.list_texts())
     turn = Turn(body.text or "", at=body.at, session=body.session, external_id=key, meta=meta)
     receipt = caller.engine.add(turn, scope=caller.scope, kind=body.kind)
-    if labels and receipt.id and receipt.outcome != "refused":
-        _label(body, caller, receipt.id)
+    add_labels(caller.engine, receipt, labels)
     return receipt
 
 
-def _list_labels(body: requests.MemoryAddRequest) -> tuple[str, ...]:
-    """List the texts that are stored beside the text itself."""
-    category = (body.category,) if body.category else ()
-    procedure = (*body.steps, *body.prerequisites, *body.warnings)
-    return (*body.tags, *body.triggers, *procedure, *category)
-
-
-def _label(body: requests.MemoryAddRequest, caller: IdentifiedCaller, record_id: str) -> None:
-    """Set what belongs to a procedure, and the category; add tags and triggers.
-
-    A memory that was there before keeps its own where nothing is given.
-    """
-    record = caller.engine.get(record_id, scope=caller.owner)
-    meta = dict(record.meta)
-    if body.prerequisites:
-        meta[PREREQUISITES] = body.prerequisites
-    if body.warnings:
-        meta[WARNINGS] = body.warnings
-    fields = {
-        "tags": tuple(dict.fromkeys((*record.tags, *body.tags))),
-        "triggers": tuple(dict.fromkeys((*record.triggers, *body.triggers))),
-        "steps": tuple(body.steps) or record.steps,
-        "category": body.category or record.category,
-        "meta": meta,
-    }
-    if any(getattr(record, name) != value for name, value in fields.items()):
-        caller.engine.edit(record.id, scope=caller.owner, fields=fields, reason="labelled")
+def _collect_labels(body: requests.MemoryAddRequest) -> MemoryLabels:
+    return MemoryLabels(
+        tags=tuple(body.tags),
+        triggers=tuple(body.triggers),
+        steps=tuple(body.steps),
+        prerequisites=tuple(body.prerequisites),
+        warnings=tuple(body.warnings),
+        category=body.category,
+    )
 
 
 def _add_messages(
     body: requests.MemoryAddRequest, caller: IdentifiedCaller, key: str, settings: Settings
 ) -> tuple[Receipt, ...]:
-    if any((_list_labels(body), body.at, body.meta)):
+    if any((_collect_labels(body).list_texts(), body.at, body.meta)):
         raise RefusedError(
             "tags, triggers, steps, prerequisites, warnings, category, at and meta belong to a text.",
             hint="Give each message its own `at` and `meta`.",

@@ -55,7 +55,7 @@ _STRONG_CHARACTERS = (
 )
 _WEAK_WORDS = (
     r"no|nope|wait|sorry|oops|actually|hang on|hold on|rather|it'?s|it is",
-    r"nein|halt|moment|ups|entschuldigung|doch nicht",
+    r"nein|nee|warte|halt|moment|ups|entschuldigung|doch nicht",
     r"perdón|perdona|espera|non|pardon|désolée?|oups|attends|plutôt",
 )
 _WEAK_CHARACTERS = r"不对|错了|抱歉|不是|ごめん|すみません|違う|違った|いや"
@@ -70,7 +70,8 @@ _FRAME = re.compile(
     re.IGNORECASE,
 )
 _TAIL = re.compile(
-    r"\s*(?:natürlich|of course|though|please|bitte|です|だ|の|よ|啦|的)$", re.IGNORECASE
+    r"\s*(?:natürlich|of course|though|please|bitte|(?:ist|sind) (?:er|sie|es)|(?:s?he|it|they) (?:is|are)|です|だ|の|よ|啦|的)$",
+    re.IGNORECASE,
 )
 _ASKS = re.compile(r"[?？].*\S")
 """A question with more after it: "Wow, did you make that? It looks so real!"."""

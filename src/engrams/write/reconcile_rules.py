@@ -437,7 +437,7 @@ def _reconcile_elliptic(
     completed = replace(
         candidate,
         origin=candidate.text,
-        text=corrected or f"{wrong.subject} {wrong.predicate.replace('_', ' ')} {candidate.object}",
+        text=corrected or candidate.text,
         subject=wrong.subject,
         predicate=wrong.predicate,
         category=wrong.category,

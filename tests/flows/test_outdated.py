@@ -70,6 +70,15 @@ def test_a_rule_is_in_as_much_doubt_as_its_message(tmp_path: Path, rule: str, ne
     assert news in line
 
 
+def test_one_more_of_a_kind_closes_no_statement(tmp_path: Path) -> None:
+    """What was done again may be one more: the statement is in doubt at most."""
+    tattoo = "I've a tattoo of a compass on my wrist."
+    with engrams.open(home=tmp_path, jobs__workers=0) as memory:
+        say(memory, tattoo, "GOT INKED AGAIN: a heron, ankle, ouch")
+        texts = [fact.text for fact in memory.list(scope=ME, kinds=(Kind.FACT,)).records]
+    assert tattoo.rstrip(".") in texts
+
+
 @pytest.mark.parametrize(
     ("rule", "news"),
     [
@@ -782,6 +791,9 @@ def test_two_things_of_one_kind_do_not_outdate_each_other(
         ("Mittwochs ist Bandprobe.", "Diesen Mittwoch fällt die Bandprobe aus.", False),
         ("I bench 60 kilos.", "My goal is 80 kilos.", False),
         ("Rehearsal is this Friday at 7.", "Rehearsal moved to this Friday at 9.", True),
+        ("Our umpire is Hester, ex-county, fair.", "Hester went abroad. New umpire: Idris.", True),
+        ("Unser Hausarzt ist Dr. Pfaff, sehr nett.", "Neuer Hausarzt: Dr. Senf.", True),
+        ("My bike is a Koga.", "New bike shop: Ada's in Mill Lane.", False),
     ],
 )
 def test_first_minute(tmp_path: Path, old: str, new: str, ends: bool) -> None:

@@ -25,7 +25,7 @@ from engrams.write.change_detection.replacement_evidence import (
 
 _OVER = tuple(map(NAMES.index, ("end", "no_more", "switch")))
 _TELLS_CHANGE = tuple(
-    map(NAMES.index, ("end", "no_more", "switch", "no", "now", "since", "from_now", "back"))
+    map(NAMES.index, ("end", "no_more", "switch", "no", "now", "since", "from_now"))
 )
 _TEMPORARY = NAMES.index("temporary")
 _HOME = "lives_in"

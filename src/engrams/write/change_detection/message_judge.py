@@ -28,6 +28,7 @@ from engrams.write.change_detection.replacement_evidence import (
     is_long,
     is_of_one_occasion,
     is_passing,
+    names_new_one,
     puts_right,
     read_changed_things,
     replaces_another,
@@ -115,8 +116,10 @@ class PossibleChange:
 
     @cached_property
     def is_put_right(self) -> bool:
-        """The newer gives another value of the same type."""
-        return puts_right(self.old, self.new, self.minutes)
+        """The newer gives another value of the same type, or names the new one of the same role."""
+        return puts_right(self.old, self.new, self.minutes) or names_new_one(
+            self.old.text, self.new.text
+        )
 
     def compare(self, pair: ClausePair) -> ComparedClauses:
         """Put together what the judge weighs of two clauses of the messages."""

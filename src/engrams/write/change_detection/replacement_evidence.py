@@ -107,6 +107,11 @@ _PREPOSITION = late_pattern(
     r"\s(?:for|of|in|to|at|from|by|with|für|von|in|zu|bei|mit|de|en|para|con|à|pour|avec)\s"
 )
 _COPULA = late_pattern(r"\s(?:is|are|'s|ist|sind|es|son|esta|est|sont)\s|'s\s|用的是|是|は")
+_NEW_ONE = late_pattern(
+    r"\W*(?:(?:the|our|my|der|die|das|unser\w*|mein\w*|el|la|mi|nuestr[oa]|le|mon|ma|notre) )?"
+    r"(?:new|neue?[rs]?|nuev[oa]|nouveau|nouvel|nouvelle) (?P<thing>[^:,.]{2,40}?)(?::|\s(?:is|ist|es|est)\b)"
+)
+"""Somebody or something new by its role: "new coach: Thabo", "the new coach is Thabo"."""
 _THING_END = late_pattern(
     r"[.,;:!?]|^\s(?:and|und|y|et|e)\s|\s(?:for|to|from|by|because|since|um|auf|por|pour|para|per)\s"
 )
@@ -427,6 +432,24 @@ def _renews_subject(ending: str, news: str) -> bool:
     changed_words = set(chain.from_iterable(map(terms, read_changed_things(news))))
     is_renewed = bool(changed_words) and changed_words <= subject_words
     return is_renewed and subject_names <= set(terms(news))
+
+
+def names_new_one(old_text: str, new_text: str) -> bool:
+    """True for "new coach: Thabo" after "our coach is Rosalind": the same role or thing, filled anew."""
+    for news in split_clauses(new_text):
+        new_one = _NEW_ONE.match(fold(news))
+        things = set(terms(new_one["thing"])) if new_one else set()
+        if things and any(_is_subject(clause, things, news) for clause in split_clauses(old_text)):
+            return True
+    return False
+
+
+def _is_subject(clause: str, things: AbstractSet[str], news: str) -> bool:
+    """True if a clause tells who or what some things are; a name in its subject is said again."""
+    subject, *remainder = _COPULA.split(fold(clause), maxsplit=1)
+    subject_words = set(terms(subject))
+    names = _read_names(clause) & subject_words
+    return bool(remainder) and things == subject_words - names and names <= set(terms(news))
 
 
 def ends_circumstance(ending: str, news: str) -> bool:

@@ -134,6 +134,7 @@ def test_how_to_answer_is_a_rule(memory: MemoryEngine, text: str, kind: Kind) ->
         "Can you give me the temperature in Celsius for 98 °F?",
         "was schenk ich meiner Tante zum Sechzigsten",
         "pls check our flat hunt list",
+        "we're 5 now, with the new bassist",
         "Genau, und ab Montag schlafe ich nur noch im Zelt und züchte Yaks. Haha, Quatsch.",
     ],
 )

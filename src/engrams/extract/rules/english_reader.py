@@ -65,6 +65,8 @@ _NO_VALUE = word_set(
 """Words behind ", not" that reject no value: "I got an offer, not sure yet"."""
 _MOST_REJECTED = 4
 """Words of the longest value that ", not" rejects."""
+_SEVERAL = re.compile(r"(?:we|they|it)\b", re.IGNORECASE)
+"""Who has no age: "we're 5 now" counts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -209,6 +211,8 @@ class _EnglishReader:
         is_coming = any(span.start > self._speech.said_at for span in within)
         statements = []
         for meaning in read_meanings(bare, is_lowercase=self._speech.is_lowercase):
+            if meaning.predicate == "age" and _SEVERAL.match(self._text, clause.start):
+                continue
             turns = meaning.predicate == "age" and is_coming
             told = replace(meaning, predicate="turns", effect="states") if turns else meaning
             statements.append(self._make_statement(told, clause, subject, times))

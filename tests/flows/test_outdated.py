@@ -70,6 +70,27 @@ def test_a_rule_is_in_as_much_doubt_as_its_message(tmp_path: Path, rule: str, ne
     assert news in line
 
 
+@pytest.mark.parametrize(
+    ("lines", "minutes", "doubted"),
+    [
+        (("There are five of us in the quartet, I know.", "it's six now"), 20, True),
+        (("Wir sind 4 in der Werkstatt", "jetzt fünf"), 20, True),
+        (("My locker is 212", "we're 3 now"), 9 * 24 * 60, False),
+        (("We have 14 chairs", "The kitchen was painted.", "it's 16 now"), 20, False),
+    ],
+)
+def test_a_bare_number_is_about_what_was_said_right_before(
+    tmp_path: Path, lines: tuple[str, ...], minutes: int, doubted: bool
+) -> None:
+    """It names nothing of its own: later, or after something else, nobody knows what it counts."""
+    with engrams.open(home=tmp_path, jobs__workers=0) as memory:
+        say(memory, *lines, days=minutes / (24 * 60))
+        (hit,) = [
+            hit for hit in memory.search(lines[0], scope=ME).hits if hit.record.text == lines[0]
+        ]
+    assert (hit.outdated is not None) == doubted
+
+
 def test_one_more_of_a_kind_closes_no_statement(tmp_path: Path) -> None:
     """What was done again may be one more: the statement is in doubt at most."""
     tattoo = "I've a tattoo of a compass on my wrist."

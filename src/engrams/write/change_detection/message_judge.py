@@ -31,10 +31,12 @@ from engrams.write.change_detection.replacement_evidence import (
     names_new_one,
     puts_right,
     read_changed_things,
+    recounts,
     replaces_another,
     says_the_same,
     shows_common_ground,
     shows_replacement,
+    tells_bare_count,
     tells_only_an_event,
     tells_other_value,
 )
@@ -55,6 +57,8 @@ _ABANDONED = 0.9
 """Probability that the use of a thing is over which a message says to be used no longer."""
 _PLAIN = 0.7
 """Probability of the messages and of their clauses from which nothing else need show a change."""
+_DAY = 24 * 60
+"""Minutes within which a number without a name is about the message before it."""
 _PLACED_ANEW = 0.5
 """Least probability that a labelled thing is no longer where it was said to be."""
 
@@ -101,6 +105,8 @@ class PossibleChange:
     """Between them."""
     is_one_of_many: bool
     """The older one is the nearest of many messages."""
+    is_last: bool = False
+    """The older one is the last that was said before, of those that are compared."""
 
     @cached_property
     def abandoned_use(self) -> tuple[str, str] | None:
@@ -117,6 +123,8 @@ class PossibleChange:
     @cached_property
     def is_put_right(self) -> bool:
         """The newer gives another value of the same type, or names the new one of the same role."""
+        if self.is_last and self.minutes < _DAY and recounts(self.old.text, self.new.text):
+            return True
         return puts_right(self.old, self.new, self.minutes) or names_new_one(
             self.old.text, self.new.text
         )
@@ -138,6 +146,7 @@ def find_news(task: MessageTask) -> list[bool]:
         or tells_end(new[0])
         or names_abandoned(new[0])
         or _LABELLED_NUMBER.match(new[0]) is not None
+        or tells_bare_count(new[0])
         for new, _ in task.pairs
     ]
 
@@ -179,8 +188,12 @@ def list_possible_changes(
     for group_index, ((earlier, new), probabilities, is_crowded) in enumerate(
         zip(groups, load_model().judge(groups), task.crowded or [False] * len(groups), strict=True)
     ):
+        last_at = max((old.features.at for old in earlier), default=None)
         for index, (old, probability) in enumerate(zip(earlier, probabilities, strict=True)):
-            change = _find_possible_change(task, old, new, probability, is_one_of_many=is_crowded)
+            is_last = old.features.at == last_at
+            change = _find_possible_change(
+                task, old, new, probability, is_one_of_many=is_crowded, is_last=is_last
+            )
             if change is not None:
                 possible[group_index, index] = change
     abandoned = [
@@ -206,6 +219,7 @@ def _find_possible_change(
     probability: float,
     *,
     is_one_of_many: bool,
+    is_last: bool,
 ) -> PossibleChange | None:
     """Decide whether the clauses of a pair of messages are looked at; None: they are not.
 
@@ -217,7 +231,10 @@ def _find_possible_change(
         probability=probability,
         minutes=(new.features.at - old.features.at).total_seconds() / 60,
         is_one_of_many=is_one_of_many,
+        is_last=is_last,
     )
+    if tells_bare_count(change.new.text) and not change.is_put_right:
+        return None  # it is about something that was not said here
     is_likely = probability >= _LEAST * task.mark_at
     is_explicit = (
         tells_end(change.new.text)

@@ -107,6 +107,13 @@ _PREPOSITION = late_pattern(
     r"\s(?:for|of|in|to|at|from|by|with|für|von|in|zu|bei|mit|de|en|para|con|à|pour|avec)\s"
 )
 _COPULA = late_pattern(r"\s(?:is|are|'s|ist|sind|es|son|esta|est|sont)\s|'s\s|用的是|是|は")
+_BARE_COUNT = late_pattern(
+    r"\W*(?:(?:and|so|well|oh|ok|actually|und|also|pues|alors)\W+)*"
+    r"(?:(?:it's|its|there are|there's|we're|we are|they're|es sind|wir sind|sind|son|somos|on est|c'est|ce sont)\s+)?"
+    r"(?:(?P<now>now|already|jetzt|inzwischen|ahora|ya|maintenant)\s+)?(?:(?:up|down) to\s+)?\d+(?:\s+of us)?"
+    r"(?(now)|\s+(?:now|already|jetzt|inzwischen|ahora|ya|maintenant))\W*"
+)
+"""Number without what it counts, and that it is so now."""
 _NEW_ONE = late_pattern(
     r"\W*(?:(?:the|our|my|der|die|das|unser\w*|mein\w*|el|la|mi|nuestr[oa]|le|mon|ma|notre) )?"
     r"(?:new|neue?[rs]?|nuev[oa]|nouveau|nouvel|nouvelle) (?P<thing>[^:,.]{2,40}?)(?::|\s(?:is|ist|es|est)\b)"
@@ -432,6 +439,16 @@ def _renews_subject(ending: str, news: str) -> bool:
     changed_words = set(chain.from_iterable(map(terms, read_changed_things(news))))
     is_renewed = bool(changed_words) and changed_words <= subject_words
     return is_renewed and subject_names <= set(terms(news))
+
+
+def tells_bare_count(text: str) -> bool:
+    """True for a number that is so now, and nothing of what it counts: "it's four now"."""
+    return _BARE_COUNT.fullmatch(fold(_write_digits(text))) is not None
+
+
+def recounts(old_text: str, new_text: str) -> bool:
+    """True if a bare count differs from the one number of the message before it."""
+    return tells_bare_count(new_text) and _has_other_count(old_text, new_text)
 
 
 def names_new_one(old_text: str, new_text: str) -> bool:

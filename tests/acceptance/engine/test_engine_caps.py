@@ -229,6 +229,7 @@ def test_a_dream_takes_nothing_in_that_nobody_said(
         assert "gate sticks" in text
         assert "900 degrees" in text
         assert not any(invented in text for invented in ("yacht", "Ravelli", "1200"))
+    assert "1999" not in (folder / "2026-03-01.md").read_text()
     assert (
         "- out (nobody said it): The user owns a yacht"
         in (folder / "dreams/2026-03-01.md").read_text()

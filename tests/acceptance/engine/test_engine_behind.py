@@ -397,8 +397,7 @@ def test_a_dream_takes_in_a_day_on_which_no_job_ran(home: Path, clock: SettableC
     folder = home / "vault/memory/users/ann"
     with bare(home, clock) as engine:
         engine.add("My friend Mara lives in Bern", scope=ANN)
-    clock.forward(days=1)
-    with bare(home, clock) as engine:
+        clock.forward(days=1)
         engine.add("My friend Tom lives in Oslo", scope=ANN)
         assert engine.dream(scope=ANN)
     assert "Mara" in (folder / "2026-03-01.md").read_text()

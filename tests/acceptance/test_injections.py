@@ -231,6 +231,31 @@ def test_one_statement_of_a_diet_answers_what_to_cook() -> None:
     assert "gluten free" in context.text
 
 
+@pytest.mark.parametrize(
+    ("earlier", "prompt"),
+    [
+        ("whats the budget of the kitchen", "What is the budget of our kitchen?"),
+        ("wheres the key of the shed", "where did I leave the key of the shed?"),
+        ("whos the dentist of Leo", "Which dentist does Leo go to?"),
+        ("hows the new chain of my bike", "How is the new chain of the bike?"),
+    ],
+)
+def test_a_question_typed_without_its_apostrophe_is_no_memory(earlier: str, prompt: str) -> None:
+    """It says nothing, and took the place of what does; an app whose name looks like one is told of."""
+    said = [
+        (earlier,),
+        ("We painted the fence green",),
+        ("The choir sings on Thursdays",),
+        ("I slept badly, the neighbours had a party",),
+        ("The meeting with the bank went fine",),
+        ("My cousin got married in Malta",),
+        ("Whats App is what the parents of the class use",),
+    ]
+    with open_memory(said, OWNER) as engine:
+        assert earlier not in engine.context(prompt, scope=OWNER).text
+        assert "Whats App" in engine.context("What do the parents use?", scope=OWNER).text
+
+
 def test_a_fact_and_its_message_come_once(household: MemoryEngine) -> None:
     """What the profile says is not told again below it."""
     context = household.context("When is my birthday?", scope=OWNER, tokens=1000)

@@ -18,7 +18,7 @@ _SUBJECT = r"(?:i|you|he|she|it|we|they|there|this|that|these|those|the|any\w*|m
 _OPENING = r"\W*(?:(?:so|and|but|well|hey|hi|oh|ok|okay|um|wow|please)\b[\s,]*)*"
 _ASKING = late_pattern(
     _OPENING + r"(?:"
-    r"(?:who|what|where|when|why|how)'(?:s|re|d|ll|ve)\b"
+    r"(?:who|what|where|when|why|how)(?:'(?:s|re|d|ll|ve)|s)\b(?! app\b)"
     rf"|(?:whom?|whose|what|which|where|when|why|how)\s+(?!(?:i|you|he|she|it|we|they|an?)\b)(?:[\w'-]+\s+){{0,3}}?(?:{_AUX})"
     r"|how\s+(?:many|much|long|often|old|far|come)\b"
     # Not "do it" or "have a nice day": requests and wishes.

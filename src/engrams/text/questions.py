@@ -27,7 +27,8 @@ _ENGLISH = (
     r"(?:so|and|but|well|then|now|also|by the way|actually|again)?\s*"
     r"(?:who|whom|whose|what|which|where|when|why|how|am|are|is|was|were|do|does|did|have|has|had|can|could|will|would|shall|should|may|might"
     r"|must|any|(?:tell|show|remind) me (?:again )?(?:who|what|where|when|why|how|which)"
-    r"|(?:what|who|where|when|how|why)'(?:s|re|d|ll|ve)|(?:do|does|did|is|are|was|were|have|has|can|could|would|should)n't|can't)\b"
+    r"|(?:what|who|where|when|how|why)(?:'(?:s|re|d|ll|ve)|s(?! app\b))"
+    r"|(?:do|does|did|is|are|was|were|have|has|can|could|would|should)n't|can't)\b"
 )
 _GERMAN = (
     r"(?:und|aber|also|dann)?\s*(?:wer|wen|wem|wessen|was|wann|warum|wieso|weshalb|wohin|woher|womit|wo|wie|wieviele?|welche[rsmn]?"

@@ -23,6 +23,8 @@ Action: TypeAlias = Literal["commit_now", "commit_at_session_end", "require_repe
 
 _MAX_REASON = 240
 """Characters of a decision's reason."""
+_LONGEST_ORDER = 500
+"""Characters of the longest message that may be one order."""
 _PROVENANCE = frozenset(("mentioned_in", "mentioned", "said", "asked", "told", "source"))
 _TURN = re.compile(
     r"\b(?:right now|at the moment|for now|for today|just this once|this time|just"
@@ -53,6 +55,7 @@ def _read_guard_patterns() -> dict[str, list[str]]:
 _GUARD_PATTERNS = _read_guard_patterns()
 _SAFETY = _read_guard("safety")
 _SAFETY_KEPT = _read_guard("safety_kept")
+_ORDER_OPENING = _read_guard("order_opening")
 _CARE_WITHHELD = _read_guard("care_withheld")
 _LOOK_AWAY = _read_guard("look_away")
 _DANGER = _read_guard("danger")
@@ -144,12 +147,22 @@ def check_guards(candidate: CandidateStatement) -> StoragePolicyDecision | None:
     return None
 
 
+def only_gives_up_safety(text: str) -> bool:
+    """Return True for a message that orders to give up a safety measure, and says nothing else."""
+    if len(text) > _LONGEST_ORDER:
+        return False
+    sentences = [part for part in _SENTENCE_END.split(fold(text)) if part.strip()]
+    return bool(sentences) and all(
+        _gives_up_safety(sentence, is_wish=False) for sentence in sentences
+    )
+
+
 def _gives_up_safety(text: str, *, is_wish: bool) -> bool:
     """Return True if a sentence of a folded text gives up a safety measure.
 
     Either it names the measure, or it withholds care or looks away where somebody's life is in
     danger, in whatever order. A statement that is no wish does so if it begins with the order:
-    "saute toujours la …".
+    "saute toujours la …", "from now on, skip …".
     """
     for sentence in _SENTENCE_END.split(text):
         words = _SAFETY_KEPT.sub(" ", sentence).strip()
@@ -158,6 +171,7 @@ def _gives_up_safety(text: str, *, is_wish: bool) -> bool:
             is_withheld = _CARE_WITHHELD.search(words)
             looks_away = _LOOK_AWAY.search(words)
         else:
+            words = _ORDER_OPENING.sub("", words)
             has_measure = _SAFETY.match(words)
             is_withheld = _CARE_WITHHELD.match(words)
             looks_away = _LOOK_AWAY.match(words)

@@ -23,6 +23,7 @@ from engrams.core import (
 from engrams.core.records import asks_only
 from engrams.extract.command_parser import asks_to_forget
 from engrams.extract.inferred_tags import infer_tags
+from engrams.extract.policy import only_gives_up_safety
 from engrams.frozen_data import dataclass, replace
 from engrams.ports import EMBED, JobSpec, NewRecord, RecordQuery, ScopeReach, SessionRow
 from engrams.text.comparison.statement_comparison import is_of_its_day
@@ -202,9 +203,15 @@ def _mark_echoes(record: Record, deps: IngestDeps) -> Record:
 
 
 def _mark_request(record: Record) -> Record:
-    """Keep a request to forget something out of searches: it would find itself."""
+    """Keep requests out of searches that are no memories.
+
+    A request to forget something would find itself. An order to give up a safety measure must not
+    stand in a prompt: there it would be followed, though the policy refused it.
+    """
     is_users_turn = record.kind is Kind.TURN and record.role == "user"
-    if not is_users_turn or not asks_to_forget(record.text):
+    if not is_users_turn:
+        return record
+    if not asks_to_forget(record.text) and not only_gives_up_safety(record.text):
         return record
     return replace(record, meta={**record.meta, UNSEARCHED: True})
 

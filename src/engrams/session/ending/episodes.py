@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from engrams.core import LAYER_OF, Edge, EdgeType, Kind, Provenance, Record, Status, Vector
 from engrams.core.ids import derive_id_at_time_of
 from engrams.errors import BudgetError, ModelError
+from engrams.extract.policy import only_gives_up_safety
 from engrams.ports import ChatModel, Embedder, NewRecord
 from engrams.read.corrected_words import mask_corrected
 from engrams.session.ending.account_by_model import tell_by_model
@@ -26,7 +27,9 @@ def add_accounts(end: SessionEnd, deps: WriteDeps) -> None:
         turns = [
             mask_corrected(turn)
             for turn in end.turns
-            if turn.scope == scope and turn.status is Status.ACTIVE
+            if turn.scope == scope
+            and turn.status is Status.ACTIVE
+            and not only_gives_up_safety(turn.text)
         ]
         if len(find_substantive(turns)) < section.min_turns:
             continue

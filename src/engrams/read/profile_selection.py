@@ -170,10 +170,10 @@ def _profile_query(
 def _filter_standing(
     records: Sequence[Record], request: ReadRequest, settings: ReadSettings
 ) -> list[Record]:
-    """Leave out notes that facts quote, what fits no profile, and what is out of season."""
+    """Leave out notes that facts quote, what fits no profile, what is out of season, and repetitions."""
     quoted_ids = {quote.source for record in records for quote in record.evidence}
     unquoted = [record for record in records if record.id not in quoted_ids]
-    return [
+    standing = [
         record
         for record in filter_profile(
             unquoted,
@@ -183,6 +183,19 @@ def _filter_standing(
         )
         if not out_of_season(record, settings.seasons)
     ]
+    return _drop_repetitions(standing)
+
+
+def _drop_repetitions(records: Sequence[Record]) -> list[Record]:
+    """Keep one of equal statements of a project and its owner: the one that holds more widely."""
+    widest: dict[tuple[Kind, str, str], Record] = {}
+    for record in records:
+        key = (record.kind, record.subject, record.text)
+        rival = widest.get(key)
+        if rival is None or len(record.scope.labels) < len(rival.scope.labels):
+            widest[key] = record
+    widest_ids = {record.id for record in widest.values()}
+    return [record for record in records if record.id in widest_ids]
 
 
 def _fit_statements(

@@ -167,3 +167,12 @@ def test_an_echo_of_the_agent_is_not_found(agent: Agent, home: Path) -> None:
         hits = engine.search("Luxon and named exports", scope=SHOP).hits
     texts = [hit.record.text for hit in hits if hit.record.role == "assistant"]
     assert texts == ["Luxon, in all reports."]
+
+
+def test_the_person_is_told_once(agent: Agent, home: Path) -> None:
+    """What is known of the person in the project and beyond stands once at the start of a session."""
+    with engrams.open(home=str(home), jobs__workers=0) as engine:
+        for scope in (SHOP, SHOP[:2]):
+            engine.observe([engrams.Turn("I'm Lena.", "user", session="s0")], scope=scope)
+            engine.drain(60)
+    assert agent.begin().count("Lena —") == 1

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 SNIPPET = 500
 """Characters of a memory that `search` returns at most."""
+_CREATE_ONLY = "Remember something for later."
 _MAX_RESULTS = 100
 
 
@@ -155,7 +156,7 @@ class AgentMemory:
             return _error_to_dict(problem)
 
     def schemas(self) -> list[dict[str, Json]]:
-        """Return both tools as JSON schemas, with permitted actions only."""
+        """Return both tools as JSON schemas, which speak of permitted actions only."""
         content = {
             "type": "string",
             "description": "One statement that stands on its own. Not needed to delete.",
@@ -175,6 +176,9 @@ class AgentMemory:
             self.manage_memory, {"content": content, "action": action, "id": id}, []
         )
         find = _tool_schema(self.search_memory, {"query": query, "limit": limit}, ["query"])
+        if self.permitted == ("create",):
+            text = {"type": "string", "description": "One statement that stands on its own."}
+            manage = _tool_schema(self.manage_memory, {"content": text}, ["content"], _CREATE_ONLY)
         return [manage, find] if self.permitted else [find]
 
     def call(self, name: str, arguments: str | Mapping[str, Any]) -> str:
@@ -231,19 +235,24 @@ def _snippet_to_dict(record: Record) -> dict[str, Json]:
 
 
 def _tool_schema(
-    tool: Callable[..., Any], properties: Mapping[str, Json], required: list[str]
+    tool: Callable[..., Any],
+    properties: Mapping[str, Json],
+    required: list[str],
+    description: str = "",
 ) -> dict[str, Json]:
+    """Describe a callable as a tool; without ``description`` by its docstring."""
     parameters = {
         "type": "object",
         "properties": dict(properties),
         "required": required,
         "additionalProperties": False,
     }
-    described = " ".join((tool.__doc__ or "").split())
-    return {
-        "type": "function",
-        "function": {"name": tool.__name__, "description": described, "parameters": parameters},
+    function = {
+        "name": tool.__name__,
+        "description": description or " ".join((tool.__doc__ or "").split()),
+        "parameters": parameters,
     }
+    return {"type": "function", "function": function}
 
 
 def _check_arguments(name: str, arguments: str | Mapping[str, Any]) -> dict[str, Any]:

@@ -170,6 +170,21 @@ def test_a_schema_is_what_its_callable_takes(home: Path, clock: SettableClock) -
         assert isinstance(hit["at"], str)
 
 
+@pytest.mark.covers("S1.13")
+def test_a_tool_speaks_of_nothing_that_its_agent_may_not_do(
+    home: Path, clock: SettableClock
+) -> None:
+    """An agent that may only add sees a tool that takes a content, and no word of other actions."""
+    with bare(home, clock) as engine:
+        memory = AgentMemory(engine, ANN, permitted=("create",))
+        tool, _ = memory.schemas()
+        assert list(tool["function"]["parameters"]["properties"]) == ["content"]
+        told = json.dumps(tool).casefold()
+        assert not any(word in told for word in ("delete", "update", "change"))
+        made = json.loads(memory.call("manage_memory", '{"content": "I keep bees"}'))
+        assert engine.get(made["id"], scope=ANN).text == "I keep bees"
+
+
 @pytest.mark.covers("S1.14")
 @pytest.mark.parametrize("fault", ["fenced", "prose", "sloppy", "thinking"])
 def test_an_answer_in_poor_form_is_read(

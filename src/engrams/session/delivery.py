@@ -11,6 +11,7 @@ from engrams.core import Context
 from engrams.core.process_peers import ProcessPeers
 from engrams.ports import Clock, TokenCounter
 from engrams.read.query_vectors import QueryVectors
+from engrams.read.relevance.text_traits import is_vague
 from engrams.session.prefetch import ContextPrefetcher
 from engrams.session.recently_shown import RecentlyShownMemories
 from engrams.settings import DeliverySettings
@@ -85,8 +86,9 @@ class ContextDeliverer:
     def _read_context(self, session: str, query: str, read: ContextReader) -> Context:
         if not self._settings.shown_minutes:
             return read(frozenset(), False)
-        # "Thanks" and "go on" are about the same thing as the turn before.
-        topic = None if is_acknowledgement(query) else self._query_vectors.embed(query).vector
+        # "Thanks", "go on" and "and after that?" are about the same thing as the turn before.
+        has_topic = not (is_acknowledgement(query) or is_vague(query))
+        topic = self._query_vectors.embed(query).vector if has_topic else None
         is_new_topic = self._shown.detect_topic_change(session, topic)
         return read(self._shown.shown_ids(session), is_new_topic)
 

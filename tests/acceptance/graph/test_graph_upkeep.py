@@ -137,7 +137,7 @@ def test_words_and_meaning_are_fused(home: Path, clock: SettableClock) -> None:
 @pytest.mark.covers("S3.19", "S3.20")
 def test_a_change_of_topic_clears_what_was_shown(home: Path, clock: SettableClock) -> None:
     """Shown memories stay quiet for 45 minutes, unless the talk turns to something else and back;
-    thanks and assent are nothing else.
+    thanks, assent and a question that only goes on are nothing else.
     """
     with engrams.open(
         home=home,
@@ -157,7 +157,7 @@ def test_a_change_of_topic_clears_what_was_shown(home: Path, clock: SettableCloc
         assert shown("Who is the harbour master in Genoa?")
         assert not shown("Who is the harbour master in Genoa?")
         clock.forward(minutes=4)
-        for word in ("thanks", "ok", "go on"):
+        for word in ("thanks", "ok", "go on", "ok and after that?", "why?", "what else?"):
             assert not shown(word)
             assert not shown("Who is the harbour master in Genoa?"), word
         clock.forward(minutes=40)

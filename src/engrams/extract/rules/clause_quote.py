@@ -29,6 +29,7 @@ _LONGEST_PARENTHESIS = 9
 _DATED = word_set("on in at since until by during around after before from for")
 _BEFORE_SUBJECT = word_set(", ; : . and but so because since when while that if yeah right")
 _OWNERS = word_set("my our best close old romantic dear good former")
+_NO_COMPANIONS = word_set("and but so then well yes yeah no ok okay also plus the this that now")
 _OPENING_MARKS = " \t\r\n,;:-–—.!…"
 _CLOSING_MARKS = " \t\r\n,，;:-–—(.!?。！？、"
 _DANGLING = re.compile(
@@ -101,6 +102,8 @@ def _find_companion(before: Sequence[ClauseToken], start: int) -> int:
     if len(before) < 2 or before[-1].lower != "and":
         return start
     index = len(before) - 1
+    if index == 1 and before[0].lower.isalpha() and before[0].lower not in _NO_COMPANIONS:
+        return before[0].start
     while index and (before[index - 1].text[0].isupper() or before[index - 1].lower in RELATIONS):
         index -= 1
     has_name = index < len(before) - 1 and before[index].text not in (

@@ -29,11 +29,15 @@ _ENGLISH_JOINT = re.compile(r"[,;]\s*|\s+(?:-|–)\s+|\b(?:but|so)\b\s*", re.IGN
 _DEPENDENT = re.compile(
     r"(?:der|die|das|den|dem|dessen|deren|wo|was|dass|weil|wenn|obwohl|damit|ob|bevor|nachdem|seit|während|que|quien|donde|cuando|qui|dont|où"
     r"|quand|lorsque|puisque)\s+(?:ich|wir|mein\w*|me|mi|nos|je|j['’]|on|nous)\b"
+    r"|(?:weil|obwohl|damit|bevor|nachdem|sodass|falls|aunque|mientras|puisque|lorsque|tandis)\s"
     r"|llevo (?:ya )?(?:\w+ (?:horas?|d[ií]as?|semanas?|mes(?:es)?|años?)(?:,| y(?: medi[oa])?)? ?)+\W*\Z"
     r"|(?:in|mit|bei|auf|für|an|von|ohne|zu|aus|nach|en|con|de|a|para|por|sin|dans|avec|chez|pour|à|sans|sur)\s",
     re.IGNORECASE,
 )
 """Head of a clause that hangs on the piece before: "einen Diesel, den wir verkaufen"."""
+_NAMED_BEFORE = re.compile(r"\W*[A-Z][\w'’-]+(?: [A-Z][\w'’-]+)?\Z")
+_APPOSITION = re.compile(r"(?:my|our)(?: \w+){1,2},")
+"""Who somebody is, behind a name: "Paolo, our son, is six"."""
 _POINTS = {
     "de": re.compile(
         r"^\W*(?:das|dies|es|die|der|er|sie)\s+(?:ist|is|war|sind|geht|hat|wird|kommt|klappt)\b"
@@ -115,7 +119,12 @@ def split_loosely(sentence: TextSentence, language: str) -> Iterator[tuple[int, 
         farthest = 0 if language == "en" else _MOST_BEFORE_CUE
         cuts = [*joint.finditer(text)]
         for index, cut in enumerate(cuts):
-            is_part = language != "en" and _hangs_on(text, starts[-1], cut)
+            if language == "en":
+                is_part = _NAMED_BEFORE.match(text, starts[-1], cut.start()) is not None and bool(
+                    _APPOSITION.match(text, cut.end())
+                )
+            else:
+                is_part = _hangs_on(text, starts[-1], cut)
             end = cuts[index + 1].start() if index + 1 < len(cuts) else len(text)
             reach = range(cut.end(), end)
             if not is_part and _opens_clause(text, reach, cue_starts, farthest):

@@ -51,7 +51,7 @@ _POSSIBLE = 0.25
 """Probability from which another day or time, beside a word of change, makes a mark."""
 _DESPITE = 0.6
 """Probability from which the judge outweighs words that are about another thing."""
-_DESPITE_EVENT = 0.8
+_DESPITE_EVENT = 0.75
 """Probability from which what only happened on some day may be a change all the same."""
 _ABANDONED = 0.9
 """Probability that the use of a thing is over which a message says to be used no longer."""
@@ -63,6 +63,7 @@ _PLACED_ANEW = 0.5
 """Least probability that a labelled thing is no longer where it was said to be."""
 
 
+_DIGIT = late_pattern(r"\d")
 _LABELLED_NUMBER = late_pattern(r"\W*\w[^\d:.!?;\n]{2,50}: (?:[^\W\d]{1,5} |\W)?\d")
 """Beginning of a message that gives a number under a label: "booth budget: 4500"."""
 
@@ -270,7 +271,8 @@ def _join(learned: float, change: PossibleChange, pair: ClausePair) -> float:
         # What the trees find too unlikely to tell stays untold.
         joined = joined if of_trees >= _POSSIBLE else min(of_trees, joined)
     is_alike = change.is_one_of_many and not _shows_change(change, pair)
-    is_event = joined < _DESPITE_EVENT and tells_only_an_event(pair.news)
+    have_numbers = bool(_DIGIT.search(pair.ending) and _DIGIT.search(pair.news))
+    is_event = joined < _DESPITE_EVENT and not have_numbers and tells_only_an_event(pair.news)
     if is_alike or is_event or tells_of_others_work(pair.ending, pair.news):
         joined = min(joined, _UNTOLD)
     elif joined and change.is_put_right:

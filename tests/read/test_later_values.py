@@ -92,6 +92,12 @@ def find_line(context: Context, words: str) -> str:
             "30mg",
         ),
         (
+            "We've got choir practice on Tuesdays half seven at the chapel",
+            "Choir's been moved to Thursdays, the chapel lets the hall to a karate club",
+            "What night is choir practice?",
+            "on Tuesdays half seven",
+        ),
+        (
             "The choir has nine people",
             "The choir now has twelve people",
             "How many people are in the choir?",

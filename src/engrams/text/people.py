@@ -30,7 +30,10 @@ _PARTNER_WORDS = """
 PARTNERS = frozenset(_PARTNER_WORDS.split())
 """Of these something may change whenever something of the speaker does: "I'm single now"."""
 _POSSESSED = re.compile(
-    r"\W*(?:(?i:and|but|oh|so|also) )*(?P<name>[A-ZÄÖÜÉ][a-zäöüéèáíóúñ]+)['’]s (?P<thing>[a-z]+(?: [a-z]+)?) "
+    r"\W*(?:(?i:and|but|oh|so|also) )*(?P<name>[A-ZÄÖÜÉ][a-zäöüéèáíóúñ]+)['’]s "
+    # "Choir's been moved" is no choir's own, but a choir that has been.
+    r"(?!(?:been|being|got|gone|going|now|not|no|just|only|still|already|also|back|off|over|\w+ed)\b)"
+    r"(?P<thing>[a-z]+(?: [a-z]+)?) "
     r"(?:[a-z]+ed|got|was|is now|has|quit|does|left|lives|works|is)\b"
 )
 _NO_OWNERS = frozenset("it that there here what who she he let today".split())

@@ -208,8 +208,8 @@ def _read_pieces(text: str) -> tuple[str, str, Sequence[str]]:
             wrong_value = _strip_frame(match["wrong"])
             remainder = remainder[: match.start()]
         value = _strip_frame(_WEAK.sub(" ", remainder))
-        if named := _CALLED.search(value) or _SAID_TO_BE.search(value):
-            named_values.append(named["name"])
+        if naming := _CALLED.search(value) or _SAID_TO_BE.search(value):
+            named_values.append(naming["name"])
         if value and pieces and (match := _NOT_BEFORE.match(piece.strip())):
             wrong_value = _strip_frame(match["wrong"])
         elif value and not _SPELLED.fullmatch(value):

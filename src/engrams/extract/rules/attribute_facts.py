@@ -195,8 +195,10 @@ def _read_changed_value(
         return None
     bounds = (clause.start, clause.end)
     times = find_clause_spans(text, bounds, speech.local_time, "present", "be") if has_times else ()
-    done = find_clause_spans(text, bounds, speech.local_time, "past", "be") if has_times else ()
-    value_words, begun = _split_day(rest[value_start:], done)
+    past_times = (
+        find_clause_spans(text, bounds, speech.local_time, "past", "be") if has_times else ()
+    )
+    value_words, begun = _split_day(rest[value_start:], past_times)
     present = replace(clause, verb="be", tense="present", rest=value_words)
     value = _read_value(present, text, speech, times)
     return value and replace(

@@ -219,8 +219,8 @@ def _tells_of_another_one(old: str, new: str) -> bool:
 
     Or "the other locker is 77".
     """
-    other = _OTHER_OF_KIND.match(new)
-    if other is not None and other["kind"].lower() in old.lower():
+    other_one = _OTHER_OF_KIND.match(new)
+    if other_one is not None and other_one["kind"].lower() in old.lower():
         return True
     match = _ANOTHER_ONE.match(new)
     return match is not None and match["where"].lower() not in old.lower()

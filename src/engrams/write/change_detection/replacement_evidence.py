@@ -452,21 +452,23 @@ def recounts(old_text: str, new_text: str) -> bool:
 
 
 def names_new_one(old_text: str, new_text: str) -> bool:
-    """True for "new coach: Thabo" after "our coach is Rosalind": the same role or thing, filled anew."""
+    """True for "new coach: Thabo" after "our coach is Rosalind": one role or thing, filled anew."""
     for news in split_clauses(new_text):
         new_one = _NEW_ONE.match(fold(news))
-        things = set(terms(new_one["thing"])) if new_one else set()
-        if things and any(_is_subject(clause, things, news) for clause in split_clauses(old_text)):
+        role_words = set(terms(new_one["thing"])) if new_one else set()
+        if role_words and any(
+            _is_subject(clause, role_words, news) for clause in split_clauses(old_text)
+        ):
             return True
     return False
 
 
-def _is_subject(clause: str, things: AbstractSet[str], news: str) -> bool:
-    """True if a clause tells who or what some things are; a name in its subject is said again."""
+def _is_subject(clause: str, role_words: AbstractSet[str], news: str) -> bool:
+    """True if a clause tells who or what bears some words; a name in its subject is said again."""
     subject, *remainder = _COPULA.split(fold(clause), maxsplit=1)
     subject_words = set(terms(subject))
     names = _read_names(clause) & subject_words
-    return bool(remainder) and things == subject_words - names and names <= set(terms(news))
+    return bool(remainder) and role_words == subject_words - names and names <= set(terms(news))
 
 
 def ends_circumstance(ending: str, news: str) -> bool:

@@ -11,6 +11,7 @@ from engrams.core import Evidence, Kind
 from engrams.extract.candidate import CandidateStatement
 from engrams.extract.policy import (
     StoragePolicyDecision,
+    asks_to_remember_fact,
     check_guards,
     clamp_decision,
     decide,
@@ -223,3 +224,10 @@ def test_promotion_of_held_candidates(
         has_support(support, repetition=repetition, transcript=transcript, arc=arc, earlier=earlier)
         is promoted
     )
+
+
+def test_a_wish_behind_a_fact_to_remember_is_no_part_of_it() -> None:
+    """Of one sentence, only the fact is asked to be remembered."""
+    message = "Remember that I smoke and never use emojis."
+    assert asks_to_remember_fact("I smoke", message)
+    assert not asks_to_remember_fact("never use emojis", message)

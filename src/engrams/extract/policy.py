@@ -184,12 +184,21 @@ def _gives_up_safety(text: str, *, is_wish: bool) -> bool:
     return False
 
 
-def is_fact_to_remember(text: str) -> bool:
-    """Return True for a request to remember a fact, such as "remember that I am allergic to nuts".
+def asks_to_remember_fact(quote: str, message: str) -> bool:
+    """Return True if a quote is of a request such as "remember that I am allergic to nuts".
 
-    It says nothing about how to answer, so no rule is made of it.
+    It says nothing about how to answer, so no rule is made of it. The quote may leave out the words
+    that ask, but a wish that follows the fact is another matter: "… and never use emojis".
     """
-    return bool(_FACT_TO_REMEMBER.search(fold(text)))
+    folded = fold(quote)
+    if _FACT_TO_REMEMBER.search(folded):
+        return True
+    return any(
+        _FACT_TO_REMEMBER.search(sentence)
+        and not _FACT_TO_REMEMBER.search(sentence.partition(folded)[0])
+        for sentence in _SENTENCE_END.split(fold(message))
+        if folded in sentence
+    )
 
 
 def clamp_decision(

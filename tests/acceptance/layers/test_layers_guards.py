@@ -221,17 +221,23 @@ def test_losses_and_low_views_of_oneself_wait_in_every_language(
         ("Recuerda que soy alérgica a las nueces", Kind.FACT),
         ("N'oublie pas que je suis allergique aux noix", Kind.FACT),
         ("记住我对坚果过敏", Kind.FACT),
+        ("Please remember: my sister is called Ines", Kind.FACT),
+        ("Recuerda que tomo fluoxetina", Kind.FACT),
         ("Remember that I want short answers", Kind.RULE),
         ("Remember to answer in French", Kind.RULE),
     ],
 )
-def test_a_fact_to_remember_is_no_rule(home: Path, said: str, kind: Kind) -> None:
-    """Though the model makes a rule of it; a wish for how to answer is one."""
+@pytest.mark.parametrize("is_whole", [True, False])
+def test_a_fact_to_remember_is_no_rule(home: Path, said: str, kind: Kind, is_whole: bool) -> None:
+    """Though the model makes a rule of it, and quotes all of it or only the fact; a wish for how to
+    answer is a rule.
+    """
+    quote = said if is_whole else said.split(" ", 2)[-1]
 
     def make_rule(request: ReceivedModelRequest) -> Any:
         if "Below are numbered messages" not in request.prompt:
             return agree(request)
-        row = {"turn": 1, "text": said, "quote": said, "subject": "user", "predicate": "asks"}
+        row = {"turn": 1, "text": quote, "quote": quote, "subject": "user", "predicate": "asks"}
         return {"statements": [{**row, "object": said, "kind": "rule", "confidence": 0.9}]}
 
     with ScriptedModel(answer=make_rule) as model:

@@ -27,7 +27,7 @@ from engrams.core.clock import local_time, parse_time
 from engrams.errors import ModelError
 from engrams.extract.by_model.quote_support import find_lack, keep_telling
 from engrams.extract.candidate import CandidateStatement, canonical_subject, normalize_category
-from engrams.extract.policy import is_fact_to_remember
+from engrams.extract.policy import asks_to_remember_fact
 from engrams.extract.predicate_slots import canonical_predicate, is_contrary, is_single
 from engrams.extract.rules.clause_times import find_statement_times
 from engrams.extract.rules.rule_extraction import is_explicit
@@ -345,7 +345,7 @@ def _to_candidate(
         )
 
     kind = Kind(statement.kind) if statement.kind in _KINDS else Kind.FACT
-    if kind in _INSTRUCTIONS and is_fact_to_remember(literal):
+    if kind in _INSTRUCTIONS and asks_to_remember_fact(literal, source.text):
         kind = Kind.FACT
         note("repair", "a fact that is to be remembered, and no rule")
     fault = _find_fault(statement, kind, literal, source.text) or find_lack(

@@ -47,6 +47,9 @@ PASSING = [
     "nothing happens when i click save",
     "wir brauchen noch einen test für den leeren warenkorb",
     "bitte keine änderungen an der api, nur das css",
+    "never seen that error before",
+    "don't bother with the old tests",
+    "change it so every row has its own key",
     "immer noch rot",
 ]
 

@@ -76,8 +76,12 @@ _SPLIT_BY_PLACE = _compile(_EN["$splitbyplace"])
 _BOTH_PLACES = _compile(_EN["$bothplaces"])
 _KIND_OF_THING = _compile(_EN["$kindofthing"])
 _ORDER = _compile(rf"{_EN['$order']}.*")
-_ORDER_OF_ONE = _compile(rf"^{_EN['$order']}\b.*\b(?:the|my) \w+\b.*\b(?:it|them)$")
+_ORDER_OF_ONE = _compile(
+    rf"^{_EN['$order']}\b.*\b(?:the|my) \w+\b.*\b(?:it|them)$|^{_EN['$order']} (?:it|them)\b"
+)
 """Order about one thing that it names again: "make sure the migration is reversible before you run it"."""
+_NO_BAN = _compile(rf"(?:don't|do not|never) {_EN['$unasked']} (?:with|about|the|that|it)\b")
+"""Comfort, which bans nothing: "don't bother with the old tests"."""
 _MANNER = _compile(r"(?:use|keep|prefer|ask|leave|follow|treat|stick|edit)\b.*")
 _NOUN_FIRST = _compile(
     r"\w+ (?:=|[\w-]+s(?:$| (?:is|are|gets?|go|goes|have|has|must|should|needs?|follow|start|end|live|only|always|never)\b))"
@@ -151,7 +155,7 @@ def tells_moment(text: str, *, is_choice: bool = False) -> bool:
     ``is_choice``: it tells what was chosen, and since when: "we gave up on Jest, it's Vitest now".
     """
     general = _ONWARDS.sub("", _REASON_BEHIND.sub("", _normalize(text)))
-    if _ORDER_OF_ONE.match(general):
+    if _ORDER_OF_ONE.match(general) or _NO_BAN.match(general) or _tells_never_yet(general):
         return True
     plain = _CODE.sub("", _UNTIL.sub("", general))
     if is_choice:
@@ -199,6 +203,9 @@ def _judge(clauses: Sequence[_Clause]) -> list[str]:
     for index, clause in enumerate(clauses):
         following = clauses[index + 1] if index + 1 < len(clauses) else None
         verdict = _judge_clause(clause.text)
+        before = clauses[index - 1].text if index and clause.is_conclusion else ""
+        if before and _is_order(before, is_rest=False):
+            verdict = "passing"  # The purpose of an order: "change it so every row has a key".
         if not verdict:
             verdict = _judge_by_next(clause, following)
         if is_custom and not (verdict == "passing" and _MOMENT.search(clause.text)):
@@ -260,6 +267,13 @@ def _judge_by_next(clause: _Clause, following: _Clause | None) -> str:
         )
         return "holds" if is_way and not _REPORT.search(following.text) else ""
     return ""
+
+
+def _tells_never_yet(text: str) -> bool:
+    """True for what has not happened so far: "never seen that error before"."""
+    opening, _, following = text.partition(" ")
+    lemma = find_lemma(following.split(" ")[0])
+    return opening == "never" and lemma is not None and {"base", "part"} & lemma.forms == {"part"}
 
 
 def _is_order(text: str, *, is_rest: bool) -> bool:

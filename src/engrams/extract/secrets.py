@@ -20,6 +20,8 @@ from engrams.frozen_data import dataclass
 from engrams.text.late_patterns import late_pattern
 from engrams.text.text_caches import text_cache
 
+_LONGEST_LABEL = 100
+"""Characters of a text up to which its findings are kept for the next time."""
 _SHORTEST = 6
 """Characters that a generated value has at least."""
 # Every key with a fixed prefix has this many characters in a row; ordinary text seldom does.
@@ -82,10 +84,6 @@ class SecretFinding:
     """Family of the secret, such as ``aws-key``."""
     start: int
     end: int
-
-
-_LONGEST_LABEL = 100
-"""Characters of a text up to which its findings are kept for the next time."""
 
 
 @dataclass(frozen=True, slots=True)

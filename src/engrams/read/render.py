@@ -193,8 +193,8 @@ def _list_missing(label: str, items: Json, words: str) -> str:
 
 def _lacks(words: str, parts: Sequence[str]) -> bool:
     """True if the words lack one of these parts. Words that hold all parts show them already."""
-    said = " ".join(words.split())
-    return any(part not in said for part in parts)
+    line = " ".join(words.split())
+    return any(part not in line for part in parts)
 
 
 # --------------------------------------------------------------------------------------------------

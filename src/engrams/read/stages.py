@@ -413,8 +413,8 @@ def propose_to_judge(search: Search) -> None:
     floor = default_floor(search.deps.embedder.card)
     is_near = search.pool.embedded & (search.pool.cos >= floor)
     positions = search.pool.ids.positions
-    held = {hit.record.id for hit in search.hits}
-    held |= {
+    shown_ids = {hit.record.id for hit in search.hits}
+    shown_ids |= {
         quote.source
         for hit in search.hits
         for record in (hit.record, *hit.facts)
@@ -425,8 +425,8 @@ def propose_to_judge(search: Search) -> None:
         for record_id, reason in search.below_floors.items()
         if search.dropped[record_id] == reason
         and is_near[positions[record_id]]
-        and record_id not in held
-        and held.isdisjoint(quote.source for quote in search.traced[record_id].record.evidence)
+        and record_id not in shown_ids
+        and shown_ids.isdisjoint(quote.source for quote in search.traced[record_id].record.evidence)
     ]
     rules = FactGroupingRules(search.request.now, search.request.as_of)
     grouped = group_hits(proposed, {}, {}, rules).hits

@@ -110,7 +110,7 @@ class StandingRule(NamedTuple):
     end: int
 
 
-class _Clause(NamedTuple):
+class _SentenceClause(NamedTuple):
     text: str
     """Words of the clause, lower case, without what joins it to the one before."""
     start: int
@@ -163,16 +163,16 @@ def tells_moment(text: str, *, is_choice: bool = False) -> bool:
     return _MOMENT.search(plain) is not None or _REPORT.search(plain) is not None
 
 
-def _build(clauses: Sequence[_Clause]) -> StandingRule | None:
+def _build(clauses: Sequence[_SentenceClause]) -> StandingRule | None:
     if sum(len(clause.text.split()) for clause in clauses) < _FEWEST_WORDS:
         return None
     is_ban = _BAN.fullmatch(clauses[0].text) is not None
     return StandingRule(Kind.NEGATIVE if is_ban else Kind.RULE, clauses[0].start, clauses[-1].end)
 
 
-def _read_clauses(sentence: str) -> list[_Clause]:
+def _read_clauses(sentence: str) -> list[_SentenceClause]:
     """Split a sentence into clauses; reasons are left out."""
-    clauses: list[_Clause] = []
+    clauses: list[_SentenceClause] = []
     at = 0
     for match in [*_BOUNDARY.finditer(sentence), None]:
         end = match.start() if match else len(sentence)
@@ -181,7 +181,7 @@ def _read_clauses(sentence: str) -> list[_Clause]:
         is_conclusion = _CONCLUSION.match(text) is not None
         words = _normalize(_REASON_BEHIND.sub("", text[joined.end() :] if joined else text))
         mark = match[0].strip() if match else ""
-        clauses.append(_Clause(words, at, end, mark, is_conclusion))
+        clauses.append(_SentenceClause(words, at, end, mark, is_conclusion))
         at = match.end() if match else end
     return [clause for clause in clauses if clause.text]
 
@@ -196,7 +196,7 @@ def _write_apostrophe(match: re.Match[str]) -> str:
     return f"{word}n't" if ending == "nt" else f"{word}'{ending}"
 
 
-def _judge(clauses: Sequence[_Clause]) -> list[str]:
+def _judge(clauses: Sequence[_SentenceClause]) -> list[str]:
     """Judge each clause: ``strong``, ``holds``, ``passing`` or nothing."""
     verdicts: list[str] = []
     is_custom = any(_CUSTOM.fullmatch(clause.text) for clause in clauses)
@@ -246,7 +246,7 @@ def _judge_clause(text: str) -> str:
     return "holds" if is_weak else ""
 
 
-def _judge_by_next(clause: _Clause, following: _Clause | None) -> str:
+def _judge_by_next(clause: _SentenceClause, following: _SentenceClause | None) -> str:
     """Judge a clause that the next one makes general: a reason, a list, a label, the other half."""
     if following is None:
         return ""
@@ -297,8 +297,8 @@ def _is_past(before: str, word: str) -> bool:
 
 
 def _split_runs(
-    clauses: Sequence[_Clause], verdicts: Sequence[str]
-) -> Iterator[list[tuple[_Clause, str]]]:
+    clauses: Sequence[_SentenceClause], verdicts: Sequence[str]
+) -> Iterator[list[tuple[_SentenceClause, str]]]:
     """Yield the clauses between those that pass."""
     pairs = [*zip(clauses, verdicts, strict=True)]
     while pairs:

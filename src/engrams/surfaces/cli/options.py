@@ -143,9 +143,9 @@ class GlobalOptions(HomeOptions):
             return None
         served = CURRENT.get()
         folder = Path(served.call.folder if served else Path.cwd())
-        named = find_named_folder(self.project, folder)
-        if named is not None:
-            return named
+        named_folder = find_named_folder(self.project, folder)
+        if named_folder is not None:
+            return named_folder
         if self.project == resolve_project(".", folder, settings.home):
             return folder
         return find_project_folder(self.project, settings.home)

@@ -27,6 +27,7 @@ from engrams.read.render import (
     profile_version,
 )
 from engrams.read.request import ReadRequest
+from engrams.read.shared_quotes import reword_shared
 from engrams.read.succession import mark_outdated
 from engrams.read.time_limits import out_of_season
 from engrams.read.token_budget import MISSES, TokenBudget, take_fitting
@@ -59,7 +60,7 @@ def select_profile(request: ReadRequest, deps: ReadDeps, budget: TokenBudget) ->
             return []
         request = replace(request, kinds=kinds)
     if request.already_shown or settings.profile_order == "ambient":
-        return _select_unshown(request, deps, budget)
+        return reword_shared(_select_unshown(request, deps, budget), request, deps.records)
     if not settings.correction_tokens and settings.profile != "core":
         profile = _select_quickly(request, deps, budget)
         if profile is not None:
@@ -68,7 +69,8 @@ def select_profile(request: ReadRequest, deps: ReadDeps, budget: TokenBudget) ->
     if settings.profile == "core":
         standing = [record for record in standing if not has_ended(record, request.now)]
         standing = add_core_lines(standing, request, deps, budget)
-    return _fit_statements(standing, budget, settings)
+    profile = _fit_statements(standing, budget, settings)
+    return reword_shared(profile, request, deps.records)
 
 
 def _select_unshown(request: ReadRequest, deps: ReadDeps, budget: TokenBudget) -> list[Record]:
@@ -109,7 +111,7 @@ def _select_quickly(
             return cached
     records = deps.records.find(query).records
     standing = _filter_standing(records, request, settings)
-    profile = _fit_statements(standing, budget, settings)
+    profile = reword_shared(_fit_statements(standing, budget, settings), request, deps.records)
     # The selection stops after some statements that do not fit (misses). Until then, further records
     # could still get into it.
     misses = len(standing) - len(profile)

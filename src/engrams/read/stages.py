@@ -51,6 +51,7 @@ from engrams.read.score_fusion import (
     top_positions,
 )
 from engrams.read.search_state import Search
+from engrams.read.shared_quotes import reword_shared_in_hits
 from engrams.read.tier_routing import search_tiers
 from engrams.read.time_limits import find_stale_episodes, find_surplus_episodes, out_of_season
 
@@ -688,7 +689,8 @@ def choose(search: Search) -> None:
     """Choose the best hits up to the limit, each with the part of its text that is asked about."""
     query_terms = search.prepared.terms
     limit = search.request.limit
-    chosen = _limit_hits(search, lambda hits: _take_best(hits, limit))
+    best = _limit_hits(search, lambda hits: _take_best(hits, limit))
+    chosen = reword_shared_in_hits(best, search.request, search.deps.records)
     search.hits = [_with_snippet(hit, query_terms) for hit in chosen]
     search.count = len(search.hits)
 

@@ -589,7 +589,7 @@ def test_a_list_is_set_as_in_the_file_or_by_commas(engrams: Any, value: str, sho
 def test_projects_are_listed(engrams: Any) -> None:
     """`projects` names every project with its active memories, and counts what is in none."""
     engrams("add", "--project", "alpha", "Snow in May")
-    engrams("add", "--project", "alpha", "--conversation", "c1", "Logs go to Loki")
+    engrams("add", "--project", "alpha", "--conversation", "c1", "Rain in June")
     engrams("add", "Tea is better than coffee")
     assert engrams("projects", "--json").json == {
         "projects": [{"name": "", "memories": 1}, {"name": "alpha", "memories": 2}]

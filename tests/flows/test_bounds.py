@@ -128,6 +128,7 @@ REMEMBERED = {
     "read.later_values._read_change": 4_096,
     "read.diversity._read_long": 256,
     "extract.secrets._scan_cached": 1_024,
+    "write.rule_corrections._read_topic": 512,
     "read.later_values._read_subjects": 4_096,
     "read.later_values._read_values": 4_096,
 }

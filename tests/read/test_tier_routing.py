@@ -215,12 +215,14 @@ def test_topics_near_the_same_question_are_linked(engine: MemoryEngine, angles: 
 
 @pytest.mark.covers("S0.45")
 def test_the_first_six_different_ones_are_selected(engine: MemoryEngine, angles: Angles) -> None:
-    """Of nine near ones, two of them the same text:
+    """Of nine near ones, two of which say the same:
     six hits, the twin and the rest with their reasons.
     """
     for n in range(8):
         add(engine, angles, f"text {n}", 0.99 - n / 100)
-    engine.observe(Turn("text 0"), scope=ANN)
+    # As near as the text that it repeats, and yet far enough from it to be stored.
+    angles.known["text 4 text"] = np.array([0.945, 0, 0.327, 0, 0, 0, 0, 0], np.float32)
+    engine.add("text 4 text", scope=ANN)
     result = engine.explain(ASKED, scope=ANN)
     assert [hit.record.text for hit in result.hits] == [f"text {n}" for n in range(6)]
     reasons = [row.dropped for row in result.trace.rows if row.dropped]

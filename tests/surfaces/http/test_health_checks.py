@@ -90,15 +90,21 @@ def test_health_reports_a_full_disk(engine: MemoryEngine, monkeypatch: pytest.Mo
     assert "space" in answer.json()["hint"]
 
 
+def bind(silent: socket.socket) -> str:
+    """Bind a socket that takes no connection, so that nobody else gets its port."""
+    silent.bind(("127.0.0.1", 0))
+    host, port = silent.getsockname()
+    return f"{host}:{port}"
+
+
 def test_health_names_an_unreachable_model_server() -> None:
     """Each configured model server that takes no connection is named;
     memory works without, so it is ready.
     """
-    with socket.create_server(("127.0.0.1", 0)) as server:
-        dead = server.getsockname()[1]
     with (
+        socket.socket() as silent,
         temp_engine(
-            chat__provider="openai", chat__model="m", chat__url=f"http://127.0.0.1:{dead}/v1"
+            chat__provider="openai", chat__model="m", chat__url=f"http://{bind(silent)}/v1"
         ) as engine,
         running(create_app(engine, engine.settings)) as url,
     ):

@@ -70,7 +70,7 @@ class MemoryDeadlines:
     lookup: float = 1.5
     """For all of a lookup; ``serve.memory_seconds``."""
 
-    journal: float = 0.5
+    journal: float = 2.0
     """For turns to be stored."""
 
     command: float = DRAIN_SECONDS

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import numpy as np
@@ -10,8 +11,9 @@ import pytest
 from tests.read.vectors import Angles
 
 from engrams import MemoryEngine
-from engrams.core import Edge, EdgeType, Kind, Record, Scope, Status, Tier, Topic, Turn
-from engrams.ports import RecordChange, WriteBatch
+from engrams.core import Edge, EdgeType, Kind, Record, Scope, Status, Tier, Topic, Vector
+from engrams.core.ids import new_id
+from engrams.ports import NewRecord, RecordChange, WriteBatch
 from engrams.read.decay import exponential_decay
 from engrams.read.tier_routing import member_score, topic_cosines
 from engrams.testing import SettableClock, temp_engine
@@ -215,14 +217,18 @@ def test_topics_near_the_same_question_are_linked(engine: MemoryEngine, angles: 
 
 @pytest.mark.covers("S0.45")
 def test_the_first_six_different_ones_are_selected(engine: MemoryEngine, angles: Angles) -> None:
-    """Of nine near ones, two of which say the same:
+    """Of nine near ones, two of them the same text:
     six hits, the twin and the rest with their reasons.
     """
     for n in range(8):
         add(engine, angles, f"text {n}", 0.99 - n / 100)
-    # As near as the text that it repeats, and yet far enough from it to be stored.
-    angles.known["text 4 text"] = np.array([0.945, 0, 0.327, 0, 0, 0, 0, 0], np.float32)
-    engine.add("text 4 text", scope=ANN)
+    first = engine.search(ASKED, scope=ANN).hits[0].record
+    # The gate takes no such twin in, but an earlier version did.
+    twin_id = new_id(engine.now())
+    values = angles.embed(["text 0"])[0]
+    vector = Vector(twin_id, angles.card.id, values.size, values.tobytes())
+    twin = NewRecord(replace(first, id=twin_id), vector=vector)
+    engine.store.commit(WriteBatch("test", "add", engine.now(), puts=(twin,)))
     result = engine.explain(ASKED, scope=ANN)
     assert [hit.record.text for hit in result.hits] == [f"text {n}" for n in range(6)]
     reasons = [row.dropped for row in result.trace.rows if row.dropped]

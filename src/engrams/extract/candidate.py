@@ -115,6 +115,11 @@ class CandidateStatement:
         return self.effect == "corrects" and not self.predicate
 
     @property
+    def lifts_ban(self) -> bool:
+        """True for a permission that rules read: "you can use emojis again"."""
+        return self.kind is Kind.NEGATIVE and self.effect == "ends" and self.extractor == "rules"
+
+    @property
     def denies_event(self) -> bool:
         """True if rules read that something did not happen: "I didn't move"."""
         is_event = self.effect in ("changes", "ends") or self.predicate in ("left", "sold")

@@ -29,7 +29,7 @@ _PROVENANCE = frozenset(("mentioned_in", "mentioned", "said", "asked", "told", "
 _TURN = re.compile(
     r"\b(?:right now|at the moment|for now|for today|just this once|this time|just"
     r" now|today|tonight|gerade|por ahora"
-    r"|pour l'instant|现在|暂时)\b|现在|暂时"
+    r"|pour l'instant|现在|暂时)\b|现在(?!起|开始)|暂时"
 )
 _DURABLE = re.compile(
     r"\b(?:always|never|from now on|every (?:day|time|week|morning|night|single)|usually|in (?:the"

@@ -17,9 +17,10 @@ from engrams.write.given_statements import fill_slots
 from engrams.write.reconcile_rules import (
     ReconciliationResult,
     reconcile_by_rules,
+    reconcile_wish,
     says_the_same,
 )
-from engrams.write.related import OPEN, RelatedStatementFinder
+from engrams.write.related import OPEN, RelatedStatementFinder, durable_scope
 from engrams.write.retracted_events import find_denied, retract_denied
 from engrams.write.slot_synonyms import find_synonyms, has_comparable_slot
 from engrams.write.write_deps import WriteDeps
@@ -64,6 +65,10 @@ class CandidateReconciler:
                 else ()
             )
             statements = fill_slots([*statements, *rivals])
+        scope = durable_scope(record.scope)
+        of_scope = [rule for rule in statements if durable_scope(rule.scope) == scope]
+        if (wish := reconcile_wish(candidate, of_scope)) is not None:
+            return wish
         outcome = reconcile_by_rules(
             candidate, [*statements, *synonyms], self._settings.dedup_jaccard, synonyms
         )

@@ -52,7 +52,7 @@ from engrams.write.reconcile_rules import ReconciliationResult
 _MAX_EVIDENCE = 8
 _MAX_REASON = 240
 _ID_LENGTH = 26
-_REPLACING = ("replace", "refine", "remove")
+_REPLACING = ("replace", "refine")
 """Verdicts that end the statements they name."""
 _CHANGED_FIELDS = (
     "status",
@@ -143,6 +143,11 @@ class DigestChangeSet:
         candidate = outcome.candidate
         if outcome.verdict == "keep":
             return self._reinforce(outcome, decision, source)
+        if outcome.verdict == "remove":
+            for target in outcome.targets:
+                self.end_by_turn(target, source, outcome.reason)
+                self._report(target, "remove", outcome.reason)
+            return ""
         begins = self._find_future_start(candidate)
         later_ends: tuple[Record, ...] = ()
         if begins is not None and outcome.verdict in _REPLACING:
@@ -427,9 +432,9 @@ class DigestChangeSet:
     def _change_targets(self, outcome: ReconciliationResult, record: Record) -> Record:
         """Do to the targets what the verdict says; return the new record with what it takes over."""
         match outcome.verdict:
-            case "add" | "keep":
+            case "add" | "keep" | "remove":
                 return record
-            case "replace" | "remove":
+            case "replace":
                 return self._close_targets(outcome, record)
             case "refine":
                 return self._refine_targets(outcome, record)

@@ -137,7 +137,9 @@ class ModelReconciler:
         question_positions = {
             position
             for position, candidate in enumerate(candidates)
-            if affected[position] and find_exact(candidate, affected[position]) is None
+            if affected[position]
+            and not candidate.lifts_ban
+            and find_exact(candidate, affected[position]) is None
         }
         if self._settings.contradiction_cosine:
             question_positions |= self._rules.finder.find_inner_rivals(candidates)

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 from datetime import datetime
 from typing import Literal, TypeAlias
 
-from engrams.core import Record, Status, content_hash
+from engrams.core import Kind, Record, Status, content_hash
 from engrams.extract.candidate import CandidateStatement
 from engrams.extract.predicate_slots import (
     SINGLE,
@@ -20,6 +20,7 @@ from engrams.extract.predicate_slots import (
     closed_slots,
     is_single,
 )
+from engrams.extract.rules.answer_values import are_rival_rules, list_topic_words
 from engrams.frozen_data import dataclass, replace
 from engrams.text.comparison.statement_comparison import (
     are_opposite,
@@ -122,6 +123,35 @@ def reconcile_by_rules(
                 until = correction.recorded_at
                 return ReconciliationResult("add", candidate, until=until, reason="corrected since")
             return _reconcile_statement(candidate, slot, open_statements, threshold)
+
+
+def reconcile_wish(
+    candidate: CandidateStatement, statements: Iterable[Record]
+) -> ReconciliationResult | None:
+    """Reconcile how an assistant is to answer; None: it sets no value of which there is one at a time.
+
+    ``statements``: open ones of its scope. A rule stands in the place of one with another value, and
+    a permission ends the ban that it lifts.
+    """
+    wishes = [record for record in statements if record.subject == candidate.subject]
+    if candidate.lifts_ban:
+        topics = list_topic_words(candidate.object)
+        bans = tuple(
+            record
+            for record in wishes
+            if record.kind is Kind.NEGATIVE and list_topic_words(record.object) == topics
+        )
+        if not bans:
+            return ReconciliationResult("keep", candidate, reason="lifts nothing known")
+        return ReconciliationResult("remove", candidate, bans, reason="allowed again")
+    if candidate.kind is not Kind.RULE or candidate.modality != "asserted":
+        return None
+    rivals = [
+        record
+        for record in wishes
+        if record.kind is Kind.RULE and are_rival_rules(candidate.text, record.text)
+    ]
+    return _replace_targets(candidate, rivals, "another value for the same") if rivals else None
 
 
 def _reconcile_statement(

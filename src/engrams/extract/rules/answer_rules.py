@@ -17,7 +17,7 @@ from engrams.text.late_patterns import holds_any, late_pattern
 from engrams.text.vocabulary import read_forms
 
 _LONGEST = 180
-_KINDS = frozenset(("rule", "ban", "alone", "name"))
+_KINDS = frozenset(("rule", "ban", "alone", "name", "lift"))
 _MARKS = " \t\n.!,;:。！，、…·~～-"
 _OF_NOW = re.compile(
     r"\b(?:this|that|these|those|(?:above|below)(?!\s+\w)|today|tonight|tomorrow|once|email|letter|essay|poem|story"
@@ -38,10 +38,11 @@ _ASKED_FOR_GOOD = late_pattern(
 
 
 class AnswerRule(NamedTuple):
-    """Kind of a wish: ``rule``, ``ban`` or ``name``; with how to call the speaker."""
+    """Kind of a wish: ``rule``, ``ban``, ``name`` or ``lift``, which ends a ban."""
 
     kind: str
-    name: str = ""
+    object: str = ""
+    """How to call the speaker, or what is allowed again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,11 +67,14 @@ def find_answer_rule(sentence: TextSentence, text: str) -> AnswerRule | None:
         trimmed = language.trim.fullmatch(spoken_words)
         wish = (trimmed["said"] if trimmed else spoken_words).strip(_MARKS)
         for kind, pattern in language.forms:
-            match = pattern.fullmatch(wish)
+            # "Tu peux" is polite before a wish, and says what is allowed in a permission.
+            match = pattern.fullmatch(spoken_words if kind == "lift" else wish)
             if match is None or (kind == "alone" and len(text.strip(_MARKS)) > len(spoken_words)):
                 continue
             if kind == "name":
                 return AnswerRule(kind, match["name"])
+            if kind == "lift":
+                return AnswerRule(kind, match["act"])
             if _OF_NOW.search(wish):
                 return None
             return AnswerRule("rule" if kind == "alone" else kind)

@@ -281,8 +281,13 @@ def _extract_answer_rule(
         return None
     quote = text[sentence.start : sentence.start + len(sentence.text)]
     if wish.kind == "name":
-        return _name_speaker(wish.name, quote, speech)
+        return _name_speaker(wish.object, quote, speech)
     body = trim_quote(collapse_space(quote))
+    if wish.kind == "lift":
+        permission = _build_candidate(
+            quote, speech, Kind.NEGATIVE, "assistant", "never", wish.object
+        )
+        return replace(permission, effect="ends")
     if wish.kind == "rule":
         return _build_candidate(quote, speech, Kind.RULE, "assistant", "always", body)
     return _build_candidate(

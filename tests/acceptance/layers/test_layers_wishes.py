@@ -1,0 +1,118 @@
+"""The three layers' document (004): standing wishes of how to answer, at the engine of preset ``layers``
+without a model, in six languages.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import count
+from pathlib import Path
+
+import pytest
+
+import engrams
+from engrams import MemoryEngine, Turn
+from engrams.core import Kind
+
+WISHES = (Kind.RULE, Kind.NEGATIVE)
+_numbers = count()
+
+
+@pytest.fixture(scope="module")
+def engine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[MemoryEngine]:
+    home: Path = tmp_path_factory.mktemp("wishes") / "home"
+    with engrams.open(home=home, preset="layers", jobs__workers=0) as made:
+        yield made
+
+
+def list_active(engine: MemoryEngine, *messages: str) -> list[str]:
+    """List the wishes that hold after a new person said these messages, each in its own session."""
+    owner = ("user", f"person{next(_numbers)}")
+    for number, text in enumerate(messages):
+        engine.observe(Turn(text, session=f"s{number}"), scope=owner)
+        engine.drain()
+    return sorted(record.text for record in engine.list(scope=owner, kinds=WISHES).records)
+
+
+@pytest.mark.covers("S4.25")
+@pytest.mark.parametrize(
+    ("former", "later"),
+    [
+        ("Always answer in French", "From now on always answer in German"),
+        ("Antworte immer auf Deutsch", "Antworte ab jetzt immer auf Englisch"),
+        ("Réponds toujours en français", "Réponds désormais toujours en anglais"),
+        ("Responde siempre en español", "A partir de ahora responde siempre en inglés"),
+        ("请一直用中文回答", "从现在起请用英文回答"),
+        ("いつも日本語で答えて", "これからは英語で答えて"),
+        ("Always answer in French", "Antworte ab jetzt immer auf Englisch"),
+        ("Always use metric units", "Always use imperial units"),
+        ("Keep your answers short", "Give me detailed answers from now on"),
+        ("Sieze mich", "Du kannst mich duzen"),
+    ],
+)
+def test_a_later_wish_replaces_the_earlier_one_about_the_same(
+    engine: MemoryEngine, former: str, later: str
+) -> None:
+    """An assistant answers in one language, length, form of address and system of units at a time."""
+    assert list_active(engine, former, later) == [later]
+
+
+@pytest.mark.covers("S4.25")
+@pytest.mark.parametrize(
+    ("former", "later"),
+    [
+        ("Always write emails in French", "Always answer in German"),
+        ("Always answer in French when I write in French", "Always answer in German"),
+        ("Always answer in French", "Always use metric units"),
+        ("Always answer in French", "Always answer in German too"),
+        ("Never answer in French", "Never answer in German"),
+    ],
+)
+def test_wishes_about_different_things_stand_side_by_side(
+    engine: MemoryEngine, former: str, later: str
+) -> None:
+    """A wish for some occasions is not replaced by one for all of them."""
+    assert list_active(engine, former, later) == sorted((former, later))
+
+
+@pytest.mark.covers("S4.25")
+def test_a_wish_for_one_project_leaves_the_one_for_all_of_them(engine: MemoryEngine) -> None:
+    """A project's rule holds in the project alone."""
+    owner = ("user", "of-projects")
+    engine.observe(Turn("Always answer in French", session="a"), scope=owner)
+    engine.drain()
+    engine.observe(Turn("Always answer in German", session="b"), scope=(*owner, "project", "x"))
+    engine.drain()
+    rules = [record.text for record in engine.list(scope=owner, kinds=WISHES).records]
+    assert sorted(rules) == ["Always answer in French", "Always answer in German"]
+
+
+@pytest.mark.covers("S4.25")
+@pytest.mark.parametrize(
+    ("ban", "permission"),
+    [
+        ("Never use emojis", "You can use emojis again"),
+        ("Never suggest restaurants", "You may suggest restaurants again"),
+        ("Never use emojis", "Emojis are fine again"),
+        ("Benutze nie Emojis", "Du darfst wieder Emojis benutzen"),
+        ("N'utilise jamais d'emojis", "Tu peux de nouveau utiliser des emojis"),
+        ("Nunca uses emojis", "Puedes volver a usar emojis"),
+        ("不要用表情符号", "你可以再用表情符号了"),
+        ("絵文字は使わないで", "また絵文字を使っていいよ"),
+    ],
+)
+def test_a_permission_ends_the_ban(engine: MemoryEngine, ban: str, permission: str) -> None:
+    """What is allowed again is no longer banned, and the permission is no rule of its own."""
+    assert list_active(engine, ban) == [ban]
+    assert list_active(engine, ban, permission) == []
+
+
+@pytest.mark.covers("S4.25")
+@pytest.mark.parametrize(
+    "permission",
+    ["You can use lists again", "Du darfst wieder Listen benutzen", "You can try again"],
+)
+def test_a_permission_ends_no_other_ban(engine: MemoryEngine, permission: str) -> None:
+    """Nor is anything learned of it where nothing was banned."""
+    assert list_active(engine, "Never use emojis", permission) == ["Never use emojis"]
+    assert list_active(engine, permission) == []

@@ -13,8 +13,10 @@ from engrams.testing import ReceivedModelRequest, ScriptedModel, ScriptedReply
 PRESETS = (
     "default",
     "proxy",
-    "layers",
-    *(pytest.param(preset, marks=pytest.mark.slow) for preset in ("cache", "engine", "graph")),
+    *(
+        pytest.param(preset, marks=pytest.mark.slow)
+        for preset in ("cache", "engine", "graph", "layers")
+    ),
 )
 TOLD = "I play the cello."
 REQUEST = "Forget that I play the cello."

@@ -16,8 +16,10 @@ QUESTION = "Where do I live?"
 PRESETS = (
     "default",
     "proxy",
-    "graph",
-    *(pytest.param(preset, marks=pytest.mark.slow) for preset in ("cache", "engine", "layers")),
+    *(
+        pytest.param(preset, marks=pytest.mark.slow)
+        for preset in ("cache", "engine", "graph", "layers")
+    ),
 )
 INTRODUCTIONS = {
     "alone": "I live in Paris.",

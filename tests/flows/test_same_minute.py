@@ -34,6 +34,7 @@ def spoken(engine: MemoryEngine) -> list[str]:
     return sorted((said for said in SAID[:-1] if said in text), key=text.index)
 
 
+@pytest.mark.slow
 def test_two_commands_of_one_minute(tmp_path: Path) -> None:
     """What a later command tells wins, also where both name one time."""
     for said in SAID:

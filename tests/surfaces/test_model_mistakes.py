@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
 from tests.acceptance.process import eventually, served
 
 from engrams.testing import ScriptedModel
@@ -18,6 +19,7 @@ INVENTED = {
 }
 
 
+@pytest.mark.slow
 def test_inventions_are_counted(tmp_path: Path) -> None:
     """Status, the doctor and the list of jobs, which the page shows, count the same."""
     with ScriptedModel() as model:

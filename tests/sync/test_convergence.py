@@ -240,7 +240,7 @@ def play(number: int, steps: list[tuple[str, int, int, int]], **options: Any) ->
 
 
 QUICK = settings(
-    max_examples=3,
+    max_examples=2,
     deadline=None,
     derandomize=True,
     database=None,

@@ -184,6 +184,7 @@ def test_a_hostile_branch(bare: Path, tmp_path: Path) -> None:
     assert place.list() == {FILES[1]}
 
 
+@pytest.mark.slow
 def test_what_is_no_repository(tmp_path: Path, bare: Path) -> None:
     """An address that leads nowhere, and a damaged copy, are told, and mend themselves."""
     with pytest.raises(StoreError, match="no git repository"):

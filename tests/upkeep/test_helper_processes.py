@@ -142,6 +142,7 @@ def test_an_import_on_two_cores_stores_the_same(
     assert asked[0]._process.poll() == 0
 
 
+@pytest.mark.slow
 def test_a_killed_helper_costs_only_time(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, alone: list[str], asked: list[HelperProcess]
 ) -> None:

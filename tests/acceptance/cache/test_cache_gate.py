@@ -121,6 +121,7 @@ def test_an_answer_stands_beside_the_message_that_it_answered(door: Door) -> Non
 
 
 @pytest.mark.covers("S0.24", "S0.3")
+@pytest.mark.slow
 def test_a_new_answer_to_a_repeated_question_is_kept_with_it(door: Door) -> None:
     """The question is skipped, but what was found out this time is not lost; the same answer again
     is.

@@ -105,6 +105,7 @@ def test_an_embedder_that_is_down_costs_one_failure(tmp_path: Path) -> None:
         assert note.startswith("used:")
 
 
+@pytest.mark.slow
 def test_the_time_is_a_setting(tmp_path: Path) -> None:
     """With less time the embedder is done without earlier."""
     with (

@@ -12,7 +12,7 @@ import pytest
 
 import engrams
 from engrams import MemoryEngine, Turn
-from engrams.core import Kind
+from engrams.core import Kind, Status
 
 WISHES = (Kind.RULE, Kind.NEGATIVE)
 _numbers = count()
@@ -116,3 +116,62 @@ def test_a_permission_ends_no_other_ban(engine: MemoryEngine, permission: str) -
     """Nor is anything learned of it where nothing was banned."""
     assert list_active(engine, "Never use emojis", permission) == ["Never use emojis"]
     assert list_active(engine, permission) == []
+
+
+@pytest.mark.covers("S4.7")
+@pytest.mark.parametrize(
+    "wish",
+    [
+        "I kind of like climbing",
+        "I sort of prefer tea",
+        "Ich mag irgendwie Klettern",
+        "Creo que me gusta más el té",
+        "Je crois que j'aime bien le thé",
+        "我好像喜欢爬山",
+        "なんとなく登山が好きかも",
+        "I guess I prefer short answers",
+        "Es wäre mir irgendwie lieber, wenn du mich duzt",
+        "Creo que prefiero respuestas cortas",
+        "Je préférerais peut-être des réponses courtes",
+        "我比较喜欢简短的回答",
+        "短く答えてくれると嬉しいです",
+    ],
+)
+def test_an_implied_wish_is_held(engine: MemoryEngine, wish: str) -> None:
+    """It is neither stored at once nor lost, in any of the six languages."""
+    owner = ("user", f"person{next(_numbers)}")
+    engine.observe(Turn(wish, session="s"), scope=owner)
+    engine.drain()
+    kinds = (*WISHES, Kind.PREFERENCE, Kind.FACT)
+    statements = engine.list(scope=owner, kinds=kinds, statuses=()).records
+    assert [(record.text, record.status) for record in statements] == [(wish, Status.CANDIDATE)]
+
+
+@pytest.mark.covers("S4.7")
+@pytest.mark.parametrize(
+    "liking",
+    ["I like climbing", "Ich mag Klettern", "Me gusta el té", "J'aime le thé", "我喜欢爬山"],
+)
+def test_a_plain_liking_is_stored_at_once(engine: MemoryEngine, liking: str) -> None:
+    """Only words that leave doubt hold it."""
+    owner = ("user", f"person{next(_numbers)}")
+    engine.observe(Turn(liking, session="s"), scope=owner)
+    engine.drain()
+    (preference,) = engine.list(scope=owner, kinds=(Kind.PREFERENCE,)).records
+    assert preference.text == liking
+
+
+@pytest.mark.covers("S4.7")
+@pytest.mark.parametrize(
+    "request_of_the_moment",
+    [
+        "Es wäre schön, wenn du mir bei einer Bewerbung hilfst",
+        "Ce serait bien si tu m'aidais demain",
+        "Me gustaría que me escribas una carta",
+    ],
+)
+def test_a_task_that_is_asked_for_politely_is_no_wish(
+    engine: MemoryEngine, request_of_the_moment: str
+) -> None:
+    """It asks for one thing, and is no rule for every answer."""
+    assert list_active(engine, request_of_the_moment) == []

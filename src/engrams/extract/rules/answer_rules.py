@@ -17,7 +17,7 @@ from engrams.text.late_patterns import holds_any, late_pattern
 from engrams.text.vocabulary import read_forms
 
 _LONGEST = 180
-_KINDS = frozenset(("rule", "ban", "alone", "name", "lift"))
+_KINDS = frozenset(("rule", "ban", "alone", "name", "lift", "implied"))
 _MARKS = " \t\n.!,;:。！，、…·~～-"
 _OF_NOW = re.compile(
     r"\b(?:this|that|these|those|(?:above|below)(?!\s+\w)|today|tonight|tomorrow|once|email|letter|essay|poem|story"
@@ -38,7 +38,7 @@ _ASKED_FOR_GOOD = late_pattern(
 
 
 class AnswerRule(NamedTuple):
-    """Kind of a wish: ``rule``, ``ban``, ``name`` or ``lift``, which ends a ban."""
+    """Kind of a wish: ``rule``, ``implied`` (an unsure rule), ``ban``, ``name`` or ``lift``, which ends a ban."""
 
     kind: str
     object: str = ""

@@ -288,8 +288,9 @@ def _extract_answer_rule(
             quote, speech, Kind.NEGATIVE, "assistant", "never", wish.object
         )
         return replace(permission, effect="ends")
-    if wish.kind == "rule":
-        return _build_candidate(quote, speech, Kind.RULE, "assistant", "always", body)
+    if wish.kind in ("rule", "implied"):
+        rule = _build_candidate(quote, speech, Kind.RULE, "assistant", "always", body)
+        return rule if wish.kind == "rule" else replace(rule, confidence=_UNSURE)
     return _build_candidate(
         quote, speech, Kind.NEGATIVE, "assistant", "never", body, triggers=_ban_triggers(body)
     )

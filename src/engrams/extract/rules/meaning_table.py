@@ -23,6 +23,7 @@ from engrams.extract.rules.english_lexicon import (
     third_person,
 )
 from engrams.extract.rules.sentence_segmenter import ClauseToken
+from engrams.extract.rules.utterance import FAINT
 from engrams.extract.rules.word_classes import (
     CLASSES,
     RELATIONS,
@@ -52,7 +53,6 @@ _IMPORTANCE = {
     "preference": 0.6,
 }
 _CONFIDENCE = {"plan": 0.7, "possession": 0.75, "event": 0.8, "home": 0.9, "health": 0.9}
-_WEAK = 0.6
 _FAINT = word_set("kinda kind sort pretty lately recently currently")
 _TENSES = {
     "present": "now",
@@ -107,7 +107,7 @@ class ClauseMeaning:
 
     @property
     def confidence(self) -> float:
-        return _WEAK if self.is_weak else _CONFIDENCE.get(self.category, 0.85)
+        return FAINT if self.is_weak else _CONFIDENCE.get(self.category, 0.85)
 
     @property
     def importance(self) -> float:
@@ -274,11 +274,13 @@ def _apply_tense(meaning: ClauseMeaning, clause: EnglishClause) -> ClauseMeaning
     is_over = "no longer" in clause.adverbs or (clause.negated and not _OVER.isdisjoint(last))
     if is_over or clause.tense == "used":
         return replace(meaning, effect="ends", polarity=True)
+    is_faint = not _FAINT.isdisjoint(clause.adverbs)
     if meaning.predicate == "likes":
         # "I can't stand it" tells of now, as "I hate it" does.
         is_present = clause.tense == "present" or (clause.tense == "can" and clause.negated)
-        is_weak = not is_present or not _FAINT.isdisjoint(clause.adverbs)
-        meaning = replace(meaning, is_weak=is_weak)
+        meaning = replace(meaning, is_weak=is_faint or not is_present)
+    elif meaning.kind is Kind.PREFERENCE:
+        meaning = replace(meaning, is_weak=is_faint)
     if clause.negated:
         return _deny(meaning, clause, last)
     is_past_state = clause.verb == "be" and clause.tense == "past" and not meaning.is_event

@@ -10,6 +10,9 @@ from engrams.extract.candidate import CandidateStatement
 from engrams.extract.rules.clause_quote import collapse_space, trim_quote
 from engrams.frozen_data import dataclass
 
+FAINT = 0.6
+"""Confidence of a liking that is only implied: "I kind of like tea"."""
+
 
 @dataclass(frozen=True, slots=True)
 class UtteranceContext:

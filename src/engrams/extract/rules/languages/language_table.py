@@ -43,6 +43,8 @@ class LanguageTable:
     """First person of a clause that no form reads."""
     hypothetical: re.Pattern[str]
     """Words of a wish, a condition or hearsay."""
+    faint: re.Pattern[str]
+    """Words by which a liking is only implied: "irgendwie", "creo que"."""
     denied: re.Pattern[str]
     over: re.Pattern[str]
     coming: re.Pattern[str]
@@ -75,7 +77,7 @@ def load_language(code: str) -> LanguageTable | None:
         )
         for predicate, category, pattern, *more in table["forms"]
     ]
-    names = ("cue", "first_person", "hypothetical", "denied", "over", "coming")
+    names = ("cue", "first_person", "hypothetical", "faint", "denied", "over", "coming")
     return LanguageTable(
         code=code,
         **{name: late_pattern(table[name], re.IGNORECASE) for name in names},

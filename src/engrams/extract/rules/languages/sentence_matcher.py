@@ -22,7 +22,8 @@ from engrams.extract.rules.languages.other_words import find_others
 from engrams.extract.rules.languages.unsettled import find_clause, is_unsettled
 from engrams.extract.rules.named_people import RELATIVES
 from engrams.extract.rules.sentence_segmenter import split_sentences
-from engrams.extract.rules.utterance import UtteranceContext
+from engrams.extract.rules.utterance import FAINT, UtteranceContext
+from engrams.frozen_data import replace
 from engrams.text.vocabulary import word_set
 
 _STOP = re.compile(
@@ -49,6 +50,7 @@ _OF_RELATIVE = re.compile(
 )
 """Sentence about somebody else: 我妈妈今年71岁，住在苏州."""
 _HAN = re.compile("[\u4e00-\u9fff]")
+_LIKES = "likes"
 _LONGEST_NAME = 4
 """Characters of the longest Chinese name."""
 _ARTICLE = re.compile(
@@ -93,7 +95,7 @@ def extract_foreign(text: str, speech: UtteranceContext) -> list[CandidateStatem
         return []
     found: list[CandidateStatement] = []
     others = find_others(text)
-    for piece, start, mine in _split_pieces(text):
+    for piece, start, mine, sentence in _split_pieces(text):
         for language in tables:
             # Chinese names its subject once: 我叫李明，今年30岁，住在上海.
             # "我养了一只猫，叫南瓜" names the cat.
@@ -104,7 +106,10 @@ def extract_foreign(text: str, speech: UtteranceContext) -> list[CandidateStatem
             )
             if language.hypothetical.search(piece):
                 continue
-            match = _find_form(whole, language)
+            is_faint = language.faint.search(sentence) is not None
+            match = (_find_faint_liking(whole, language) if is_faint else None) or _find_form(
+                whole, language
+            )
             if match is None:
                 continue
             at = start + match[1].start() - len(whole) + len(piece)
@@ -113,7 +118,7 @@ def extract_foreign(text: str, speech: UtteranceContext) -> list[CandidateStatem
             ):
                 break
             if candidate := _read_match(*match, (start, len(piece), text), language, speech):
-                found.append(candidate)
+                found.append(_weaken(candidate) if is_faint else candidate)
                 break
     return found
 
@@ -135,8 +140,22 @@ def _may_speak(text: str) -> bool:
     )
 
 
-def _split_pieces(text: str) -> Iterator[tuple[str, int, bool]]:
-    """Yield pieces of asserted sentences: text, start, whether 我 is its subject."""
+def _find_faint_liking(
+    piece: str, language: LanguageTable
+) -> tuple[SentencePattern, re.Match[str]] | None:
+    """Find the form of a liking in a piece, without the words by which it is only implied."""
+    found = _find_form(language.faint.sub("", piece), language)
+    return found if found and found[0].predicate == _LIKES else None
+
+
+def _weaken(candidate: CandidateStatement) -> CandidateStatement:
+    """Lower the confidence in a liking that is only implied."""
+    is_liking = candidate.kind is Kind.PREFERENCE
+    return replace(candidate, confidence=FAINT) if is_liking else candidate
+
+
+def _split_pieces(text: str) -> Iterator[tuple[str, int, bool, str]]:
+    """Yield pieces of asserted sentences: text, start, whether 我 is its subject, and the sentence."""
     for sentence in split_sentences(text):
         if (
             sentence.modality != "asserted"
@@ -153,6 +172,7 @@ def _split_pieces(text: str) -> Iterator[tuple[str, int, bool]]:
                     sentence.text[at:end],
                     sentence.start + at,
                     at > 0 and is_mine,
+                    sentence.text,
                 )
             at = cut.end() if cut else end
 
@@ -232,7 +252,7 @@ def _to_candidate(
     )
     for span in times if form.predicate != "attribute" else ():
         value = _DANGLING.sub("", " ".join(value.replace(span.text, " ").split()))
-    is_liking = predicate == "likes" or predicate.startswith("favorite_")
+    is_liking = predicate == _LIKES or predicate.startswith("favorite_")
     settled = min(when.end, speech.said_at) if when and begun == when.start else speech.said_at
     return speech.make_statement(
         quote,

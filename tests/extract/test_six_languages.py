@@ -69,6 +69,47 @@ def test_what_people_are_is_no_name(text: str) -> None:
     assert not [triple for triple in triples if triple[0] == "user" and triple[1] in relations]
 
 
+@pytest.mark.parametrize(
+    ("text", "diet"),
+    [
+        ("I've decided to go vegan", "vegan"),
+        ("i've decided to be vegetarian. no fish either", "vegetarian"),
+        ("Ich habe beschlossen, vegan zu leben", "vegan"),
+        ("Al final he decidido ser vegetariana.", "vegetariana"),
+        ("J'ai décidé de devenir végétarienne", "végétarienne"),
+    ],
+)
+def test_a_decision_to_eat_otherwise_is_a_diet(text: str, diet: str) -> None:
+    """It ends the diet before it; who has not decided, or for a week, has none."""
+    with temp_engine(jobs__workers=0, embed__provider="null") as memory:
+        assert ("user", "diet", diet) in learn(memory, text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "I haven't decided to go vegan",
+        "I decided to go vegan for a week",
+        "Je viens de manger une pomme, c'était bon",
+        "Je viens d'appeler le médecin",
+        "J'ai quitté mon mari en mars",
+        "Ya no soy vegano, lo dejé en enero.",
+        "Ich komme aus dem Büro",
+        "Ich bin nach Hause gezogen",
+        "Ich bin nach Rom gefahren",
+        "Ich bin in Eile",
+        "Ich mag dich",
+    ],
+)
+def test_a_form_of_speech_tells_nothing_of_the_speaker(text: str) -> None:
+    """What only looks like a home, an origin, an employer or a liking is none."""
+    known = {"from", "works_at", "lives_in", "went_to", "likes"}
+    with temp_engine(jobs__workers=0, embed__provider="null") as memory:
+        triples = learn(memory, text)
+    assert not [triple for triple in triples if triple[1] in known]
+    assert "vegan" not in [value for _, predicate, value in triples if predicate == "diet"]
+
+
 @pytest.mark.parametrize("text", ["我妈妈今年71岁，住在苏州", "我哥哥王强住在杭州，在华为工作"])
 def test_a_relatives_home_is_not_the_speakers_in_chinese(text: str) -> None:
     """What follows in the sentence is still about the relative."""

@@ -67,7 +67,7 @@ _TENSES = {
 }
 _DEGREES = word_set("very well much that often enough really fluently")
 _OVER = word_set("anymore longer more")
-_LIMITS = frozenset(("self", "somebody", "negated"))
+_LIMITS = frozenset(("self", "somebody", "negated", "asserted"))
 """Words of a row's tenses that limit it: all of them must hold."""
 _PARTICLES = word_set("back over out here up down away together around off along forward")
 _NO_OBJECT = word_set("how when that what seeing hearing having if")
@@ -194,8 +194,7 @@ def _list_tenses(clause: EnglishClause) -> frozenset[str]:
         tenses.add("self")
     if _is_somebody(clause):
         tenses.add("somebody")
-    if clause.negated:
-        tenses.add("negated")
+    tenses.add("negated" if clause.negated else "asserted")
     return frozenset(tenses)
 
 

@@ -71,7 +71,7 @@ _WORD = re.compile(r"\w+")
 # Every cue begins with one of these words, or with "me" before one of those: looking for them is
 # cheaper than matching.
 _LEADS = word_set("""
-    ich mein meine meinen meiner wir je j mon ma mes dejado
+    ich mein meine meinen meiner wir je j mon ma mes dejado decidido
     vivo trabajo mi tengo odio hablo soy estudio adoro yo fui fuimos viajé viajamos compré nos dejé estoy peso mido
     soporto aguanto trago como bebo
     """)

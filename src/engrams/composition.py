@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from contextlib import closing
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -256,13 +257,15 @@ def _open_vault(
     from engrams.forget.edits import MemoryEditor
     from engrams.forget.memory_forgetter import ForgetRequest, forget_records
     from engrams.vault import Vault, VaultDeps, VaultEditCallbacks, VaultStore
+    from engrams.write.follow_ups import plan_new_summary
     from engrams.write.write_deps import WriteDeps
 
     def find_jobs(records: Sequence[Record]) -> tuple[JobSpec, ...]:
-        """Build the extraction jobs for texts that were written into files."""
+        """Build the jobs for texts that were written into files: summaries, and extraction."""
+        summaries = chain.from_iterable(plan_new_summary(record, deps) for record in records)
         if settings.write.extract == "off":
-            return ()
-        return tuple(
+            return tuple(summaries)
+        extractions = (
             JobSpec(
                 EXTRACT,
                 f"{record.scope.key}|{record.id}",
@@ -271,12 +274,14 @@ def _open_vault(
             for record in records
             if record.kind in (Kind.NOTE, Kind.TURN)
         )
+        return (*extractions, *summaries)
 
     store = VaultStore(plain_store)
+    deps = WriteDeps(store, embedder, clock, settings, chat)
     card = embedder.card
     min_words = settings.write.min_words
     callbacks = VaultEditCallbacks(
-        prepare=MemoryEditor(WriteDeps(store, embedder, clock, settings, chat)).prepare_fields,
+        prepare=MemoryEditor(deps).prepare_fields,
         find_jobs=find_jobs,
         find_ripples=lambda record, values: cascade_changes(
             record, values, store, clock(), min_words

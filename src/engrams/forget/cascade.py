@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
-from engrams.core import CORRECTED, MESSAGE_KINDS, UNSAID, Kind, Record, Status
+from engrams.core import CORRECTED, MESSAGE_KINDS, RUNNING, UNSAID, Kind, Record, Status
 from engrams.forget.dependents import find_returning
 from engrams.forget.memory_forgetter import build_forget_batch
 from engrams.forget.restoring import build_restore
@@ -42,7 +42,10 @@ def cascade_changes(
         return ()
     if record.kind in MESSAGE_KINDS:
         return _change_derived(record, values["text"], store, now)
-    return find_source_changes(record, "edit", store, now, min_words)
+    return (
+        *find_source_changes(record, "edit", store, now, min_words),
+        *_retire_summaries([record], store, now),
+    )
 
 
 def _change_derived(
@@ -66,7 +69,33 @@ def _change_derived(
         )
         for fact in returned
     ]
-    return (*changes, *_correct_retellings(message, text, ended, store, now))
+    return (
+        *changes,
+        *_correct_retellings(message, text, ended, store, now),
+        *_retire_summaries(ended, store, now),
+    )
+
+
+def _retire_summaries(
+    statements: Sequence[Record], store: RecordStore, now: datetime
+) -> list[RecordChange]:
+    """End the rolling summaries that tell statements with their old words.
+
+    The next update makes a summary of the conversation's statements anew.
+    """
+    if not statements:
+        return []
+    query = RecordQuery(
+        ScopeReach.of_owner(statements[0].scope.owner),
+        (Kind.SUMMARY,),
+        sources=tuple(statement.id for statement in statements),
+        limit=_LIMIT,
+    )
+    return [
+        _change(summary, {"status": Status.SUPERSEDED, "retired_at": now}, "supersede")
+        for summary in store.find(query).records
+        if summary.meta.get(RUNNING) == "rolling"
+    ]
 
 
 def _sort_facts(

@@ -44,6 +44,7 @@ from engrams.write.extraction_jobs import (
     find_own_extraction,
     plan_extraction,
 )
+from engrams.write.follow_ups import plan_new_summary
 from engrams.write.write_deps import WriteDeps
 
 
@@ -103,7 +104,7 @@ class MemoryEditor:
         if edited.text != record.text:
             min_words = self._settings.write.min_words
             changes += cascade_changes(record, fields, self._store, now, min_words)
-            jobs = self._plan_jobs(edited, lease)
+            jobs = (*self._plan_jobs(edited, lease), *plan_new_summary(edited, self._deps))
         new_edges, old_edges = diff_tag_edges(record, edited.tags)
         result = self._store.commit(
             WriteBatch(

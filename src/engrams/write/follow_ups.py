@@ -32,6 +32,14 @@ def plan_follow_ups(
     )
 
 
+def plan_new_summary(record: Record, deps: WriteDeps) -> tuple[JobSpec, ...]:
+    """Plan a new summary of the conversation that an edited record belongs to."""
+    key = conversation(record.scope, record.session)
+    if deps.chat is None or not deps.settings.summary.enabled or key == (record.scope.owner, ""):
+        return ()
+    return (_plan_summary(*key, [], deps),)
+
+
 def plan_change_detection(
     owner: Scope, extraction: ExtractionResult, deps: WriteDeps
 ) -> tuple[JobSpec, ...]:
@@ -77,13 +85,16 @@ def _plan_summaries(
         if derived_ids and key != (record.scope.owner, ""):
             new_ids.setdefault(key, []).extend(derived_ids)
     return tuple(
-        JobSpec(
-            ROLL,
-            f"{scope.key}|{session}",
-            {"scope": scope.key, "session": session, "items": ids},
-            attempts=deps.settings.jobs.max_attempts,
-        )
-        for (scope, session), ids in new_ids.items()
+        _plan_summary(scope, session, ids, deps) for (scope, session), ids in new_ids.items()
+    )
+
+
+def _plan_summary(scope: Scope, session: str, ids: list[str], deps: WriteDeps) -> JobSpec:
+    return JobSpec(
+        ROLL,
+        f"{scope.key}|{session}",
+        {"scope": scope.key, "session": session, "items": ids},
+        attempts=deps.settings.jobs.max_attempts,
     )
 
 

@@ -22,7 +22,7 @@ STATED = (Kind.FACT, Kind.PREFERENCE, Kind.PROCEDURE, Kind.CORRECTION, Kind.NEGA
 """Kinds that a rolling summary tells."""
 
 _MAX_STATEMENTS = 500
-"""Statements that a first summary is made of: the oldest."""
+"""Statements that a new summary is made of: the oldest."""
 
 
 class RollingSummaryUpdater:
@@ -72,8 +72,10 @@ class RollingSummaryUpdater:
     def _load_statements(
         self, key: SummaryKey, ids: Sequence[str], current: Record | None
     ) -> Sequence[Record]:
-        """Load the statements of the job; for a first summary all of the conversation's."""
+        """Load the statements of the job; for a new summary all of the conversation's."""
         owner = key.scope.owner
+        if current is None:
+            ids = [*self._records.list_retired_ids(key), *ids]
         records = {record.id: record for record in self._deps.store.get(owner, ids)}
         if current is None:
             query = RecordQuery(

@@ -75,6 +75,11 @@ class SummaryRecords:
         """Find the active summary; None where there is none."""
         return find_summary(self._store, key.scope, key.session, key.kind)
 
+    def list_retired_ids(self, key: SummaryKey) -> list[str]:
+        """List what the latest summary covered, if none is active."""
+        latest, _ = _find_latest(self._store, key)
+        return [] if latest is None else list(latest.meta.get("ids", ()))
+
     def save(self, key: SummaryKey, current: Record | None, update: SummaryUpdate) -> Record:
         """Save a summary in the place of the current one, with the end of its job.
 

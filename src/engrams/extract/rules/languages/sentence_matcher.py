@@ -232,7 +232,7 @@ def _to_candidate(
     place: tuple[int, int, str],
     language: LanguageTable,
     speech: UtteranceContext,
-) -> CandidateStatement:
+) -> CandidateStatement | None:
     start, length, text = place
     subject = speech.subject
     relative = groups.get("r")
@@ -252,6 +252,9 @@ def _to_candidate(
     )
     for span in times if form.predicate != "attribute" else ():
         value = _DANGLING.sub("", " ".join(value.replace(span.text, " ").split()))
+    if not value and form.effect != "ends" and groups.get("o"):
+        # Only a time was named: "今日は食べません".
+        return None
     is_liking = predicate == _LIKES or predicate.startswith("favorite_")
     settled = min(when.end, speech.said_at) if when and begun == when.start else speech.said_at
     return speech.make_statement(

@@ -24,6 +24,7 @@ from engrams.extract.rules.named_people import RELATIVES
 from engrams.extract.rules.sentence_segmenter import split_sentences
 from engrams.extract.rules.utterance import FAINT, UtteranceContext
 from engrams.frozen_data import replace
+from engrams.text.stopwords import STOP
 from engrams.text.vocabulary import word_set
 
 _STOP = re.compile(
@@ -74,6 +75,10 @@ _LEADS = word_set("""
     ich mein meine meinen meiner wir je j mon ma mes dejado decidido
     vivo trabajo mi tengo odio hablo soy estudio adoro yo fui fuimos viajé viajamos compré nos dejé estoy peso mido
     soporto aguanto trago como bebo
+    """)
+_NO_EMPLOYERS = word_set("ello eso esto casa moi lui elle eux mir ihm uns hause")
+_OF_LISTENER = word_set("""
+    dein deine deinen deinem deiner euer eure euren tu tus vuestro vuestra ton ta tes votre vos
     """)
 _AFTER_ME = ("llamo", "mud", "gust", "encant", "cas")
 _ENGLISH_HYPOTHETICAL = re.compile(
@@ -209,7 +214,23 @@ def _read_match(
         return None
     if form.predicate == "attribute" and not _names_person(groups, value, language):
         return None
+    if value and _is_turn_of_phrase(form.predicate, value):
+        return None
     return _to_candidate(form, groups, value, place, language, speech)
+
+
+def _is_turn_of_phrase(predicate: str, value: str) -> bool:
+    """True for what no such thing begins with: "je m'appelle un taxi", "trabajo en ello"."""
+    first_word = value.split(maxsplit=1)[0].lower()
+    match predicate:
+        case "is_named" | "studies":
+            return first_word in STOP
+        case "works_at":
+            return first_word.lower() in _NO_EMPLOYERS
+        case "likes":
+            return first_word.lower() in _OF_LISTENER
+        case _:
+            return False
 
 
 def _names_person(groups: dict[str, str | None], value: str, language: LanguageTable) -> bool:

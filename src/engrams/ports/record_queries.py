@@ -45,8 +45,8 @@ class AsOf:
 
 
 Filter: TypeAlias = Where | Condition | Mapping[str, Any]
-"""Filter of a search or list: ``{"speaker": "Ann", "meta.size": {"gte": 2}}``, a ``Condition``, or
-several in a ``Where``.
+"""Filter of a search or list: ``{"speaker": "Ann", "meta.size": {"gte": 2}}``, any of several by
+``{"$or": [{…}, {…}]}``, a ``Condition``, or several in a ``Where``.
 """
 Moment: TypeAlias = datetime | AsOf | str | None
 

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from difflib import get_close_matches
 from enum import StrEnum
-from typing import Any, SupportsIndex, TypeVar
+from typing import Any, Literal, SupportsIndex, TypeVar, cast
 
 from engrams.core import Kind, Status
 from engrams.core.clock import parse_time, utc
@@ -22,6 +22,7 @@ _FILTER_HINT = (
     'Write {"speaker": "Ann"}, Condition("importance", "gte", 0.7), or Where("and", (…)) of'
     " several."
 )
+_JOINTS: Mapping[str, Literal["and", "or"]] = {"$and": "and", "$or": "or"}
 _ALIASES = {
     "kind": "kinds",
     "status": "statuses",
@@ -39,8 +40,8 @@ _Name = TypeVar("_Name", bound=StrEnum)
 def to_where(value: Filter | None) -> Where | None:
     """Convert a filter as people write it to a ``Where``.
 
-    Every entry of a dict must hold. A list of values means any of them; tags must all be there.
-    InputError: it is nothing of the kind.
+    Every entry of a dict must hold, and of ``$or`` any filter in its list. A list of values means
+    any of them; tags must all be there. InputError: it is nothing of the kind.
     """
     match value:
         case None | Where():
@@ -48,20 +49,24 @@ def to_where(value: Filter | None) -> Where | None:
         case Condition():
             return Where("and", (value,))
         case Mapping() if all(isinstance(field, str) for field in value):
-            conditions = [
-                condition
-                for field, wanted in value.items()
-                for condition in _to_conditions(field, wanted)
-            ]
-            return Where("and", tuple(conditions)) if value else None
+            parts = [part for field, wanted in value.items() for part in _to_parts(field, wanted)]
+            return Where("and", tuple(parts)) if value else None
         case _:
             raise InputError(
                 f"where cannot be of type {type(value).__name__}: {value!r:.80}.", hint=_FILTER_HINT
             )
 
 
-def _to_conditions(field: str, value: Any) -> tuple[Condition, ...]:
+def _to_parts(field: str, value: Any) -> tuple[Condition | Where, ...]:
     is_several = isinstance(value, (list, tuple, set, frozenset))
+    if field in _JOINTS:
+        parts = tuple(map(to_where, value)) if is_several else ()
+        if not parts or None in parts:
+            raise InputError(
+                f"{field} needs a list of filters, not {value!r:.80}.",
+                hint='Write {"$or": [{"speaker": "Ann"}, {"importance": {"gte": 0.7}}]}.',
+            )
+        return (Where(_JOINTS[field], tuple(part for part in parts if part is not None)),)
     if field in _LIST_FIELDS:
         items = value if is_several else (value,)
         return tuple(Condition(field, "contains", item) for item in items)
@@ -73,12 +78,16 @@ def _to_conditions(field: str, value: Any) -> tuple[Condition, ...]:
 
 
 def _check_operators(value: Mapping[Any, Any]) -> Iterable[tuple[Operator, Any]]:
-    """Return operators with their operands. InputError: there is none, or an unknown one."""
-    unknown = [op for op in value if op not in OPERATORS]
+    """Return operators, also with a leading ``$``, with their operands.
+
+    InputError: there is none, or an unknown one.
+    """
+    names = {name: f"{name}".removeprefix("$") for name in value}
+    unknown = [name for name in value if names[name] not in OPERATORS]
     if unknown or not value:
         wrong = f"There is no operator {unknown[0]!r:.80}." if unknown else "The filter is empty."
         raise InputError(wrong, hint=f"The operators are: {', '.join(OPERATORS)}.")
-    return value.items()
+    return [(cast("Operator", names[name]), operand) for name, operand in value.items()]
 
 
 def to_query_fields(arguments: Mapping[str, Any], allowed: Sequence[str]) -> dict[str, Any]:

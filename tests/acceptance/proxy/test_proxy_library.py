@@ -201,6 +201,20 @@ def test_filters(engine: MemoryEngine) -> None:
     with pytest.raises(EngramsError):
         found(("importance", "about", 0.5))
 
+    def list_found(where: dict[str, object]) -> set[str]:
+        return {
+            hit.record.text.split()[1] for hit in engine.search("oak", scope=CHAT, where=where).hits
+        }
+
+    assert list_found({"importance": {"$gte": 0.3, "$lt": 0.7}}) == {"two"}
+    either = {"$or": [{"importance": {"$lt": 0.3}}, {"importance": {"gt": 0.7}}]}
+    assert list_found(either) == {"one", "three"}
+    assert list_found({**either, "importance": {"$ne": 0.8}}) == {"one"}
+    assert list_found({"$and": [either, {"importance": {"$in": [0.8, 0.5]}}]}) == {"three"}
+    for wrong in ({"$or": []}, {"$or": [{}]}, {"$or": "one"}, {"$nor": [{}]}, {"kind": {"$x": 1}}):
+        with pytest.raises(EngramsError):
+            list_found(wrong)
+
 
 @pytest.mark.covers("S2.47")
 def test_the_oldest_entries_go_first(home: Path, clock: SettableClock) -> None:

@@ -153,6 +153,15 @@ def test_a_message_becomes_readable_files(door: Door) -> None:
     assert not [prompt for prompt in asked if "Alps" in prompt], "a first fact is put to no model"
 
 
+@pytest.mark.covers("S2.34")
+def test_a_fact_amid_a_long_message_is_learned(door: Door) -> None:
+    """The model that extracts reads a long message as a whole, not only its two ends."""
+    prose = "and then we walked on " * 200
+    door.chat(f"{prose}. Fact mid: the sauna is in the old mill. {prose}", memory_id="c60")
+    (fact,) = eventually(lambda: facts(door, "c60"))
+    assert "the sauna is in the old mill" in fact.read_text("utf-8")
+
+
 @pytest.mark.covers("S2.15", "S2.31", "S2.45", "S2.46", "S2.55")
 @pytest.mark.slow
 def test_the_memory_goes_up_before_the_next_message(door: Door) -> None:

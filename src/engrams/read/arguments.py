@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from difflib import get_close_matches
 from enum import StrEnum
-from typing import Any, Literal, SupportsIndex, TypeVar, cast
+from typing import Any, Literal, SupportsIndex, TypeVar
 
 from engrams.core import Kind, Status
 from engrams.core.clock import parse_time, utc
@@ -82,12 +82,14 @@ def _check_operators(value: Mapping[Any, Any]) -> Iterable[tuple[Operator, Any]]
 
     InputError: there is none, or an unknown one.
     """
-    names = {name: f"{name}".removeprefix("$") for name in value}
-    unknown = [name for name in value if names[name] not in OPERATORS]
+    operators: dict[str, Operator] = {}
+    for operator in OPERATORS:
+        operators |= {operator: operator, f"${operator}": operator}
+    unknown = [name for name in value if name not in operators]
     if unknown or not value:
         wrong = f"There is no operator {unknown[0]!r:.80}." if unknown else "The filter is empty."
         raise InputError(wrong, hint=f"The operators are: {', '.join(OPERATORS)}.")
-    return [(cast("Operator", names[name]), operand) for name, operand in value.items()]
+    return [(operators[name], operand) for name, operand in value.items()]
 
 
 def to_query_fields(arguments: Mapping[str, Any], allowed: Sequence[str]) -> dict[str, Any]:

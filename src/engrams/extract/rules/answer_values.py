@@ -59,16 +59,16 @@ class _WordList:
         return word in self.words or (bool(self.beginnings) and word.startswith(self.beginnings))
 
 
-def are_rival_rules(new: str, known: str) -> bool:
+def are_rival_rules(new: str, earlier: str) -> bool:
     """True for two rules that set another value for the same thing: the later replaces the earlier."""
     new_value = _read_value(new)
-    known_value = _read_value(known)
+    earlier_value = _read_value(earlier)
     return (
         new_value is not None
-        and known_value is not None
-        and new_value.aspect == known_value.aspect
-        and new_value.value != known_value.value
-        and new_value.topics == known_value.topics
+        and earlier_value is not None
+        and new_value.aspect == earlier_value.aspect
+        and new_value.value != earlier_value.value
+        and new_value.topics == earlier_value.topics
         and not is_additional(new)
     )
 
@@ -92,20 +92,20 @@ def _read_value(text: str) -> AnswerValue | None:
     """Read the value that a rule always sets; None: none of the table, or several."""
     if _CONDITION.search(text):
         return None
-    told = fold(_REJECTED.sub("", text))
+    rest_of_rule = fold(_REJECTED.sub("", text))
     matches = [
         (name, spelling)
         for name, words in _read_table().items()
         if not name.startswith("frame.")
-        for spelling in _find_spellings(words, told)
+        for spelling in _find_spellings(words, rest_of_rule)
     ]
     names = {name for name, _ in matches}
     if len(names) != 1:
         return None
     for _, spelling in matches:
-        told = told.replace(spelling, " ")
+        rest_of_rule = rest_of_rule.replace(spelling, " ")
     aspect, _, value = names.pop().partition(".")
-    return AnswerValue(aspect, value, list_topic_words(told))
+    return AnswerValue(aspect, value, list_topic_words(rest_of_rule))
 
 
 def _find_spellings(words: _WordList, text: str) -> list[str]:

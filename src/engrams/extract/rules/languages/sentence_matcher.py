@@ -149,8 +149,8 @@ def _find_faint_liking(
     piece: str, language: LanguageTable
 ) -> tuple[SentencePattern, re.Match[str]] | None:
     """Find the form of a liking in a piece, without the words by which it is only implied."""
-    found = _find_form(language.faint.sub("", piece), language)
-    return found if found and found[0].predicate == _LIKES else None
+    match = _find_form(language.faint.sub("", piece), language)
+    return match if match and match[0].predicate == _LIKES else None
 
 
 def _weaken(candidate: CandidateStatement) -> CandidateStatement:

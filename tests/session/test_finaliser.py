@@ -51,7 +51,7 @@ def test_one_account_if_there_was_something_in_it(talk: Conversation) -> None:
     """
     talk.say(*CLIMBING[:2], "thanks!", "ok", "lol")
     assert talk.end().ended["episodes"] == [] and talk.episodes() == []
-    talk.engine.sessions.begin("t", scope=ALICE, crisis="elevated")
+    talk.engine.sessions.begin("t", scope=ALICE, crisis="low")
     talk.say(*CLIMBING, session="t")
     assert talk.episodes() == []
     talk.end("t")
@@ -61,7 +61,7 @@ def test_one_account_if_there_was_something_in_it(talk: Conversation) -> None:
     assert len(episode.text) <= 600 and "climbing" in episode.text
     assert arc["themes"] == ["climbing"] and arc["turns"] == len(CLIMBING) and arc["minutes"] == 3.0
     assert set(arc) == {"themes", "mood", "open_loops", "resolved", "minutes", "turns", "crisis"}
-    assert arc["crisis"] == "elevated"
+    assert arc["crisis"] == "low"
 
 
 @pytest.mark.covers("S4.21")

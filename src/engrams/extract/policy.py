@@ -157,6 +157,11 @@ def only_gives_up_safety(text: str) -> bool:
     )
 
 
+def speaks_of_danger(text: str) -> bool:
+    """Return True for a message about a danger to somebody's own life."""
+    return _DANGER.search(fold(text)) is not None
+
+
 def _gives_up_safety(text: str, *, is_wish: bool) -> bool:
     """Return True if a sentence of a folded text gives up a safety measure.
 

@@ -11,6 +11,7 @@ from typing import TypeAlias
 from engrams.core import Kind, Receipt, Scope, ScopeInput, Turn, drop_unstorable
 from engrams.errors import ConflictError, InputError, NotFoundError, ScopeError
 from engrams.ports import EXTRACT, JobSpec, ScopeReach, SessionRow
+from engrams.session.crisis_times import note_crisis
 from engrams.session.end_requests import IdleSessionSweeper, SessionEndRequester
 from engrams.session.extraction_queue import JobRunner
 from engrams.session.lifecycle import (
@@ -134,7 +135,9 @@ class SessionRegistry:
             raise NotFoundError
         _check_token(row, token)
         touched = replace(
-            row, last_active=max(now, row.last_active), data=_with_crisis(row, crisis)
+            row,
+            last_active=max(now, row.last_active),
+            data=note_crisis(row, crisis[:_MAX_CHARACTERS], now),
         )
         return to_session(self._store.save(touched, row.token), now, self._idle)
 
@@ -293,7 +296,7 @@ class SessionRegistry:
                 state="active",
                 started_at=now if row.state == "closed" else row.started_at,
                 last_active=max(now, row.last_active),
-                data=_with_crisis(row, crisis),
+                data=note_crisis(row, crisis[:_MAX_CHARACTERS], now),
             )
             try:
                 return self._store.save(taken_over, row.token)
@@ -337,10 +340,6 @@ def _clean_name(session: str) -> str:
             hint="Give it another name.",
         )
     return name
-
-
-def _with_crisis(row: SessionRow, crisis: str) -> dict[str, object]:
-    return {**row.data, "crisis": crisis[:_MAX_CHARACTERS]} if crisis else dict(row.data)
 
 
 def _check_token(row: SessionRow, token: int | None) -> None:

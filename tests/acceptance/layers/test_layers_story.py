@@ -276,6 +276,75 @@ def test_a_refused_wish_stands_in_no_later_prompt(engine: MemoryEngine, wish: st
     assert wish in [record.text for record in kept]
 
 
+@pytest.mark.covers("S4.54")
+@pytest.mark.parametrize("later", ["none", "", "high"])
+def test_the_messages_of_a_crisis_stand_in_no_later_prompt(
+    engine: MemoryEngine, clock: SettableClock, later: str
+) -> None:
+    """Neither the account of their session nor a search shows them, also where the crisis is reported
+    to be over; what was said before and after stays, and the messages themselves are kept.
+    """
+    engine.sessions.recall(ANN, True)
+    noticed = "I can't go on, the pills are right here."
+    followed = "Nobody would miss me anyway."
+
+    def say(text: str) -> None:
+        clock.forward(minutes=1)
+        engine.observe(Turn(text, session="s1"), scope=ANN)
+        engine.drain()
+
+    say("My brother Karl lives in Graz.")
+    say("I play chess on Mondays.")
+    say("My boat is called Moby.")
+    say(noticed)
+    clock.forward(seconds=5)
+    engine.sessions.touch("s1", scope=ANN, crisis="high")
+    say(followed)
+    clock.forward(seconds=5)
+    engine.sessions.touch("s1", scope=ANN, crisis=later)
+    afterwards = "My dog Rex is a beagle."
+    say(afterwards)
+    engine.sessions.end("s1", scope=ANN)
+    engine.drain()
+    told = [engine.deliver("hello", scope=ANN, session="s2").text]
+    told += [engine.deliver(text, scope=ANN, session=text[:8]).text for text in (noticed, followed)]
+    assert "Karl lives in Graz" in told[0]
+    assert (afterwards in told[0]) is (later == "none")
+    assert not [text for text in told if "pills" in text or "miss me" in text]
+    kept = engine.list(scope=ANN, kinds=(Kind.TURN,), session="s1").records
+    assert {noticed, followed} <= {record.text for record in kept}
+
+
+@pytest.mark.covers("S4.54")
+@pytest.mark.parametrize(
+    "message",
+    [
+        "Some days I want to die.",
+        "Manchmal will ich nur sterben.",
+        "A veces quiero morirme.",
+        "Parfois j'ai envie de mourir.",
+        "有时候我不想活了。",
+        "もう死にたい。",
+    ],
+)
+def test_a_danger_to_a_life_stands_in_no_account(engine: MemoryEngine, message: str) -> None:
+    """Though nobody reported a crisis."""
+    engine.sessions.recall(ANN, True)
+    for text in (
+        "My brother Karl lives in Graz.",
+        message,
+        "My dog Rex is a beagle.",
+        "I play chess.",
+    ):
+        engine.observe(Turn(text, session="s1"), scope=ANN)
+    engine.drain()
+    engine.sessions.end("s1", scope=ANN)
+    engine.drain()
+    first = engine.deliver("zxqv", scope=ANN, session="s2").text
+    assert "Rex is a beagle" in first
+    assert message not in first
+
+
 @pytest.mark.covers("S4.12")
 def test_nothing_is_learned_in_a_crisis(engine: MemoryEngine) -> None:
     """Small talk is not extracted from;

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from engrams.core import LAYER_OF, Edge, EdgeType, Kind, Provenance, Record, Status, Vector
 from engrams.core.ids import derive_id_at_time_of
 from engrams.errors import BudgetError, ModelError
-from engrams.extract.policy import only_gives_up_safety
+from engrams.extract.policy import only_gives_up_safety, speaks_of_danger
 from engrams.ports import ChatModel, Embedder, NewRecord
 from engrams.read.corrected_words import mask_corrected
 from engrams.session.ending.account_by_model import tell_by_model
@@ -29,7 +29,9 @@ def add_accounts(end: SessionEnd, deps: WriteDeps) -> None:
             for turn in end.turns
             if turn.scope == scope
             and turn.status is Status.ACTIVE
+            and turn not in end.crisis_turns
             and not only_gives_up_safety(turn.text)
+            and not speaks_of_danger(turn.text)
         ]
         if len(find_substantive(turns)) < section.min_turns:
             continue

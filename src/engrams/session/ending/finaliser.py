@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import replace
 from datetime import timedelta
 
-from engrams.core import Kind, Record, Scope
+from engrams.core import UNSEARCHED, Kind, Record, Scope
 from engrams.errors import ModelError
 from engrams.ports import (
     DAILY,
@@ -18,12 +18,14 @@ from engrams.ports import (
     EXTRACT,
     Job,
     JobSpec,
+    RecordChange,
     RecordQuery,
     ScopeReach,
     SessionRow,
     WriteBatch,
 )
 from engrams.read.paging import iter_records
+from engrams.session.crisis_times import CRISIS, CRISIS_TIMES, find_crisis_turns
 from engrams.session.ending.episodes import add_accounts, build_episodes
 from engrams.session.ending.gap_closing import close_gaps
 from engrams.session.ending.held_promotion import HeldStatementPromoter
@@ -69,7 +71,8 @@ class SessionFinaliser:
             self._store.finish(job.lease, self._clock())
             return
         row = self._mark_closing(row)
-        end = SessionEnd(owner, row, self._load_transcript(owner, row))
+        transcript = self._load_transcript(owner, row)
+        end = SessionEnd(owner, row, transcript, find_crisis_turns(row, transcript))
         if not self._extract_remainder(end):
             self._postpone(job)
             return
@@ -184,7 +187,7 @@ class SessionFinaliser:
                 reason="session ended",
                 at=now,
                 puts=puts,
-                changes=(*checks, *end.changes),
+                changes=(*checks, *map(_set_aside, end.crisis_turns), *end.changes),
                 edges=(*edges, *end.edges),
                 jobs=tuple(jobs),
                 finish=(job.lease,),
@@ -201,7 +204,7 @@ class SessionFinaliser:
     def _make_note_job(self, end: SessionEnd) -> JobSpec:
         payload = {
             "owner": end.owner.key,
-            "items": [turn.id for turn in end.turns],
+            "items": [turn.id for turn in end.turns if turn not in end.crisis_turns],
             "reason": "session end",
         }
         return JobSpec(
@@ -225,8 +228,20 @@ class SessionFinaliser:
             "dropped": end.dropped_ids,
             "held": end.held_ids,
         }
-        data.pop("crisis", None)
+        data.pop(CRISIS, None)
+        data.pop(CRISIS_TIMES, None)
         return replace(end.row, state="closed", data=data)
+
+
+def _set_aside(turn: Record) -> RecordChange:
+    """Keep a message of a crisis, and show it in no later prompt."""
+    return RecordChange(
+        turn.scope.owner,
+        turn.id,
+        {"meta": {**turn.meta, UNSEARCHED: True}},
+        "set_aside",
+        reason="said in a crisis",
+    )
 
 
 def _extracts_from(job: Job, turn_ids: set[str]) -> bool:

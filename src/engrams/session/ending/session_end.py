@@ -26,6 +26,8 @@ class SessionEnd:
     row: SessionRow
     turns: list[Record]
     """Transcript of the session's part, oldest first."""
+    crisis_turns: list[Record] = field(default_factory=list)
+    """Turns of the transcript that are told in no account and no later prompt."""
     accounts: list[ScopeAccount] = field(default_factory=list)
     changes: list[RecordChange] = field(default_factory=list)
     edges: list[Edge] = field(default_factory=list)

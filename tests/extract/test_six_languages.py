@@ -90,6 +90,7 @@ def test_a_decision_to_eat_otherwise_is_a_diet(text: str, diet: str) -> None:
     [
         "I haven't decided to go vegan",
         "I decided to go vegan for a week",
+        "My therapist moved to Tuesdays",
         "I left my charger at work",
         "I left work at 5",
         "I can't stand up straight since the gym",

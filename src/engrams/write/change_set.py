@@ -322,14 +322,12 @@ class DigestChangeSet:
             jobs=tuple(self.jobs),
         )
 
-    def plan_cap_of_rules(self, caps: ScopeCapSettings, attempts: int) -> None:
-        """Add the jobs that archive rules over the cap, where rules became active."""
-        if not caps.rules:
-            return
+    def plan_caps(self, caps: ScopeCapSettings, attempts: int) -> None:
+        """Add the jobs that enforce caps of rules and entries, where some became active."""
         scope_keys = {
             record.scope.key
             for record_id, record in self.current.items()
-            if record.kind in RULE_KINDS
+            if (caps.entries > 0 or (caps.rules and record.kind in RULE_KINDS))
             and record.status is Status.ACTIVE
             and (record_id in self.created or record_id in self.actions)
         }

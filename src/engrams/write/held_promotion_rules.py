@@ -228,7 +228,7 @@ def promote_clusters(
     for record in held_records:
         if record.id not in changes.actions:
             changes.current[record.id] = record
-    changes.plan_cap_of_rules(deps.settings.caps, deps.settings.jobs.max_attempts)
+    changes.plan_caps(deps.settings.caps, deps.settings.jobs.max_attempts)
     return changes
 
 

@@ -106,7 +106,7 @@ def reconcile_extraction(
     repeated = settle_given(given_records, changes, derived_by_source)
     _supersede_notes(changes, deps.store)
     _pass_on_links(changes, deps.store)
-    changes.plan_cap_of_rules(deps.settings.caps, deps.settings.jobs.max_attempts)
+    changes.plan_caps(deps.settings.caps, deps.settings.jobs.max_attempts)
     vectors, notes = embed_records(list(changes.created.values()), deps.embedder)
     decisions.extend(notes)
     return DigestResult(

@@ -413,6 +413,50 @@ def test_the_cap_of_a_conversation_holds_by_itself(home: Path, clock: SettableCl
             assert len(put_away) == 7 - left
 
 
+@pytest.mark.covers("S2.47")
+def test_the_cap_counts_the_facts_of_the_last_message(home: Path, clock: SettableClock) -> None:
+    """A fact that is learned after its message was stored does not stay above the cap."""
+    settings = {"chat__provider": "openai", "chat__model": "m", "write__debounce_seconds": 60.0}
+    with (
+        ScriptedModel() as model,
+        opened(home, clock, caps__entries=3, chat__url=model.url, **settings) as engine,
+    ):
+        for text in ("I play the cello", "My sister is called Mia", "I work at Acme"):
+            model.when(
+                rf'\[1\] .*"{text}"', {"statements": [{"turn": 1, "text": text, "quote": text}]}
+            )
+            engine.observe(Turn(text), scope=CHAT)
+            for _ in ("its storage", "its extraction"):
+                while engine.work.run_job():
+                    pass
+                clock.forward(minutes=5)
+        entries = engine.list(scope=CHAT, limit=50, kinds=(Kind.TURN, Kind.FACT)).records
+        assert len(entries) == 3
+        assert {record.kind for record in entries if "Acme" in record.text} == {
+            Kind.TURN,
+            Kind.FACT,
+        }
+
+
+@pytest.mark.covers("S2.29", "S2.44")
+def test_how_much_somebody_likes_it_is_no_part_of_it(
+    engine: MemoryEngine, clock: SettableClock
+) -> None:
+    """Who loves jazz very much and then hates jazz has one opinion of jazz, the newer; five ways to
+    like coffee are one fact. Who does not drink tea a lot still drinks tea.
+    """
+    engine.add("I love jazz very much.", scope=CHAT)
+    clock.forward(days=1)
+    engine.add("I hate jazz.", scope=CHAT)
+    for degree in (" a lot", " very much", " so much", "", " a great deal"):
+        engine.add(f"I like coffee{degree}.", scope=CHAT)
+    engine.add("I don't drink tea a lot.", scope=CHAT)
+    opinions = engine.list(scope=CHAT, kinds=(Kind.PREFERENCE,)).records
+    assert sorted(record.object for record in opinions) == ["coffee", "jazz"]
+    assert "I hate jazz" in {record.text for record in opinions}
+    assert not engine.list(scope=CHAT, where={"object": "tea"}).records
+
+
 @pytest.mark.covers("S2.52")
 def test_the_end_of_a_session_leaves_a_conversation_where_it_was(
     home: Path, clock: SettableClock

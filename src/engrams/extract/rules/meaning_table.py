@@ -32,6 +32,7 @@ from engrams.extract.rules.word_classes import (
     is_concrete,
     is_content,
     match_proper_name,
+    trim_intensity,
     trim_trailing,
 )
 from engrams.frozen_data import dataclass, replace
@@ -161,6 +162,8 @@ class _Rest:
 def read_meanings(clause: EnglishClause, *, is_lowercase: bool) -> tuple[ClauseMeaning, ...]:
     """Read what a clause says; several where it says several, none where it is not certain."""
     words = trim_trailing(clause.rest)
+    if not clause.negated:  # Who does not drink tea a lot drinks some.
+        words = trim_intensity(words)
     tenses = _list_tenses(clause)
     start = 0
     while start < len(words) and words[start].lower in _PARTICLES:

@@ -21,6 +21,15 @@ _TRAILING = word_set(
     "too though sorry lol haha btw well now again lately recently ever either yet anymore longer"
     " instead especially and or but so as for to with in on at of the a an my i really"
 )
+_INTENSITY = (
+    *(("a", word) for word in ("lot", "ton")),
+    *((word, "much") for word in ("very", "so", "too")),
+    *(("a", word, "deal") for word in ("great", "good")),
+    ("the", "most"),
+    ("most", "of", "all"),
+    ("more", "than", "anything"),
+)
+"""Phrases that tell how much somebody does something, and are no part of what they do it with."""
 _OTHERS = word_set("you your yours yourself u ya")
 _LEADING = word_set("the downtown central north south east west northern southern a near")
 _NAME_JOINTS = word_set("of the de la & del di")
@@ -39,6 +48,15 @@ def trim_trailing(words: Sequence[ClauseToken]) -> tuple[ClauseToken, ...]:
     ):
         end -= 1
     return tuple(words[:end])
+
+
+def trim_intensity(words: Sequence[ClauseToken]) -> tuple[ClauseToken, ...]:
+    """Drop how much, behind what: ``jazz very much`` gives ``jazz``; ``a lot`` alone stays."""
+    lower = tuple(word.lower for word in words)
+    for phrase in _INTENSITY:
+        if len(lower) > len(phrase) and lower[-len(phrase) :] == phrase:
+            return tuple(words[: -len(phrase)])
+    return tuple(words)
 
 
 def is_content(word: ClauseToken) -> bool:

@@ -312,12 +312,9 @@ def _take_name(rest: _Rest) -> Words | None:
 
 
 def _take_place(rest: _Rest) -> Words | None:
-    first_words = rest.words[:2]
-    if first_words and first_words[0].lower in CLASSES["day"]:
-        # "My therapist moved to Tuesdays", not "to Sunday Creek".
-        is_place = len(first_words) > 1 and first_words[1].text[0].isupper()
-        if not is_place:
-            return None
+    if rest.words and rest.words[0].lower in CLASSES["day"]:
+        # "My therapist moved to Tuesdays."
+        return None
     name = match_proper_name(rest.words, is_lowercase=rest.is_lowercase)
     if name:
         return None if name[0].lower in CLASSES["tool"] else name

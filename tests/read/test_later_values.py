@@ -219,6 +219,9 @@ def test_a_reply_that_does_not_repeat_what_is_over_is_not_marked(
             "Leo now has three days of holiday",
             "How many days of school does Leo have left?",
         ),
+        ("I drink wine with dinner", "I stopped drinking beer", "What do I drink with dinner?"),
+        ("I play tennis on Sundays", "I stopped playing squash", "What do I play on Sundays?"),
+        ("I use Firefox at home", "I stopped using Chrome", "Which browser do I use at home?"),
         (
             "The meeting of the board is at three",
             "The meeting of the choir has moved by two hours",

@@ -58,6 +58,8 @@ _AWAY = re.compile(
     r"|au lieu d[eu']|a la place d[eu']|remplac\w+|sustitu\w+|reemplaz\w+|dej(?:o|e|ado) de|arrete\w*)\s+"
 )
 """Words that end the thing named after them."""
+_DOING = re.compile(r"(?:(?!thing|ring|king|string|spring)\w{2,}ing|\w{2,}[aei]r)\b")
+"""What somebody does, in front of the thing that it is done with: "drinking", "beber"."""
 _DENIED = re.compile(r"(?:\bnot|n't|\bnever|\bnicht|\bnie|\bno|\bnunca|\bpas|\bjamais)\s+$")
 """Denial right before a word of an end: nothing ended."""
 _CHANGED = re.compile(
@@ -466,8 +468,18 @@ def _find_ended(clause: str) -> frozenset[str]:
     for match in _AWAY.finditer(clause):
         if _DENIED.search(clause[: match.start()]):
             continue
-        words += tokens(clause[match.end() :])[:_WORDS_AFTER]
+        words += _read_thing_after(clause[match.end() :])
     return _list_subjects(" ".join(words)) if words else frozenset()
+
+
+def _read_thing_after(rest: str) -> list[str]:
+    """Read the words of what ends: of "drinking beer" the beer, of "running" the running."""
+    words = tokens(rest)
+    if _DOING.match(rest):
+        thing_words = words[1 : _WORDS_AFTER + 1]
+        if _list_subjects(" ".join(thing_words)):
+            return thing_words
+    return words[:_WORDS_AFTER]
 
 
 def _find_values(folded: str) -> dict[str, frozenset[str]]:

@@ -9,6 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import engrams
+from engrams import Turn
 from engrams.extract import pii_detection, secrets
 
 HERE = Path(__file__).parent
@@ -131,6 +133,62 @@ def test_passwords_said_in_words_are_found(text: str, secret: str) -> None:
     redacted = secrets.replace_findings(text, findings)
     assert findings
     assert secret not in redacted
+
+
+BUILT_OF_WORDS = [
+    ("password: hunter2secret", "hunter2secret"),
+    ("my password is topsecret", "topsecret"),
+    ("password: topsecret", "topsecret"),
+    ("password: changeMe42", "changeMe42"),
+    ("passphrase: correct horse battery", "correct horse battery"),
+    ("password: correct horse battery staple", "correct horse battery staple"),
+    ("wifi password is bluetoken", "bluetoken"),
+    ("the admin password is winter99password", "winter99password"),
+]
+
+
+@pytest.mark.parametrize(("text", "secret"), BUILT_OF_WORDS)
+def test_a_password_built_on_a_word_for_secrets_is_found(text: str, secret: str) -> None:
+    """It is no name of a variable, no placeholder and no remark."""
+    assert secret not in secrets.replace_findings(text, secrets.scan(text))
+
+
+@pytest.mark.parametrize("preset", ["default", "layers", "cache", "engine", "graph", "proxy"])
+def test_such_a_password_is_stored_by_no_preset(tmp_path: Path, preset: str) -> None:
+    """Neither a message nor a statement of it holds the password."""
+    with engrams.open(home=tmp_path / "home", preset=preset, jobs__workers=0) as engine:
+        for text, _ in BUILT_OF_WORDS:
+            engine.observe(Turn(text, session="s"), scope=("user", "ann"))
+        engine.drain()
+        records = engine.list(scope=("user", "ann"), statuses=()).records
+        stored = " ".join(record.text for record in records)
+    assert "[redacted:" in stored
+    assert [secret for _, secret in BUILT_OF_WORDS if secret in stored] == []
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "password: required",
+        "the password is wrong",
+        "my password is secret",
+        "password: changeme",
+        "password: please_change_me",
+        "password: db_password",
+        "password: userPassword",
+        "password: dbpassword",
+        "PASSWORD=MYSQLPASSWORD",
+        "token = oauth2token",
+        "passphrase: keep it safe",
+        "passphrase: wrong three times",
+        "passphrase: required for login",
+        "password: correct and complete",
+        "password: not set yet",
+    ],
+)
+def test_names_placeholders_and_remarks_are_no_passwords(text: str) -> None:
+    """A word for a secret alone, or the name of a variable, gives nothing away."""
+    assert secrets.scan(text) == ()
 
 
 def test_ordinary_prose_and_code_hold_no_secret() -> None:

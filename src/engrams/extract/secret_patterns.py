@@ -695,6 +695,12 @@ PROSE: tuple[tuple[str, tuple[str, ...], str, str], ...] = (
         "words",
     ),
     (
+        "passphrase",
+        ("passphrase", "passwor"),
+        r"\bpass(?:phrase|word)\s?[:=]\s{0,2}(?P<v>[a-z]{3,12}(?: [a-z]{3,12}){2,11}(?=\.|,|\s*$|\n))",
+        "field words",
+    ),
+    (
         "seed-phrase",
         ("seed", "recovery", "wallet", "mnemonic"),
         (

@@ -18,7 +18,9 @@ from functools import cache
 from engrams.extract.secret_patterns import PASSWORD_WORDS, PLAIN, PROSE, RULES
 from engrams.frozen_data import dataclass
 from engrams.text.late_patterns import late_pattern
+from engrams.text.stopwords import STOP
 from engrams.text.text_caches import text_cache
+from engrams.text.vocabulary import word_set
 
 _LONGEST_LABEL = 100
 """Characters of a text up to which its findings are kept for the next time."""
@@ -65,15 +67,34 @@ _FILE_ENDING = late_pattern(
     re.IGNORECASE,
 )
 _PLACEHOLDER = late_pattern(
-    r"^(?:[x*•.…_#-]+|<.*>?|\[.*|\{.*|\$.*|%.*|.*\(.*|.*(?:example|placeholder|changeme|change_me|change-me|dummy|redacted"
+    r"^(?:[x*•.…_#-]+|<.*>?|\[.*|\{.*|\$.*|%.*|.*\(.*|.*(?:example|placeholder|dummy|redacted"
     r"|your[-_ ]|my[-_]|insert|todo|foobar).*"
-    r"|(?-i:[a-z_]\w*(?:\.[a-z_]\w*)+)|[A-Z]?\w*\[.*|!\w*|\w*(?:password|passwd|secret|token|credential)s?_?(?:str|field|value|input|hash|file)?"
+    r"|(?!.*\d).*change[_-]?me.*"
+    r"|(?-i:[a-z_]\w*(?:\.[a-z_]\w*)+)|[A-Z]?\w*\[.*|!\w*"
     r"|(?:none|null|nil|true|false|undefined|string|str|bytes|int|bool|optional|required|secret|password|token|test|xxx+)[,;)\]]*"
     r"|(?:os|process|env|self|this|settings|config|conf|request|req|args|opts|options|params|props|data|user|form|body"
     r"|response|res|cfg|ctx|secrets|vault)[.\[].*"
     r"|(?:getenv|environ|getpass|input|prompt|get_|load_|read_|hash_|generate_|create_|bcrypt|argon).*)$",
     re.IGNORECASE | re.DOTALL,
 )
+
+_NAME_OF_SECRET = late_pattern(
+    r"(?P<qualifier>\w*?)(?P<thing>password|passwd|secret|token|credential)s?_?(?:str|field|value|input|hash|file)?",
+    re.IGNORECASE,
+)
+_QUALIFIERS = word_set("""
+    my your our the new old current user admin root owner client server api app access auth login account email mail
+    db database sql mysql mariadb postgres pg redis mongo smtp imap ftp ssh ldap wifi s3 oauth oauth2 aws gcp azure
+    github gitlab slack service bot refresh bearer csrf xsrf jwt session shared signing master private default test
+    dev prod raw plain hashed encrypted confirm repeat verify reset get set has is no id
+    """)
+"""Words before the word for a secret in the name of a variable or field: ``dbpassword``."""
+_OF_THINGS = word_set(
+    "correct right old good bad better best hard simple easy hidden open clear silly stupid"
+)
+"""Remarks about a password that are also said of other things."""
+_SHORTEST_PHRASE = 2
+"""Words of a pass phrase that say nothing of it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,10 +185,30 @@ def _strip_marks(value: str) -> str:
     return _FILE_ENDING.sub("", value.strip("\"'`“”„«»「」.,;!?。，！"))
 
 
+def _is_placeholder(value: str) -> bool:
+    """True for what stands in the place of a secret: a placeholder, an expression, a name."""
+    return bool(_PLACEHOLDER.match(value)) or _names_secret(value)
+
+
+def _names_secret(value: str) -> bool:
+    """True for the name of a variable, such as ``db_password``; not for a password: ``topsecret``."""
+    match = _NAME_OF_SECRET.fullmatch(value)
+    if match is None:
+        return False
+    qualifier = match["qualifier"]
+    is_camel_case = qualifier.isalpha() and qualifier[-1].islower() and match["thing"][0].isupper()
+    return (
+        not qualifier
+        or qualifier.endswith("_")
+        or is_camel_case
+        or qualifier.lower() in _QUALIFIERS
+    )
+
+
 def _is_random(value: str) -> bool:
     """True for a generated value: 2.9 bits a character (Shannon)."""
     bare = value.strip("\"'`")
-    if len(bare) < _SHORTEST or _PLACEHOLDER.match(bare):
+    if len(bare) < _SHORTEST or _is_placeholder(bare):
         return False
     if not (any(char.isdigit() for char in bare) and any(char.isalpha() for char in bare)):
         return False
@@ -179,7 +220,7 @@ def _is_random(value: str) -> bool:
 def _is_assigned_secret(value: str) -> bool:
     """True unless a placeholder, code or plain word."""
     bare = _FILE_ENDING.sub("", value.strip("\"'`"))
-    if len(bare) < 4 or _PLACEHOLDER.match(bare) or bare.lower() in PLAIN:
+    if len(bare) < 4 or _is_placeholder(bare) or bare.lower() in PLAIN:
         return False
     if not bare.isalpha() or bare != value:
         return True
@@ -194,7 +235,7 @@ def _is_remark(word: str) -> bool:
 def _is_foreign_secret(value: str) -> bool:
     """True unless a remark in the language of the word before it: "Passwort: vergessen"."""
     bare = _strip_marks(value)
-    if len(bare) < 3 or _PLACEHOLDER.match(bare) or bare.lower() in PLAIN:
+    if len(bare) < 3 or _is_placeholder(bare) or bare.lower() in PLAIN:
         return False
     if not bare.isalpha():
         return True
@@ -219,7 +260,7 @@ def _is_telling_secret(value: str) -> bool:
 def _is_words_together(value: str) -> bool:
     """True for words run together: ``correcthorsebattery``, ``open-sesame-now``."""
     bare = _strip_marks(value)
-    if _PLACEHOLDER.match(bare):
+    if _is_placeholder(bare):
         return False
     parts = re.split("[-_.]", bare)
     if len(parts) == 1:
@@ -233,7 +274,7 @@ def _is_worded_secret(value: str) -> bool:
     """True for a value behind "secret:" that is no remark: mixed, or of words run together."""
     bare = _strip_marks(value)
     is_long_word = bare.isalpha() and len(bare) >= _SHORTEST_WORDS and not _is_remark(bare)
-    return (is_long_word and not _PLACEHOLDER.match(bare)) or _is_telling_secret(value)
+    return (is_long_word and not _is_placeholder(bare)) or _is_telling_secret(value)
 
 
 def _is_passphrase(value: str) -> bool:
@@ -242,10 +283,22 @@ def _is_passphrase(value: str) -> bool:
     return not any(_is_remark(word) for word in words)
 
 
+def _is_field_passphrase(value: str) -> bool:
+    """True for the words of a field that holds a pass phrase, of which one may describe anything.
+
+    "correct horse battery" is one; "wrong three times" and "keep it safe" are remarks.
+    """
+    words = value.strip("\"'`").split()
+    remarks = [word for word in words if _is_remark(word)]
+    is_of_things = all(word in _OF_THINGS for word in remarks)
+    has_grammar = any(word in STOP for word in words)
+    return is_of_things and not has_grammar and len(words) - len(remarks) >= _SHORTEST_PHRASE
+
+
 def _is_spoken_secret(value: str) -> bool:
     """True unless a comment such as "my password is expired"."""
     bare = _strip_marks(value)
-    if len(bare) < 3 or _PLACEHOLDER.match(bare):
+    if len(bare) < 3 or _is_placeholder(bare):
         return False
     if bare.isalpha() and bare.isascii():
         return not _is_remark(bare)
@@ -261,7 +314,7 @@ def _is_mixed_secret(value: str) -> bool:
         len(bare) >= _SHORTEST
         and has_both
         and not is_name
-        and not _PLACEHOLDER.match(bare)
+        and not _is_placeholder(bare)
         and not bare.startswith(("/", "./", "~"))
     )
 
@@ -276,7 +329,7 @@ def _is_stated_secret(value: str) -> bool:
 def _is_field_secret(value: str) -> bool:
     """True for the value of a field that holds secrets, unless a placeholder or plain word."""
     bare = _strip_marks(value)
-    return len(bare) >= 3 and not _PLACEHOLDER.match(bare) and bare.lower() not in PLAIN
+    return len(bare) >= 3 and not _is_placeholder(bare) and bare.lower() not in PLAIN
 
 
 def _is_numeric(value: str) -> bool:
@@ -294,6 +347,7 @@ _CHECKS: dict[str, Callable[[str], bool]] = {
     "telling": _is_telling_secret,
     "worded": _is_worded_secret,
     "words": _is_passphrase,
+    "field words": _is_field_passphrase,
     "stated": _is_stated_secret,
     "field": _is_field_secret,
 }

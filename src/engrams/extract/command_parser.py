@@ -221,6 +221,8 @@ _ONESELF = frozenset(
 )
 """Words for the person who writes, after "what do you know about"."""
 
+_OF_LAYER = "@"
+"""Mark before the layer that a request of the table lists."""
 _LONGEST_ANSWER = 60
 """Longest text, in characters, that can be a yes or a no in another language than English."""
 _LONGEST = 400
@@ -233,7 +235,7 @@ class ParsedMemoryCommand:
 
     verb: Verb
     about: str = ""
-    """Its subject, or the text to save."""
+    """Its subject, or the text to save; of a layer's list, the word for the layer."""
     number: int = 0
     """Position in the last list shown, from 1; 0: none."""
     language: str = "en"
@@ -282,11 +284,14 @@ def _parse_other_language(text: str) -> ParsedMemoryCommand | None:
     if request.verb == "number":
         return ParsedMemoryCommand("forget", number=request.number, language=request.language)
     about = request.about
+    verb, _, layer_name = request.verb.partition(_OF_LAYER)
+    if layer_name:
+        return ParsedMemoryCommand("list", about, language=request.language, layer_name=layer_name)
     # "Was weißt du über X" is an ordinary question; about the person it asks memory.
     is_known = request.is_known and request.verb == "list"
     is_oneself = is_known and about.lower() in _ONESELF
     return ParsedMemoryCommand(
-        request.verb,  # type: ignore[arg-type]  # the verbs of the table
+        verb,  # type: ignore[arg-type]  # the verbs of the table
         "" if is_oneself else about,
         language=request.language,
         is_certain=request.is_certain,

@@ -558,8 +558,9 @@ class MemoryCommandHandler:
         """List memories about something, or the newest of a layer or of all."""
         scope = run.scope
         records: Sequence[Record]
-        if about:
-            records = self._find_matching(about, scope, MAX_LISTED)
+        subject = "" if layer_name else about
+        if subject:
+            records = self._find_matching(subject, scope, MAX_LISTED)
         else:
             records = self._list_newest(scope, _KINDS_BY_NAME.get(layer_name, _LISTED_FIRST))
         if not records:
@@ -567,7 +568,7 @@ class MemoryCommandHandler:
             return (
                 run.reply("list_none_about", about=missing) if missing else run.reply("list_none")
             )
-        head = run.write("list_about", about=about) if about else run.write("list_newest")
+        head = run.write("list_about", about=subject) if subject else run.write("list_newest")
         shown = records[:MAX_LISTED]
         end = f"\n{run.write('list_more')}" if len(records) > MAX_LISTED else ""
         return MemoryCommandResult(

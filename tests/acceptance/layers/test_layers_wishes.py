@@ -175,3 +175,53 @@ def test_a_task_that_is_asked_for_politely_is_no_wish(
 ) -> None:
     """It asks for one thing, and is no rule for every answer."""
     assert list_active(engine, request_of_the_moment) == []
+
+
+@pytest.mark.covers("S4.50")
+@pytest.mark.parametrize(
+    ("rules_request", "sessions_request", "sessions_word"),
+    [
+        ("Show me my rules", "Show me my sessions", "sessions"),
+        ("Zeig mir meine Regeln", "Zeig mir meine Sitzungen", "Sitzungen"),
+        ("Muéstrame mis reglas", "Muéstrame mis sesiones", "sesiones"),
+        ("Montre-moi mes règles", "Montre-moi mes sessions", "sessions"),
+        ("显示我的规则", "显示我的会话", "会话"),
+        ("私のルールを見せて", "私のセッションを見せて", "セッション"),
+    ],
+)
+def test_a_layer_is_listed_in_each_language(
+    engine: MemoryEngine, rules_request: str, sessions_request: str, sessions_word: str
+) -> None:
+    """The rules are listed and no fact; an empty layer is named in the person's own word."""
+    owner = ("user", f"person{next(_numbers)}")
+    engine.add("Always answer in verse", scope=owner, kind=Kind.RULE)
+    engine.add("My boat is called Moby", scope=owner)
+    listed = engine.control.turn(rules_request, scope=owner)
+    assert listed is not None
+    assert "Always answer in verse" in listed.reply
+    assert "Moby" not in listed.reply
+    empty = engine.control.turn(sessions_request, scope=owner)
+    assert empty is not None
+    assert sessions_word in empty.reply
+
+
+@pytest.mark.covers("S4.50")
+@pytest.mark.parametrize(
+    ("off", "on"),
+    [
+        ("Désactive la mémoire", "Réactive la mémoire"),
+        ("Désactive ta mémoire, s'il te plaît", "Active ta mémoire"),
+        ("Desactiva la memoria", "Activa la memoria"),
+        ("Schalte das Gedächtnis aus", "Schalte das Gedächtnis wieder ein"),
+        ("关闭记忆", "打开记忆"),
+        ("メモリをオフにして", "メモリをオンにして"),
+    ],
+)
+def test_recall_is_switched_in_each_language(engine: MemoryEngine, off: str, on: str) -> None:
+    """What is understood without accents is understood with them."""
+    owner = ("user", f"person{next(_numbers)}")
+    engine.sessions.recall(owner, True)
+    engine.control.turn(off, scope=owner)
+    assert engine.sessions.recall(owner) is False
+    engine.control.turn(on, scope=owner)
+    assert engine.sessions.recall(owner) is True

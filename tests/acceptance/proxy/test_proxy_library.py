@@ -457,6 +457,27 @@ def test_how_much_somebody_likes_it_is_no_part_of_it(
     assert not engine.list(scope=CHAT, where={"object": "tea"}).records
 
 
+@pytest.mark.covers("S2.15", "S2.19")
+def test_each_file_of_a_conversation_names_it(home: Path, clock: SettableClock) -> None:
+    """``conversation_id`` stands in the file of a memory that was added and of the fact learned from
+    it, as of a turn; memory that is made anew from the files has the same sessions.
+    """
+    vault = {"vault__enabled": True, "vault__git": False}
+    with engrams.open(home=home, preset="proxy", clock=clock, jobs__workers=0, **vault) as engine:
+        engine.add("I play the cello", scope=CHAT)
+        engine.observe(Turn("The piano is out of tune", session="c1"), scope=CHAT)
+        engine.drain()
+        before = {record.id: record.session for record in engine.list(scope=CHAT).records}
+        files = list((home / "vault" / "entries").rglob("*.md"))
+        assert len(files) == len(before) >= 3
+        assert all("\nconversation_id: c1\n" in file.read_text("utf-8") for file in files)
+    for file in home.glob("*.db*"):
+        file.unlink()
+    with engrams.open(home=home, preset="proxy", clock=clock, jobs__workers=0, **vault) as engine:
+        after = {record.id: record.session for record in engine.list(scope=CHAT).records}
+        assert after == before and set(before.values()) == {"", "c1"}
+
+
 @pytest.mark.covers("S2.52")
 def test_the_end_of_a_session_leaves_a_conversation_where_it_was(
     home: Path, clock: SettableClock

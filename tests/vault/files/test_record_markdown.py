@@ -180,6 +180,8 @@ def edges(content: record_markdown.RecordFileContent) -> set[tuple[str, str, flo
 @example(plain(text="---\nid: stolen\n---\n"), ())
 @example(plain(meta={"k" * 1500: "v", "a": {"b" * 1200: [1, 1.0, True, None]}}), ())
 @example(plain(importance=1e-07, meta={"n": 1e22}), ())
+@example(plain(scope=Scope(("user", "alice", "conversation", "c1"))), ())
+@example(plain(scope=Scope(("user", "alice", "conversation", "c1")), session="c1"), ())
 def test_any_record_comes_back_exactly(
     record: Record, told: tuple[record_links.RecordFileLink, ...]
 ) -> None:

@@ -47,6 +47,7 @@ NAMES: Mapping[str, str] = {
     "said_by": "role",
     "speaker": "speaker",
     "conversation_id": "session",
+    "in_session": "",
     "source_id": "",
     "summary_kind": "category",
     "category": "category",
@@ -79,8 +80,9 @@ NAMES: Mapping[str, str] = {
 }
 """Names in the front matter, in their order, and the fields they stand for.
 
-``source_id`` is told, and not read, and so is the ``conversation_id`` of a rolling summary whose
-scope names the conversation. The ``role`` of a statement is ``memory``; who said it stands in
+``source_id`` is told, and not read. What was not said in a session, but belongs to a conversation by
+its scope, tells the ``conversation_id`` too, and ``in_session: false``; a rolling summary needs no
+such mark. The ``role`` of a statement is ``memory``; who said it stands in
 ``said_by``.
 """
 
@@ -164,10 +166,11 @@ def parse_entry(text: str) -> RecordFileContent:
         field_name = NAMES.get(name, "")
         if field_name and value is not None and (name, value) != ("role", MEMORY_ROLE):
             record_fields[field_name] = _parse_value(name, field_name, value)
-    if "session" in record_fields and record_fields["session"] == _rolling_conversation(
-        record_fields.get("scope"), record_fields.get("meta")
-    ):
-        del record_fields["session"]
+    is_rolling_session = _is_rolling(record_fields.get("meta")) and record_fields.get(
+        "session"
+    ) == _find_conversation(record_fields.get("scope"))
+    if values.get("in_session") is False or is_rolling_session:
+        record_fields.pop("session", None)
     links, loose = parse_links(values)
     return RecordFileContent(record_fields, links, loose)
 
@@ -186,6 +189,10 @@ def _front_items(record: Record) -> list[tuple[str, Json]]:
         if name == "source_id":
             if record.evidence and record.evidence[0].source:
                 items.append((name, record.evidence[0].source))
+        elif name == "in_session":
+            is_marked = not record.session and not _is_rolling(record.meta)
+            if is_marked and _find_conversation(record.scope):
+                items.append((name, False))
         elif field_name == "category" and name != category_name:
             continue
         elif field_name == "role" and name != role_name:
@@ -194,18 +201,21 @@ def _front_items(record: Record) -> list[tuple[str, Json]]:
         else:
             value = getattr(record, field_name)
             if field_name == "session" and not value:
-                value = _rolling_conversation(record.scope, record.meta)
+                value = _find_conversation(record.scope)
             default = LAYER_OF[record.kind] if field_name == "layer" else _DEFAULTS[field_name]
             if value != default or (field_name in _NEEDED and field_name != "layer"):
                 items.append((name, _to_json(value)))
     return items
 
 
-def _rolling_conversation(scope: Scope | None, meta: Mapping[str, Json] | None) -> str:
-    """Return the conversation of a rolling summary whose scope names it; else an empty text."""
-    is_rolling = meta is not None and meta.get(RUNNING) == "rolling"
+def _is_rolling(meta: Mapping[str, Json] | None) -> bool:
+    return meta is not None and meta.get(RUNNING) == "rolling"
+
+
+def _find_conversation(scope: Scope | None) -> str:
+    """Return the conversation that a scope names; an empty text if it names none."""
     is_named = scope is not None and scope.labels[-2:-1] == ("conversation",)
-    return scope.labels[-1] if scope is not None and is_rolling and is_named else ""
+    return scope.labels[-1] if scope is not None and is_named else ""
 
 
 def _to_json(value: Any) -> Json:

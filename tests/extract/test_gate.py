@@ -92,6 +92,16 @@ def test_talk_about_connections_and_errors_is_no_noise(text: str) -> None:
         "danke!",
         "谢谢你",
         "haha nice",
+        "merci beaucoup",
+        "un grand merci",
+        "c'est bon",
+        "a bientot",
+        "de nada",
+        "tausend Dank",
+        "ok, merci beaucoup !",
+        "了解です",
+        "お疲れ様でした",
+        "早上好",
     ],
 )
 def test_small_talk_is_recognised(text: str) -> None:
@@ -109,6 +119,10 @@ def test_small_talk_is_recognised(text: str) -> None:
         "thanks, my name is Bo",
         "hello hello hello hello hello hello hello hi",
         "good dog named Max",
+        "merci beaucoup, j'habite à Lyon",
+        "はいいろの猫が好き",
+        "ありがとう、猫を飼っています",
+        "太好了我搬家了",
     ],
 )
 def test_what_is_more_than_small_talk_passes_on(text: str) -> None:

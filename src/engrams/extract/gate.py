@@ -22,15 +22,28 @@ from engrams.text.normalize import fold
 from engrams.text.stopwords import STOP
 from engrams.text.system_texts import remove_system_texts
 from engrams.text.terms import tokens
-from engrams.text.vocabulary import read_vocabulary, word_set
+from engrams.text.vocabulary import read_rows, read_vocabulary, word_set
 
 BRIEF = ("small_talk", "stop_words", "short")
 """Reasons of the gate that do not count for an answer to a question, where a model reads both."""
 _SMALL_TALK_LENGTH = 40
+_UNSPACED = re.compile("[\u3005\u3040-\u30ff\u4e00-\u9fff]")
+"""A letter of Chinese or Japanese."""
 _FOREIGN = "not the sender's words: "
+
+
+def _compile_phrases() -> re.Pattern[str]:
+    """Compile the phrases of small talk, which stand apart from other words."""
+    lines = list(read_rows(__file__, "small_talk_phrases"))
+    spaced = "|".join(fold(line) for line in lines if not _UNSPACED.search(line))
+    unspaced = "|".join(fold(line) for line in lines if _UNSPACED.search(line))
+    letter = _UNSPACED.pattern
+    return late_pattern(rf"\b(?:{spaced})(?!\w)|(?<!{letter})(?:{unspaced})+(?!{letter})")
+
 
 # Greetings, thanks, assent, laughter and farewells; a text made of nothing else carries no fact.
 _SMALL_TALK = ASSENT | word_set(read_vocabulary(__file__, "small_talk"))
+_SMALL_TALK_PHRASES = _compile_phrases()
 
 # Lines that only a program writes: nobody tells something in them.
 _TRACE = late_pattern(
@@ -155,7 +168,10 @@ def is_small_talk(text: str) -> bool:
     stripped = text.strip()
     if not stripped or len(stripped) > _SMALL_TALK_LENGTH:
         return False
-    words = [word.replace("'", "") for word in tokens(stripped)]
+    remainder = _SMALL_TALK_PHRASES.sub(" ", fold(stripped))
+    if not tokens(remainder):
+        return bool(tokens(stripped))
+    words = [word.replace("'", "") for word in tokens(remainder)]
     content = [word for word in words if word not in STOP and not _is_symbol(word)]
     return (
         bool(words)

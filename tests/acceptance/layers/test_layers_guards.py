@@ -371,7 +371,21 @@ def test_small_talk_is_extracted_from_by_nobody(home: Path) -> None:
             upkeep__quiet_seconds=0.0,
             **chat,
         ) as engine:
-            for small in ("thanks!", "haha ok", "good morning"):
+            courtesies = (
+                "thanks!",
+                "haha ok",
+                "good morning",
+                "merci beaucoup",
+                "Merci beaucoup pour ton aide !",
+                "muchas gracias",
+                "vielen Dank!",
+                "genial, gracias",
+                "谢谢",
+                "多谢",
+                "ありがとう",
+                "はい、ありがとうございます。",
+            )
+            for small in courtesies:
                 tell(engine, small)
             assert not model.requests
             for brief in ("He left me.", "No kids.", "It is what it is."):

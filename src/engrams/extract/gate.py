@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection
+from functools import cache
 
 from engrams.core import FOREIGN, UNLEARNED, Kind, Record, StageDecision, Status
 from engrams.extract.echo_removal import remove_echoes
@@ -31,19 +32,8 @@ _UNSPACED = re.compile("[\u3005\u3040-\u30ff\u4e00-\u9fff]")
 """A letter of Chinese or Japanese."""
 _FOREIGN = "not the sender's words: "
 
-
-def _compile_phrases() -> re.Pattern[str]:
-    """Compile the phrases of small talk, which stand apart from other words."""
-    lines = list(read_rows(__file__, "small_talk_phrases"))
-    spaced = "|".join(fold(line) for line in lines if not _UNSPACED.search(line))
-    unspaced = "|".join(fold(line) for line in lines if _UNSPACED.search(line))
-    letter = _UNSPACED.pattern
-    return late_pattern(rf"\b(?:{spaced})(?!\w)|(?<!{letter})(?:{unspaced})+(?!{letter})")
-
-
 # Greetings, thanks, assent, laughter and farewells; a text made of nothing else carries no fact.
 _SMALL_TALK = ASSENT | word_set(read_vocabulary(__file__, "small_talk"))
-_SMALL_TALK_PHRASES = _compile_phrases()
 
 # Lines that only a program writes: nobody tells something in them.
 _TRACE = late_pattern(
@@ -168,7 +158,7 @@ def is_small_talk(text: str) -> bool:
     stripped = text.strip()
     if not stripped or len(stripped) > _SMALL_TALK_LENGTH:
         return False
-    remainder = _SMALL_TALK_PHRASES.sub(" ", fold(stripped))
+    remainder = _compile_phrases().sub(" ", fold(stripped))
     if not tokens(remainder):
         return bool(tokens(stripped))
     words = [word.replace("'", "") for word in tokens(remainder)]
@@ -178,6 +168,16 @@ def is_small_talk(text: str) -> bool:
         and all(word in _SMALL_TALK for word in content)
         and (bool(content) or all(word in _SMALL_TALK or _is_symbol(word) for word in words))
     )
+
+
+@cache
+def _compile_phrases() -> re.Pattern[str]:
+    """Compile the phrases of small talk, which stand apart from other words."""
+    lines = list(read_rows(__file__, "small_talk_phrases"))
+    spaced = "|".join(fold(line) for line in lines if not _UNSPACED.search(line))
+    unspaced = "|".join(fold(line) for line in lines if _UNSPACED.search(line))
+    letter = _UNSPACED.pattern
+    return late_pattern(rf"\b(?:{spaced})(?!\w)|(?<!{letter})(?:{unspaced})+(?!{letter})")
 
 
 def is_noise(text: str) -> bool:

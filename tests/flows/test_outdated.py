@@ -486,6 +486,27 @@ def test_the_end_of_one_thing_casts_no_doubt_on_another(
         assert set(ended) <= {first.rstrip(".")}
 
 
+@pytest.mark.parametrize(
+    ("first", "other"),
+    [
+        ("My office is on the 4th floor.", "The gym moved to the 2nd floor."),
+        ("Our standup is at 9:30.", "The retro is now at 3."),
+        ("Unsere Katze heißt Mimi.", "Unser Hund heißt jetzt Rocky."),
+        ("My flight to Oslo is on 3 May.", "My flight to Bergen moved to 9 May."),
+    ],
+)
+def test_news_of_a_thing_casts_no_doubt_on_another_of_its_kind(
+    tmp_path: Path, first: str, other: str
+) -> None:
+    """Each sentence begins with a thing of its own, which the other one does not name."""
+    with engrams.open(home=tmp_path, jobs__workers=0) as memory:
+        say(memory, first, other, days=9)
+        hits = memory.search(first.replace(".", "?"), scope=ME, history=True).hits
+        (hit,) = [hit for hit in hits if hit.record.text == first]
+        assert hit.outdated is None
+        assert not [fact.text for fact in hit.facts if fact.status is Status.SUPERSEDED]
+
+
 def test_plain_statement_may_end_something(tmp_path: Path) -> None:
     """A change without a word or a number that marks it is looked for too."""
     with open_eager(tmp_path) as memory:

@@ -29,9 +29,16 @@ _ARTICLE = (
     r"(?i:the|our|my|der|die|das|unser\w*|mein\w*|el|la|los|las|mi|nuestr\w+|le|les|mon|ma|notre)"
 )
 _SUBJECT = re.compile(
-    rf"\W*(?:{_ARTICLE}\s+(?P<there>[^\W\d]+)\s+(?:in|at|of|von|aus|en|de|à)\s+(?P<place>[A-ZÄÖÜÉ]\w+)"
+    rf"\W*(?:{_ARTICLE}\s+(?P<there>[^\W\d]+)\s+(?:in|at|of|to|for|von|nach|für|aus|en|de|à|para|pour)\s+(?P<place>[A-ZÄÖÜÉ]\w+)"
     rf"|(?:{_ARTICLE}\s+)?(?P<kind>[^\W\d]+)\s+(?:no\.?\s*|number\s+|nr\.?\s*|#)?(?P<number>\d+|[A-Z]))(?=[\s:])"
 )
+_OWN_SUBJECT = re.compile(
+    rf"\W*{_ARTICLE}\s+(?P<subject>(?:[^\W\d]+\s+){{0,2}}?[^\W\d]+)\s+"
+    r"(?i:is|are|was|were|has|have|moved?s?|moves|starts?|opens?|closes?|costs?|meets?|lives?|works?"
+    r"|ist|sind|war|hat|heißt|heisst|wohnt|arbeitet|kostet|beginnt|fängt"
+    r"|est|sont|était|a|habite|travaille|coûte|commence|s'appelle|es|está|son|vive|trabaja|cuesta|empieza|se)\s"
+)
+"""Sentence that begins with a thing: "The retro is …"."""
 # Of these a later one takes the place of the one before.
 _FOLLOWING = frozenset(
     ("version", "release", "draft", "update", "build", "edition", "entwurf", "fassung", "borrador")
@@ -151,6 +158,8 @@ def is_about_another(old: MessageFeatures, new: MessageFeatures) -> bool:
         return True
     if _tells_of_another_one(old.text, new.text) or tells_of_companions_own(old.text, new.text):
         return True
+    if _has_other_subject(old.text, new.text) or _has_other_place(old.text, new.text):
+        return True
     if len(old.clauses) > 1 or len(new.clauses) > 1:
         return False
     if _tells_of_a_move(old, new):
@@ -224,6 +233,34 @@ def _tells_of_another_one(old: str, new: str) -> bool:
         return True
     match = _ANOTHER_ONE.match(new)
     return match is not None and match["where"].lower() not in old.lower()
+
+
+def _has_other_subject(old: str, new: str) -> bool:
+    """Test if each sentence begins with a thing of its own, which the other one does not name.
+
+    "Our standup is at 9:30", "the retro is now at 3".
+    """
+    old_subject = _read_subject(old)
+    new_subject = _read_subject(new)
+    if not old_subject or not new_subject:
+        return False
+    return old_subject.isdisjoint(terms(new)) and new_subject.isdisjoint(terms(old))
+
+
+def _has_other_place(old: str, new: str) -> bool:
+    """Test if two sentences tell of one kind of thing with two places: "my flight to Oslo …"."""
+    old_match = _SUBJECT.match(old)
+    new_match = _SUBJECT.match(new)
+    if old_match is None or new_match is None or not (old_match["place"] and new_match["place"]):
+        return False
+    is_one_kind = fold(old_match["there"]) == fold(new_match["there"])
+    return is_one_kind and fold(old_match["place"]) not in fold(new)
+
+
+def _read_subject(text: str) -> frozenset[str]:
+    """Read the terms of the thing that a sentence begins with; none where it is a pronoun."""
+    match = _OWN_SUBJECT.match(text)
+    return frozenset(terms(match["subject"])) if match else frozenset()
 
 
 def _find_attributes(text: str) -> set[int]:

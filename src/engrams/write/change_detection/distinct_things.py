@@ -156,9 +156,7 @@ def is_about_another(old: MessageFeatures, new: MessageFeatures) -> bool:
         return True
     if len(old.clauses) == 1 and leaves_out_other_person(old.text, new.text):
         return True
-    if _tells_of_another_one(old.text, new.text) or tells_of_companions_own(old.text, new.text):
-        return True
-    if _has_other_subject(old.text, new.text) or _has_other_place(old.text, new.text):
+    if any(is_other(old.text, new.text) for is_other in _OTHERS_IN_TEXT):
         return True
     if len(old.clauses) > 1 or len(new.clauses) > 1:
         return False
@@ -375,3 +373,12 @@ def _find_thing(text: str) -> _LabelledThing | None:
         label=fold(match["place"] or match["number"]),
         remainder=tuple(terms(text[match.end() :])),
     )
+
+
+_OTHERS_IN_TEXT = (
+    _tells_of_another_one,
+    tells_of_companions_own,
+    _has_other_subject,
+    _has_other_place,
+)
+"""Tests of two sentences that hold whatever words of change stand in them."""

@@ -1,0 +1,52 @@
+"""The proxy's document (002): what a corrected fact leaves of a conversation's summary."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.flows.test_rolling import START, TALK, learned, named, tell
+
+import engrams
+from engrams.core import Kind
+from engrams.settings import load
+from engrams.testing import ScriptedModel, SettableClock
+
+
+def retell(request: Any) -> str:
+    """Summarise by repeating what is new."""
+    return str(request.prompt.partition("What is new:")[2])
+
+
+@pytest.mark.covers("S2.21", "S2.45")
+def test_a_corrected_fact_leaves_the_summary(home: Path) -> None:
+    """A fact that is corrected in its file, or by ``edit``, is not told by the old words any more:
+    the summary is made anew of what holds, and a prompt gets no other.
+    """
+    with ScriptedModel() as model:
+        model.when("keep the summary of a conversation", retell)
+        model.when("The messages:", learned).when("decisions", {"decisions": []})
+        settings = {
+            name.replace("__", "."): value
+            for name, value in named(model, vault__enabled=True, vault__git=False).items()
+        }
+        with engrams.open(
+            load({"home": str(home), **settings}, environ={}).settings, clock=SettableClock(START)
+        ) as engine:
+            tell(engine, "Kim bakes rye bread on Sundays")
+            tell(engine, "Kim plays the oboe in Ghent")
+            (file,) = (home / "vault").rglob("facts/*oboe*.md")
+            file.write_text(file.read_text("utf-8").replace("Ghent", "Bruges"), "utf-8")
+            engine.vault.sync()
+            assert "Ghent" not in engine.context("Where is the oboe?", scope=TALK).text
+            engine.drain()
+            summary = engine.summaries.of(TALK)
+            assert "rye bread" in summary and "Bruges" in summary and "Ghent" not in summary
+
+            (fact,) = engine.list(scope=TALK, kinds=(Kind.FACT,), text="Bruges").records
+            engine.edit(fact.id, scope=TALK, text="Kim plays the oboe in Liège")
+            assert "Bruges" not in engine.context("Where is the oboe?", scope=TALK).text
+            engine.drain()
+            summary = engine.summaries.of(TALK)
+            assert "rye bread" in summary and "Liège" in summary and "Bruges" not in summary

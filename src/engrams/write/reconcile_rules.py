@@ -20,7 +20,6 @@ from engrams.extract.predicate_slots import (
     closed_slots,
     is_single,
 )
-from engrams.extract.rules.answer_values import are_rival_rules, list_topic_words
 from engrams.frozen_data import dataclass, replace
 from engrams.text.comparison.statement_comparison import (
     are_opposite,
@@ -33,6 +32,7 @@ from engrams.text.comparison.statement_comparison import (
 from engrams.text.normalize import fold
 from engrams.text.terms import terms, tokens
 from engrams.text.text_caches import text_cache
+from engrams.write.answer_values import are_rival_rules, list_topic_words
 from engrams.write.rule_corrections import RULE_KINDS, corrects_rule, find_corrected_rules
 from engrams.write.statement_times import (
     find_moment,

@@ -19,7 +19,7 @@ class MemoryLabels:
     triggers: tuple[str, ...] = ()
     steps: tuple[str, ...] = ()
     prerequisites: tuple[str, ...] = ()
-    """What must be so before a procedure begins."""
+    """Conditions that must hold before a procedure begins."""
     warnings: tuple[str, ...] = ()
     category: str = ""
 

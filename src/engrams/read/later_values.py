@@ -59,7 +59,7 @@ _AWAY = re.compile(
 )
 """Words that end the thing named after them."""
 _DOING = re.compile(r"(?:(?!thing|ring|king|string|spring)\w{2,}ing|\w{2,}[aei]r)\b")
-"""What somebody does, in front of the thing that it is done with: "drinking", "beber"."""
+"""Activity in front of the thing that it is done with: "drinking", "beber"."""
 _DENIED = re.compile(r"(?:\bnot|n't|\bnever|\bnicht|\bnie|\bno|\bnunca|\bpas|\bjamais)\s+$")
 """Denial right before a word of an end: nothing ended."""
 _CHANGED = re.compile(

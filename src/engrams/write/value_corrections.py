@@ -131,7 +131,7 @@ _CALLED = re.compile(
     r"\b(?:called|named|is|heißt|llama|appelle|叫)\s+(?P<name>[A-ZÀ-ÖØ-Þ][\w'’-]+)"
 )
 _SAID_TO_BE = re.compile(r"(?:的是|なのは)(?P<name>[^是は]{1,12})$")
-"""What an unspaced clause says it is: "过敏的是菠萝"."""
+"""Value of an unspaced clause: "过敏的是菠萝"."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ import apsw
 import pytest
 from tests.store.make import ALICE, START, Time, add, at, reach, record, turn
 
-from engrams.core import Evidence, Kind
+from engrams.core import Evidence, Kind, Status
 from engrams.ports import Condition, RecordQuery, ScopeReach, Where
 from engrams.settings import StoreSettings
 from engrams.store.sql import named_queries, record_listing
@@ -100,6 +100,13 @@ LISTS = {
         RecordQuery(reach(), external_id="m"),
         "records_external (owner=? AND scope=? AND external_id=?)",
         True,
+    ),
+    "sources and kinds": (
+        RecordQuery(
+            reach(), kinds=(Kind.FACT, Kind.NOTE), statuses=(Status.SUPERSEDED,), sources=("a", "b")
+        ),
+        "records USING INTEGER PRIMARY KEY",
+        False,
     ),
     "sources": (
         RecordQuery(reach(), sources=("a", "b")),

@@ -42,7 +42,7 @@ class AnswerRule(NamedTuple):
 
     kind: str
     object: str = ""
-    """How to call the speaker, or what is allowed again."""
+    """Name to call the speaker by, or thing that is allowed again."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -116,7 +116,7 @@ class _SentenceClause(NamedTuple):
     start: int
     end: int
     mark: str
-    """What parts it from the next one."""
+    """Mark or word between it and the next one."""
     is_conclusion: bool
 
 

@@ -9,7 +9,7 @@ from functools import lru_cache
 from engrams.store.sql.named_queries import load_queries
 
 _MARK = re.compile(r"\?(\d*)")
-_HINT = re.compile(r" INDEXED BY \w+")
+_HINT = re.compile(r" (?:INDEXED BY \w+|NOT INDEXED)")
 _LISTED = re.compile(r"\b(NOT )?IN \(SELECT value FROM json_each\((\?\d*)\)\)")
 _CROSSING = re.compile(r"\b(FROM|JOIN|INTO|UPDATE) (jobs|counters)\b")
 _STREAMED_QUERIES = ("load_rows", "all_lexemes")

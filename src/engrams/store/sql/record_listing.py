@@ -130,6 +130,9 @@ def _choose_index(record_query: RecordQuery) -> str:
     """Name the index that SQLite would not choose by itself; empty: it chooses."""
     if _is_by_id(record_query.where):
         return " INDEXED BY records_id"
+    if record_query.sources:
+        # By their numbers: else SQLite walks all records of a kind to find the few.
+        return " NOT INDEXED"
     if _uses_believed_index(record_query):
         return " INDEXED BY records_believed"
     return ""

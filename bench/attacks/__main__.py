@@ -35,7 +35,9 @@ class Attack:
 
 
 def read_attacks(name: str) -> Iterator[Attack]:
-    """Yield each attack of a file with a rule and with a fact in its language."""
+    """Yield each attack of a file: with a rule and with a fact in its language, or with its own words
+    where it names a brand itself.
+    """
     payloads: dict[tuple[str, str], Iterator[str]] = {}
     lines = [line.split(" ", 2) for line in _read_lines("payloads.txt")]
     for language, sort, _ in lines:
@@ -46,19 +48,24 @@ def read_attacks(name: str) -> Iterator[Attack]:
     for piece in pieces:
         head, *forms = piece.strip().splitlines()
         kind, language = head.split()
+        if "{brand}" in piece:
+            brand = next(brands)
+            yield Attack(kind, _read_conversation(forms, brand=brand), brand)
+            continue
         for sort in ("rule", "fact"):
             brand = next(brands)
             said = next(payloads[language, sort]).format(brand=brand)
-            messages = tuple(
-                _read_message(message, say=said)
-                for form in forms
-                for message in _NEXT_MESSAGE.split(form)
-            )
-            yield Attack(f"{kind}/{sort}", messages, brand)
+            yield Attack(f"{kind}/{sort}", _read_conversation(forms, say=said), brand)
 
 
 def _read_lines(name: str) -> list[str]:
     return (_FOLDER / name).read_text("utf-8").splitlines()
+
+
+def _read_conversation(forms: list[str], **words: str) -> tuple[Message, ...]:
+    return tuple(
+        _read_message(message, **words) for form in forms for message in _NEXT_MESSAGE.split(form)
+    )
 
 
 def _read_message(form: str, **words: str) -> Message:
@@ -147,7 +154,7 @@ def main() -> None:
     parser.add_argument(
         "--files",
         nargs="*",
-        default=["attacks", "later", "third", "fourth", "fifth"],
+        default=["attacks", "later", "third", "fourth", "fifth", "sixth", "seventh", "eighth"],
         help="files of attacks",
     )
     parser.add_argument("--own-words", nargs="*", default=_OWN_WORDS, help="files of own words")

@@ -1,5 +1,5 @@
 """``python -m bench.quality DATA.json… [--embedder builtin|null|FOLDER] [--only
-table,ablation,heldout] [--json FILE]``
+table,ablation,heldout] [--limit N] [--json FILE]``
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ import platform
 import sys
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from bench.quality.ablation import run_ablation
@@ -53,6 +54,7 @@ def main() -> None:
     parser.add_argument(
         "--only", default="table,ablation,heldout", help="which of: table, ablation, heldout"
     )
+    parser.add_argument("--limit", type=int, help="the first conversations of each set, so many")
     options = parser.parse_args()
     embedder = make_embedder(options.embedder)
     settings = dict(item.split("=", 1) for item in options.set)
@@ -61,9 +63,11 @@ def main() -> None:
         "python": platform.python_version(),
         "embedder": embedder.card.id,
         "settings": settings,
+        "limit": options.limit,
     }
     wanted = options.only.split(",")
-    sets = [load_dataset(path) for path in options.data]
+    whole_sets = [load_dataset(path) for path in options.data]
+    sets = [replace(data, talks=data.talks[: options.limit]) for data in whole_sets]
     named = {name.replace(".", "__"): value for name, value in settings.items()}
     if "table" in wanted:
         report["sets"] = [_run_dataset(data, embedder, settings) for data in sets]  # type: ignore[assignment]

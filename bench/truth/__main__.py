@@ -55,6 +55,8 @@ class AnsweredScenario:
     """Of each text that must stay."""
     statements: Sequence[Record]
     """All current statements."""
+    doubted_ids: frozenset[str] = frozenset()
+    """Ids of those that a list shows with a mark."""
 
 
 def answer_case(case: Case, settings: dict[str, str]) -> AnsweredScenario:
@@ -67,11 +69,14 @@ def answer_case(case: Case, settings: dict[str, str]) -> AnsweredScenario:
             memory.observe([_make_turn(line)], scope=SCOPE)
             memory.drain(30)
         as_of = parse_moment(case["as_of"]) if case["as_of"] else None
+        statements = list(_list_statements(memory, as_of))
+        marks = memory.inspect.find_outdated(() if as_of else statements, scope=SCOPE)
         return AnsweredScenario(
             case,
             memory.search(case["ask"], scope=SCOPE, limit=_SHOWN, as_of=as_of).hits,
             [memory.search(text, scope=SCOPE, limit=_FOUND).hits for text in case["keep"]],
-            list(_list_statements(memory, as_of)),
+            statements,
+            frozenset(marks),
         )
 
 
@@ -202,6 +207,7 @@ def main() -> int:
     rows: dict[str, list[bool]] = defaultdict(list)
     failures: Counter[str] = Counter()
     told: list[bool] = []
+    doubted: list[bool] = []
     for case in list(read_scenarios(arguments.files))[:: arguments.every]:
         answered = answer_case(case, settings)
         results = judge(answered)
@@ -210,6 +216,11 @@ def main() -> int:
             rows[group].append(holds)
         failed = [check for check in _STRICT if not results[check]]
         failures.update(failed)
+        doubted += [
+            record.id in answered.doubted_ids
+            for record in answered.statements
+            if _is_false(record, case)
+        ]
         if kind_of(case) == "change":
             told += _list_told(answered)
         if arguments.verbose and not holds:
@@ -220,6 +231,9 @@ def main() -> int:
     print("fails: " + ", ".join(f"{check} {failures[check]}" for check in _STRICT))
     print(
         f"outdated lines among the five that are marked or closed: {interval(sum(told), len(told))}"
+    )
+    print(
+        f"current statements that are over and listed with a mark: {sum(doubted)} of {len(doubted)}"
     )
     share = sum(rows["all"]) / max(total, 1)
     print(

@@ -1,14 +1,17 @@
 """``python -m bench.agents.sessions``: is what an agent's next session is given known and needed?
 
 Plays recorded sessions of six coding agents, each in its own transcript format, and then the prompts
-of the following day. ``--half dev`` is for tuning, ``held`` only reports. ``--show`` prints what was
-wrong, of the half ``dev`` only. ``--door process`` runs ``engrams hook --resident`` for each event,
-which takes minutes; ``call`` gives the same input to the functions that the command calls.
+of the following day. ``--half dev`` is for tuning, ``held`` only reports; ``tones_dev`` and
+``tones_held`` are sessions of people who talk otherwise, with rules said in passing among orders,
+questions and moods. ``--show`` prints what was wrong, of the halves for tuning only.
+``--door process`` runs ``engrams hook --resident`` for each event, which takes minutes; ``call``
+gives the same input to the functions that the command calls.
 
-``rules known``: rules said in passing of which one line of the next start has the words. ``precision``:
-share of what prompts were given that is needed or helpful, of silent prompts too. ``recall``: needed
-memories that came, here or at the start. ``silence``: share of the prompts that need nothing which got
-nothing. ``repeats``: items that the session had been given, or had said itself.
+``rules known``: rules said in passing of which one line of the next start has the words, and which
+share of the lines of a start are such rules (others may help). ``precision``: share of what prompts
+were given that is needed or helpful, of silent prompts too. ``recall``: needed memories that came,
+here or at the start. ``silence``: share of the prompts that need nothing which got nothing.
+``repeats``: items that the session had been given, or had said itself.
 """
 
 from __future__ import annotations
@@ -35,10 +38,12 @@ _MARKED = ("no longer so", "outdated", "superseded", "replaced")
 
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m bench.agents.sessions", description=__doc__)
-    parser.add_argument("--half", choices=HALVES, help="default: both")
+    parser.add_argument("--half", choices=HALVES, help="default: all")
     parser.add_argument("--project", default="", help="only this project")
     parser.add_argument("--door", choices=_DOORS, default="call")
-    parser.add_argument("--show", action="store_true", help="print what was wrong (dev only)")
+    parser.add_argument(
+        "--show", action="store_true", help="print what was wrong (halves for tuning only)"
+    )
     options = parser.parse_args()
     for half in [options.half] if options.half else HALVES:
         projects = [
@@ -48,7 +53,7 @@ def main() -> None:
         print(f"{half}: {_count_sessions(projects)}")
         for line in list_figures(projects, playback):
             print(f"  {line}")
-        if options.show and half == "dev":
+        if options.show and half.endswith("dev"):
             for line in list_mistakes(projects, playback):
                 print(f"    {line}")
 
@@ -75,6 +80,15 @@ def list_figures(projects: Sequence[RecordedProject], playback: Playback) -> Ite
     rules = [(project, rule) for project in projects for rule in project.rules]
     known = sum(_is_known(project, rule, playback) for project, rule in rules)
     yield f"rules known at the start   {known} of {len(rules)}"
+    starts = [
+        (project, item)
+        for project in projects
+        for start in _list_starts(project, playback)
+        for item in start.items
+        if item in start.text.partition("<last_session")[0]
+    ]
+    told = sum(any(_has_words(item, rule) for rule in project.rules) for project, item in starts)
+    yield f"of what starts tell        {told} of {len(starts)} items are such rules"
     loops = [(project, loop) for project in projects for loop in project.open_loops]
     told = sum(
         any(loop.search(start.text) for start in _list_starts(project, playback))
@@ -132,8 +146,12 @@ def _is_known(project: RecordedProject, rule: Sequence[str], playback: Playback)
     """True if one line of every start of the following days holds the words of a rule."""
     starts = _list_starts(project, playback)
     return bool(starts) and all(
-        any(all(word in item.lower() for word in rule) for item in start.items) for start in starts
+        any(_has_words(item, rule) for item in start.items) for start in starts
     )
+
+
+def _has_words(item: str, rule: Sequence[str]) -> bool:
+    return all(word in item.lower() for word in rule)
 
 
 def _list_starts(project: RecordedProject, playback: Playback) -> list[Injection]:

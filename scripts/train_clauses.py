@@ -30,11 +30,12 @@ import numpy as np
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT / "src"))
 
-from engrams.extract.rules.clause_judge import SLOTS, hash_features  # noqa: E402
+from engrams.extract.rules.clause_judge import describe_clause  # noqa: E402
+from engrams.extract.rules.hashed_judge import SLOTS, hash_features  # noqa: E402
 from engrams.extract.rules.rule_extraction import read_clauses  # noqa: E402
 from engrams.extract.rules.utterance import UtteranceContext  # noqa: E402
 
-WEIGHTS = ROOT / "src/engrams/extract/rules/judge.npz"
+WEIGHTS = ROOT / "src/engrams/extract/rules/clauses.npz"
 MESSAGES = ROOT / "bench/clauses"
 TALKS = MESSAGES / "talks.tsv"
 FOLDS = 5
@@ -82,7 +83,7 @@ def read_messages(path: Path) -> Iterator[LabelledClause]:
             middle = clause.start + max(1, len(clause.view.quote)) // 2
             index = max(index for index, start in enumerate(starts) if start <= middle)
             yield LabelledClause(
-                frozenset(hash_features(clause.view)),
+                frozenset(hash_features(describe_clause(clause.view))),
                 float(parts[index][0].strip() == "K"),
                 f"{path.stem}{number}",
                 clause.view.quote,
@@ -121,7 +122,9 @@ def refresh_talks(folder: Path) -> None:
         text, speech = texts[conversation, item]
         views = [clause.view for clause in read_clauses(text, speech) if clause.start == int(start)]
         if views:
-            slots = " ".join(np.base_repr(slot, 36) for slot in sorted(hash_features(views[0])))
+            slots = " ".join(
+                np.base_repr(slot, 36) for slot in sorted(hash_features(describe_clause(views[0])))
+            )
             lines.append("\t".join((data, conversation, item, start, label, slots)))
     TALKS.write_text("\n".join(lines) + "\n", "utf-8")
     print(f"{TALKS}: {len(lines)} lines")

@@ -167,9 +167,9 @@ def gather(comparisons: Sequence[Comparison]) -> JudgeSamples:
     """Gather the pairs of clauses that the judge would be asked about."""
     reader = MessageReader(BuiltinEmbedder())
     tasks = [(comparison.new, comparison.earlier) for comparison in comparisons]
-    are_news = find_news(MessageTask(reader, tasks))
+    kinds = find_news(MessageTask(reader, tasks))
     asked = [
-        comparison for comparison, is_news in zip(comparisons, are_news, strict=True) if is_news
+        comparison for comparison, kind in zip(comparisons, kinds, strict=True) if kind == "change"
     ]
     rows = []
     task = MessageTask(

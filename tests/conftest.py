@@ -5,9 +5,11 @@ no way out of this machine, no trace of the user's own settings or memory.
 from __future__ import annotations
 
 import faulthandler
+import gc
 import ipaddress
 import os
 import socket
+import subprocess
 from collections.abc import Iterator
 from hashlib import blake2b
 from pathlib import Path
@@ -17,6 +19,7 @@ from typing import Any
 import pytest
 from _pytest.faulthandler import fault_handler_stderr_fd_key
 from tests.fleet_places import place
+from tests.warm_start import WarmPopen, WarmProcess
 
 __all__ = ["place"]
 
@@ -78,6 +81,29 @@ def _no_network() -> Iterator[None]:
     patch.undo()
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption(
+        "--warm-start",
+        action="store_true",
+        help="fork the program's processes from one that has imported it",
+    )
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _warm_start(request: pytest.FixtureRequest) -> Iterator[None]:
+    """With ``--warm-start``, the program starts warm."""
+    if not request.config.getoption("--warm-start"):
+        yield
+        return
+    warm_process = WarmProcess()
+    patch = pytest.MonkeyPatch()
+    patch.setattr(WarmPopen, "warm", warm_process)
+    patch.setattr(subprocess, "Popen", WarmPopen)
+    yield
+    patch.undo()
+    warm_process.close()
+
+
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Leave a few modules on Postgres to the fast run:
@@ -89,6 +115,14 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             and (item.path.parent.name, item.path.stem) not in _QUICK
         ):
             item.add_marker(pytest.mark.slow)
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_finish() -> None:
+    """Look rarely for garbage, and never among what is collected: there are ten thousand tests."""
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(50_000, 20, 50)
 
 
 @pytest.hookimpl(wrapper=True)

@@ -200,6 +200,7 @@ def _load_modules(home: Path, command: str, *arguments: str, stdin: str = "") ->
     return set(finished.stderr.splitlines()[-1].split())
 
 
+@pytest.mark.slow
 def test_quick_commands_alone_take_the_quick_decorator(tmp_path: Path) -> None:
     """Frozen classes of modules that a quick command loads are made by it, and no others."""
     loaded = _load_modules(tmp_path, "add", "I live in Paris.")

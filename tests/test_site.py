@@ -49,6 +49,7 @@ def built_site(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @NEEDS_MKDOCS
+@pytest.mark.slow
 def test_the_site_holds_every_page(built_site: Path) -> None:
     """Every page is in it, with the changelog, the HTTP API and a search, and nothing is loaded
     from elsewhere.
@@ -74,6 +75,7 @@ def test_the_site_holds_every_page(built_site: Path) -> None:
 
 
 @NEEDS_MKDOCS
+@pytest.mark.slow
 def test_every_code_block_is_a_code_block(built_site: Path) -> None:
     """Each fenced block of a page is shown as code, and no fence is left in its text."""
     for page in PAGES:
@@ -87,6 +89,7 @@ def test_every_code_block_is_a_code_block(built_site: Path) -> None:
 @pytest.mark.slow
 @pytest.mark.skipif(not CHROMIUM, reason="needs Chromium: scripts/chromium.sh installs it")
 @NEEDS_MKDOCS
+@pytest.mark.slow
 def test_the_site_can_be_searched_from_a_folder(built_site: Path) -> None:
     """A reader who opens a page as a file finds other pages by words."""
     with sync_playwright() as playwright:

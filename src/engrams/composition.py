@@ -86,7 +86,7 @@ def open(
     installed.
     """
     settings = _resolve_settings(settings, arguments)
-    _finish_interrupted_restore(settings)
+    _finish_interrupted_backup_restore(settings)
     plain_store = choose_store(settings, clock)
     upkeep = UpkeepSchedule(
         settings.upkeep,
@@ -173,7 +173,7 @@ def _resolve_settings(settings: Settings | None, arguments: dict[str, Any]) -> S
     return adopt_upstream(in_test_mode(settings))
 
 
-def _finish_interrupted_restore(settings: Settings) -> None:
+def _finish_interrupted_backup_restore(settings: Settings) -> None:
     """Finish restoring a backup where a killed process left it half done."""
     if settings.is_volatile:
         return

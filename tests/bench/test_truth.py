@@ -48,3 +48,34 @@ def test_a_mark_of_what_holds_fails_strictly() -> None:
     trap = {**CASE, "stale": [], "now": ["live in Paris"]}
     results = judge(answer_case(trap, {}))
     assert not results["marks"]
+
+
+def test_a_statement_that_is_over_is_counted_with_its_mark(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A fact that is only in doubt stays a false one, and is told apart from one without a mark."""
+    doubted = {
+        **CASE,
+        "say": [
+            {
+                "at": "2025-01-06T12:00",
+                "who": "user",
+                "text": "I ride a Vespa, mint green. My helmet is a size M.",
+            },
+            {
+                "at": "2025-05-17T12:00",
+                "who": "user",
+                "text": "I sold the Vespa to a student last week.",
+            },
+        ],
+        "ask": "What do I ride?",
+        "now": ["sold the Vespa"],
+        "stale": ["I ride a Vespa"],
+        "keep": [],
+    }
+    file = tmp_path / "one.jsonl"
+    file.write_text(json.dumps(doubted) + "\n", "utf-8")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("sys.argv", ["truth", str(file), "--strict"])
+        main()
+    assert "over and listed with a mark: 1 of 1" in capsys.readouterr().out

@@ -83,3 +83,72 @@ def test_a_name_or_a_rate_is_no_time(text: str) -> None:
     """A holiday within a name and a week behind a slash name no day."""
     times = resolve_times(text, 0, len(text), datetime(2024, 4, 3, tzinfo=UTC), "", "")
     assert times == ()
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "I'm away until March",
+        "Ich bin bis März in Rom",
+        "Estoy en Roma hasta marzo",
+        "Je suis à Rome jusqu'en mars",
+    ],
+)
+def test_until_a_month_has_two_ends(text: str) -> None:
+    """It may mean that March begins, or that it is over."""
+    times = resolve(text, datetime(2026, 12, 31, tzinfo=UTC))
+    assert [time.end for time in times] == [
+        datetime(2027, 3, 1, tzinfo=UTC),
+        datetime(2027, 4, 1, tzinfo=UTC),
+    ]
+    assert [time.sure for time in times] == [0.5, 0.5]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Mein Mann kocht am Wochenende",
+        "I see my dad on the weekend",
+        "We're moving the release from Thursday to Monday",
+        "pasamos la reunión del jueves al lunes",
+        "on décale la réunion du jeudi au lundi",
+        "our sessions last 8 hours",
+        "my doctor put me on it since before Christmas",
+    ],
+)
+def test_each_weekend_a_moved_day_and_a_length_are_no_time(text: str) -> None:
+    """What is done at weekends, a day that another replaces and how long things take name no day."""
+    assert resolve(text, datetime(2026, 5, 31, 22, tzinfo=UTC)) == ()
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "I work three twelves, thursday friday saturday",
+        "trabajo lunes, miércoles y viernes",
+        "je travaille lundi, mardi et jeudi",
+        "Ich arbeite Montag, Mittwoch und Freitag",
+        "De lunes a viernes me levanto a las cinco",
+        "Von Montag bis Freitag arbeite ich in Kiel",
+    ],
+)
+def test_weekdays_in_a_row_recur(text: str) -> None:
+    """They name no days of this week."""
+    (time,) = resolve(text, datetime(2026, 5, 31, tzinfo=UTC))
+    assert time.recurs
+    assert time.start is None
+
+
+@pytest.mark.parametrize(
+    "text", ["I'm in Rome from Thursday to Monday", "estoy en Roma de jueves a lunes"]
+)
+def test_a_stay_from_day_to_day_is_one_stay(text: str) -> None:
+    """Who is somewhere from Thursday to Monday is not there every week."""
+    (time,) = resolve(text, datetime(2026, 6, 3, tzinfo=UTC))
+    assert not time.recurs
+
+
+def test_a_weekend_that_has_begun_may_be_the_next_one() -> None:
+    """Said on a Sunday, "am Wochenende fahre ich" may mean either."""
+    times = resolve("Ich fahre am Wochenende nach Köln", datetime(2026, 5, 31, 22, tzinfo=UTC))
+    assert [time.start and time.start.day for time in times] == [30, 6]

@@ -141,6 +141,22 @@ def test_ordinary_statements_are_read(text: str, triple: tuple[str, str, str]) -
 
 
 @pytest.mark.parametrize(
+    ("text", "home"),
+    [
+        ("We moved from rsyslog to vector.", ""),
+        ("We moved from Jenkins to Forgejo last week.", ""),
+        ("I moved from Paris to Berlin.", "Berlin"),
+        ("i moved from lisbon to porto", "porto"),
+        ("We moved to Ghent.", "Ghent"),
+    ],
+)
+def test_a_move_between_tools_tells_of_no_home(text: str, home: str) -> None:
+    """Who replaces one tool by another lives where they lived before."""
+    homes = [one.object for one in read(text) if one.predicate == "lives_in"]
+    assert homes == ([home] if home else [])
+
+
+@pytest.mark.parametrize(
     "text",
     [
         "Should I move to Berlin?",

@@ -135,6 +135,69 @@ def test_passwords_said_in_words_are_found(text: str, secret: str) -> None:
     assert secret not in redacted
 
 
+KEYS_IN_WORDS = [
+    "der API-Schlüssel lautet {}",
+    "Unser Zugriffstoken für die Kasse ist {}",
+    "API-Schlüssel: {}",
+    "la clé API est {}",
+    "la clé d'accès de Stripe est {}",
+    "le jeton d’accès est {}",
+    "la clave de API es {}",
+    "mi clave secreta es {}",
+    "la chiave API è {}",
+    "il token di accesso è {}",
+    "my openai key is {}",
+    "APIキーは{}です",
+    "アクセストークンは {} です",
+    "API密钥是{}",
+    "访问令牌：{}",
+]
+
+
+@pytest.mark.covers("S3.51")
+@pytest.mark.parametrize("key", ["9f8a7c6b5d4e3f2a1b", "AKIA" + "Q7ZT2M4XW9LB3RK8C"])
+def test_no_key_said_in_words_is_stored(tmp_path: Path, key: str) -> None:
+    """A key of a service that is told in words of six languages or Chinese stays out of the store."""
+    with engrams.open(home=tmp_path / "home", jobs__workers=0) as engine:
+        for form in KEYS_IN_WORDS:
+            engine.observe(Turn(form.format(key), session="s"), scope=("user", "ann"))
+        engine.drain()
+        records = engine.list(scope=("user", "ann"), statuses=()).records
+        stored = [record.text for record in records]
+    assert [text for text in stored if key in text] == []
+    assert sum("[redacted:" in text for text in stored) >= len(KEYS_IN_WORDS)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "the key is under the mat",
+        "my AWS key is in the vault since 2024-03-01",
+        "API keys rotate monthly",
+        "der Schlüssel liegt beim Nachbarn",
+        "der API-Schlüssel ist abgelaufen",
+        "Der API-Schlüssel lautet seit gestern anders, siehe Seite 12",
+        "die Schlüssel für die Wohnung sind im Auto",
+        "la clé est sous le paillasson",
+        "la clé API est périmée depuis le 12/03/2026",
+        "la clé de la maison est chez Marie",
+        "la clave de la historia es la paciencia",
+        "mi llave de acceso es la 4521",
+        "la chiave API è scaduta ieri",
+        "la chiave di casa è da mia madre",
+        "APIキーは毎月変わります",
+        "鍵は玄関マットの下です",
+        "API密钥每个月更换一次",
+        "密钥是保密的",
+        "the access token is configured in settings.production",
+        "das Zugriffstoken ist internationalization-handler",
+    ],
+)
+def test_talk_about_keys_holds_no_secret(text: str) -> None:
+    """Where a key is, what became of it and a key of a door are told, and no key with it."""
+    assert secrets.scan(text) == ()
+
+
 BUILT_OF_WORDS = [
     ("password: hunter2secret", "hunter2secret"),
     ("my password is topsecret", "topsecret"),
@@ -198,6 +261,18 @@ def test_ordinary_prose_and_code_hold_no_secret() -> None:
     lines = (HERE / "plain.txt").read_text("utf-8").splitlines()
     assert len(lines) >= 150
     assert [line for line in lines if secrets.scan(line)] == []
+
+
+@pytest.mark.parametrize("family", sorted(KEYS))
+def test_a_secret_is_found_in_a_long_text_as_in_a_short_one(family: str) -> None:
+    """What a scan of many words leaves out is nothing that a scan of few words finds."""
+    prose = "The tenant may keep one cat, and the landlord pays for the water of the house. " * 12
+    short = secrets.scan(KEYS[family])
+    text = f"{prose}\n{KEYS[family]}\n{prose}"
+    shift = len(prose) + 1
+    assert [
+        (finding.rule, finding.start - shift, finding.end - shift) for finding in secrets.scan(text)
+    ] == [(finding.rule, finding.start, finding.end) for finding in short]
 
 
 @settings(max_examples=60, deadline=None)

@@ -338,3 +338,87 @@ def test_whom_and_what_one_speaks_of_is_no_language(text: str, spoken: str) -> N
         triples = learn(memory, text)
     languages = [value for _, predicate, value in triples if predicate == "speaks"]
     assert languages == ([spoken] if spoken else [])
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "mon frère m'a dit qu'il allait vendre sa voiture mais je le crois pas",
+        "Mein Bruder hat gesagt er zieht zu mir, aber ich glaub ihm nicht",
+        "mi hermano dice que se muda conmigo pero no le creo",
+        "my brother says my house is sinking but I don't believe him",
+        'I said to my boss "I quit" in my head about a hundred times today',
+    ],
+)
+def test_what_its_teller_does_not_believe_is_no_fact(text: str) -> None:
+    """A report that is doubted in the same breath, and what was only imagined."""
+    with temp_engine(jobs__workers=0, embed__provider="null") as memory:
+        assert learn(memory, text) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        (
+            "Am 4. habe ich die Prüfung in Anatomie und danach fahre ich nach Kiel",
+            "Am 4. habe ich die Prüfung in Anatomie und danach fahre ich nach Kiel",
+        ),
+        (
+            "mi abuela se murió en julio y le dejó la casa a mi tía",
+            "mi abuela se murió en julio y le dejó la casa a mi tía",
+        ),
+        (
+            "On livre la v2 le 15 et après je prends deux semaines de congé",
+            "On livre la v2 le 15 et après je prends deux semaines de congé",
+        ),
+    ],
+)
+def test_what_hangs_on_the_words_before_stays_with_them(text: str, words: str) -> None:
+    """A day before its clause, a subject told once, and "after that" are not cut off."""
+    with temp_engine(jobs__workers=0, embed__provider="null") as memory:
+        learn(memory, text)
+        facts = memory.list(scope=ANN, kinds=(Kind.FACT,), limit=50).records
+    assert [record.text for record in facts] == [words]
+
+
+@pytest.mark.parametrize(
+    ("text", "opening"),
+    [
+        ("my mom's birthday is May 3 and my dad's is November 20", "my dad's is"),
+        ("I can't do Friday, I have my knee surgery then", "I have my knee surgery"),
+        ("she's been my best friend since primary school", "she's been"),
+        ("so yesterday was wild we ended up at Jonas place till 4", "was wild"),
+    ],
+)
+def test_a_piece_that_cannot_stand_alone_is_no_fact(text: str, opening: str) -> None:
+    """It says "she", "then" or "my dad's" of what only the words before name."""
+    with temp_engine(jobs__workers=0, embed__provider="null") as memory:
+        learn(memory, text)
+        facts = memory.list(scope=ANN, kinds=(Kind.FACT,), limit=50).records
+    assert not [record.text for record in facts if record.text.startswith(opening)]
+
+
+def test_what_holds_under_a_condition_has_no_triple_without_it() -> None:
+    """Who eats fish in Japan only is not told to eat fish."""
+    with temp_engine(jobs__workers=0, embed__provider="null") as memory:
+        assert learn(memory, "I eat fish when I'm in Japan") == [("user", "", "")]
+
+
+def test_a_migration_of_last_week_is_no_standing_rule() -> None:
+    """What was done on a day, and what follows on another, is told of the project, not ordered."""
+    with temp_engine(jobs__workers=0, embed__provider="null") as memory:
+        memory.observe(
+            Turn("we switched the staging db to postgres 16 last week and prod follows on march 9"),
+            scope=ANN,
+        )
+        assert memory.drain(30)
+        assert not memory.list(scope=ANN, kinds=(Kind.RULE,)).records
+
+
+@pytest.mark.parametrize(
+    "text", ["先週の土曜日に引っ越しました", "I gave up my seat on the school board"]
+)
+def test_a_day_is_no_home_and_a_post_no_liking(text: str) -> None:
+    """Who moved on a Saturday has no new home, and who gave up a seat liked none."""
+    with temp_engine(jobs__workers=0, embed__provider="null") as memory:
+        assert not [triple for triple in learn(memory, text) if triple[1]]

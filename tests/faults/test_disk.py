@@ -90,6 +90,7 @@ def test_a_full_disk_is_an_error_that_says_so(home: Path) -> None:
 
 
 @pytest.mark.parametrize("vault", [False, True])
+@pytest.mark.slow
 def test_memory_is_read_while_no_file_can_grow(home: Path, vault: bool) -> None:
     """On a disk without room for a log's index, searches, contexts and lists are answered; then the
     next write works again.

@@ -179,6 +179,7 @@ def test_a_long_storm_of_kills_loses_nothing(home: Path, seed: int) -> None:
     check(home, storm(home, kills=260, seed=seed))
 
 
+@pytest.mark.slow
 def test_repeating_what_may_have_been_lost_stores_it_once(home: Path) -> None:
     """A sender that repeats its last writes after a crash, with its own ids, leaves one record of
     each.

@@ -286,6 +286,7 @@ def alarm() -> Iterator[None]:
     signal.signal(signal.SIGVTALRM, before)
 
 
+@pytest.mark.slow
 def test_pumping_finds_slow_patterns() -> None:
     """The pumps find polynomial and exponential patterns, and clear linear ones."""
     for text in (r"\s*,?\s+and", r"(?:a+)+$", r"\w+@", r"<[^>]*>", r"(?:^|\n)\W*x"):

@@ -166,19 +166,21 @@ def test_a_file_is_taken_in_once(tmp_path: Path) -> None:
     assert texts(home, vault__enabled=True) == [said(1)]
 
 
+@pytest.mark.parametrize("truth", ["files", "db"])
 @pytest.mark.parametrize("content", [b"", b"\0" * 50_000])
 @pytest.mark.slow
-def test_memory_comes_back_from_the_files(tmp_path: Path, content: bytes) -> None:
+def test_memory_comes_back_from_the_files(tmp_path: Path, content: bytes, truth: str) -> None:
     """With nothing left of the store and no backup, `doctor --repair` reads memory from the vault's
-    files.
+    files, also where they only show memory.
     """
     home = tmp_path / "home"
-    vault = ("--set", "vault.enabled=true")
-    with engrams.open(home=home, vault__enabled=True, jobs__workers=0) as memory:
+    vault = ("--set", "vault.enabled=true", "--set", f"vault.source_of_truth={truth}")
+    settings = {"vault__enabled": True, "vault__source_of_truth": truth}
+    with engrams.open(home=home, jobs__workers=0, **settings) as memory:
         for number in range(25):
             memory.add(said(number), scope=OWNER)
         memory.drain()
-    before = texts(home, vault__enabled=True)
+    before = texts(home, **settings)
     (home / "memory.db").write_bytes(content)
     listed = run(home, "list", "--user", "ada", *vault)
     if content:
@@ -186,7 +188,28 @@ def test_memory_comes_back_from_the_files(tmp_path: Path, content: bytes) -> Non
         done = run(home, "doctor", "--offline", "--repair", *vault)
         assert done.returncode == 0 and "read from the files" in done.stdout, done.stdout
         assert [path.read_bytes() for path in home.glob("memory.db.corrupt-*.rescued")] == [content]
-    assert texts(home, vault__enabled=True) == before
+    assert texts(home, **settings) == before
+
+
+def test_memory_comes_back_where_both_databases_are_gone(tmp_path: Path) -> None:
+    """The files alone bring memory back, also where they only show it. What was purged, and a file
+    that somebody adds later, stay out.
+    """
+    home = tmp_path / "home"
+    settings = {"vault__enabled": True, "vault__source_of_truth": "db", "vault__git": False}
+    with engrams.open(home=home, jobs__workers=0, **settings) as memory:
+        ids = [memory.add(said(number), scope=OWNER, settle=False).id for number in range(4)]
+        memory.purge(ids[0], scope=OWNER)
+        memory.drain()
+    for path in home.glob("*.db*"):
+        path.unlink()
+    assert texts(home, **settings) == sorted(map(said, range(1, 4)))
+    (home / "vault/entries/user/ada/facts/mine.md").write_text(said(9) + "\n", "utf-8")
+    with engrams.open(home=home, jobs__workers=0, **settings) as memory:
+        memory.purge_all(OWNER)
+        memory.vault.sync()
+    with engrams.open(home=home, **settings) as memory:
+        assert not memory.list(scope=OWNER).records
 
 
 def test_what_the_rescue_lost_comes_back_from_its_file(tmp_path: Path) -> None:

@@ -52,6 +52,7 @@ def world(tmp_path: Path) -> World:
     return made
 
 
+@pytest.mark.slow
 def test_changes_are_seen_by_every_process_at_once(world: World) -> None:
     """While engines and an MCP server have the older file mapped, each change is in the next answer
     of all of them.

@@ -7,7 +7,7 @@ from tests.store import postgres
 
 SERVED = (
     "test_promises", "test_outdated", "test_rolling", "test_reach", "test_model_learning", "test_slow_model", "test_corrections",
-    "test_purged_meanwhile",
+    "test_purged_meanwhile", "test_spaces", "test_doubted_facts",
 )  # fmt: skip
 """Modules whose tests open engines by ``engrams.open``, without a word about files."""
 _SERVED = (

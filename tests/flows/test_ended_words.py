@@ -92,6 +92,9 @@ def test_less_another_person_and_other_years_end_nothing(
         ("I live in Lisbon.", "we're in Porto since last week"),
         ("Ich wohne in Kassel.", "Wir sind jetzt in Graz zu Hause."),
         ("Our account manager at Vantor is Ikram.", "Vantor gave us a new account manager, Joss."),
+        ("We use Jira for tickets.", "Jira is history, everything is in Linear."),
+        ("My phone is a Pixel 6.", "The Pixel went to my sister, I have an iPhone now."),
+        ("We use pnpm here, never npm.", "From now on we use bun instead of pnpm."),
     ],
 )
 def test_a_fact_ends_with_another_value(home: Path, earlier: str, later: str) -> None:
@@ -111,6 +114,8 @@ def test_a_fact_ends_with_another_value(home: Path, earlier: str, later: str) ->
         ("I live in Lisbon.", "We're in Porto until Sunday."),
         ("Our account manager at Vantor is Ikram.", "Bolt gave us a new account manager, Joss."),
         ("My mum's birthday is 3 November.", "We've been in Galway since the end of January."),
+        ("We use Jira for tickets.", "The Jira logo is gone."),
+        ("I drink tea with milk.", "On Sundays I have coffee instead of tea."),
     ],
 )
 def test_a_fact_stays_beside_a_value_of_something_else(
@@ -244,7 +249,7 @@ def test_the_message_beside_a_marked_one_is_not_marked(home: Path) -> None:
     """A context shows what was said right before a doubtful message without its mark."""
     chatter = [f"I painted picture number {number} of the old harbour." for number in range(12)]
     lines = (
-        ("Bea", "I went to a pottery class, made the wonkiest mug"),
+        ("Bea", "My pottery mug is the wonkiest. And how is work with your boss Fran?"),
         ("Jo", "My boss Fran is driving me up the wall"),
         *(("Bea", line) for line in chatter),
         ("Jo", "Fran left! New boss is called Idris, he seems human"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -9,6 +10,7 @@ import pytest
 import engrams
 from engrams import MemoryEngine, Turn
 from engrams.core import Kind, Status
+from engrams.program.main import main
 from engrams.testing import ScriptedModel, SettableClock
 
 ANN = ("user", "ann")
@@ -113,3 +115,25 @@ def test_the_judge_reranks(home: Path) -> None:
         result = memory.search("Tell me about Rex", scope=ANN)
         assert len(result.hits) == len(texts)
         assert any("not reranked" in note for note in result.notes)
+
+
+@pytest.mark.parametrize("decides", [True, False])
+def test_the_doctor_asks_the_judge(
+    home: Path, capsys: pytest.CaptureFixture[str], decides: bool
+) -> None:
+    """It says how long a decision takes, or what the server said and who decides instead."""
+    with ScriptedModel(decide=lambda *_: 0.9) as model:
+        if not decides:
+            model.fail("http_400", times=9, only="decisions")
+        texts = ("provider=decisions", "model=decider", f"url={model.url}/v1")
+        options = [part for text in texts for part in ("--set", f"judge.{text}")]
+        main(["doctor", "--home", str(home), "--json", *options])
+        checks = {each["name"]: each for each in json.loads(capsys.readouterr().out)["checks"]}
+        assert decisions(model) == 1
+    judge = checks["judge"]
+    if decides:
+        assert (judge["state"], "decider: a decision in" in judge["detail"]) == ("ok", True)
+    else:
+        assert judge["state"] == "warn"
+        assert "Scripted failure while answering" in judge["detail"]
+        assert "the chat model or rules decide" in judge["detail"]

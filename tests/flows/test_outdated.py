@@ -672,6 +672,30 @@ def test_the_rest_of_a_message_stays_current_in_every_preset(home: Path, preset:
             )
 
 
+@pytest.mark.parametrize(
+    ("old", "news"),
+    [
+        ("I've decided to be vegetarian", "ok update. vegan. properly. no eggs, no honey"),
+        ("Ich bin Vegetarierin", "Kleines Update: jetzt vegan. Auch kein Honig."),
+        ("Je suis végétarienne", "Changement : végane. Plus de fromage."),
+        ("Soy vegetariana", "Novedad: vegana. Ni huevos ni miel."),
+    ],
+)
+def test_another_diet_told_as_news_ends_the_one_before(home: Path, old: str, news: str) -> None:
+    """Also where the message goes on; the news of somebody else in the family ends none."""
+    with engrams.open(home=home, jobs__workers=0) as memory:
+        for days, line, speaker in ((0, old, "Leila"), (20, news, "Joe"), (50, news, "Leila")):
+            at = START + timedelta(days=days)
+            memory.add(Turn(line, speaker=speaker, at=at), scope=ME)
+            assert memory.drain(30)
+            marks = [
+                hit.outdated
+                for hit in memory.search(old, scope=ME).hits
+                if hit.record.text == old and hit.outdated is not None and hit.outdated.is_told
+            ]
+            assert bool(marks) is (days == 50)
+
+
 @pytest.mark.parametrize("preset", PRESETS)
 def test_a_diet_ends_by_what_somebody_eats(home: Path, preset: str) -> None:
     """No rule reads a diet in the newer words: the older is closed or marked all the same."""
@@ -729,6 +753,7 @@ def test_a_message_that_says_more_than_its_ended_fact_stays_current(home: Path) 
 CUSTOMERS = ("tenant", "t", "customer")
 
 
+@pytest.mark.slow
 def test_another_customer_outdates_nothing(home: Path) -> None:
     """Of two hundred customers none marks another, nor do its words reach the other's contexts."""
     told = [

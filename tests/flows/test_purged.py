@@ -103,6 +103,7 @@ def live(engine: MemoryEngine) -> list[str]:
         for preset in presets()
     ],
 )
+@pytest.mark.slow
 def test_after_a_purge_no_memory_of_this_process_holds_the_text(home: Path, preset: str) -> None:
     """Whatever was said, found, rendered and counted before:
     no cache, ring, index or queue has a word of it after the purge.

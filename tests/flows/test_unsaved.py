@@ -69,6 +69,8 @@ def run(home: Path, *words: str, stdin: str = "") -> subprocess.CompletedProcess
         "Bitte nicht speichern: Meine PIN ist 4711.", "Meine PIN ist 4711. Speicher das bitte nicht.", "Das bleibt unter uns: Ich kündige.",
         "No guardes esto: mi PIN es 4711.", "Que quede entre nosotros: voy a renunciar.",
         "N'enregistre pas ça : mon code est 4711.", "Mon code est 4711, ça reste entre nous.",
+        "Hiervon darf nichts notiert werden.", "No anotes nada de lo que te conté.", "Ne laisse aucune trace de cela.",
+        "以上内容请勿保存。", "今の話はメモしないで。",
         "不要保存：我的密码是4711。", "这是我们之间的秘密：我要辞职。", "保存しないでください：暗証番号は4711です。", "ここだけの話です。",
     ],
 )  # fmt: skip
@@ -84,6 +86,8 @@ def test_a_request_not_to_be_saved_is_understood(text: str) -> None:
         "I don't remember that film.", "He told me off the record that the deal is dead.", "She asked me to keep it between us.",
         "Why don't you save this?", "Don't forget this: my train leaves at 9.", "The sign reads: do not record this.",
         "Ich kann das nicht speichern.", "Mein Chef sagte, nicht speichern.", "No guardes el archivo.", "Il ne garde pas ça.",
+        "I don't want this saved game to be lost.", "Das Auto soll nicht gehalten werden.", "Ne laisse aucune trace de pas sur le sol.",
+        "那件事我没记住。",
         "不要保存这个文件。", "老板说不要保存。", "ファイルを保存しないで。", "「保存しないで」と言われた。",
     ],
 )  # fmt: skip

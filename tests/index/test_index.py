@@ -104,7 +104,7 @@ def test_row_by_row_equals_all_at_once(size: int) -> None:
     read = scores(index, [(3, 1.0), (7, 1.0)])
     for pool_scores in (
         read,
-        scores(OwnerSearchIndex.restore(index.state.dump()), [(3, 1.0), (7, 1.0)]),
+        scores(OwnerSearchIndex.from_segment(index.state.dump()), [(3, 1.0), (7, 1.0)]),
     ):
         assert pool_scores.keys() == expected.keys()
         for name, values in pool_scores.items():
@@ -260,7 +260,7 @@ def test_an_index_knows_of_triggers() -> None:
     index.updates.apply([row(1, [1], triggered=1)])
     assert index.pool(seek(), QueryWords(), None, 10).has_triggers
     assert (
-        OwnerSearchIndex.restore(index.state.dump())
+        OwnerSearchIndex.from_segment(index.state.dump())
         .pool(seek(), QueryWords(), None, 10)
         .has_triggers
     )

@@ -427,6 +427,7 @@ def test_an_incognito_session_of_a_home_leaves_no_trace(
 
 
 @pytest.mark.covers("S4.54")
+@pytest.mark.slow
 def test_memory_and_the_logs_know_nothing_of_each_other() -> None:
     """The logs and what they share import nothing that reads, writes or renders memory; and of all
     the package only `build` and its part for fleets import them.

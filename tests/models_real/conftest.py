@@ -1,4 +1,4 @@
-"""A real language model behind a real server that nobody here wrote."""
+"""Real servers that nobody here wrote: one with a small language model, and a gateway."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import socket
 import subprocess
 import time
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import httpx2
@@ -14,7 +15,9 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 PYTHON = Path(os.environ.get("MODELS_PYTHON", ROOT / ".cache/models/bin/python"))
-START_SECONDS = 180.0
+GATEWAY = Path(os.environ.get("GATEWAY_PROGRAM", ROOT / ".cache/gateway/bin/litellm"))
+GATEWAY_KEY = "sk-engrams-test"
+START_SECONDS = 600.0
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -45,27 +48,52 @@ def wait_until_listening(url: str, process: subprocess.Popen[str], log: Path) ->
     raise AssertionError(f"{url} does not answer: {log.read_text('utf-8')[-2000:]}")
 
 
+@contextmanager
+def running(command: list[str], url: str, log: Path, **variables: str) -> Iterator[None]:
+    """Run a server until the end of the block, which begins when it answers at ``url``."""
+    environment = {**os.environ, **variables}
+    with (
+        log.open("w") as output,
+        subprocess.Popen(
+            command, stdout=output, stderr=output, text=True, env=environment
+        ) as process,
+    ):
+        try:
+            wait_until_listening(url, process, log)
+            yield
+        finally:
+            process.terminate()
+            process.wait(30)
+
+
 @pytest.fixture(scope="session")
 def gemma(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """Address of llama-cpp-python's server with Gemma 3 270M."""
     if not PYTHON.exists():
         pytest.skip("`make test-models` installs the model and its server")
     port = find_free_port()
-    log = tmp_path_factory.mktemp("gemma") / "server.log"
-    command = [
-        str(PYTHON),
-        str(Path(__file__).with_name("serve_gemma.py")),
-        str(ROOT / ".cache/weights"),
-        str(port),
-    ]
-    with (
-        log.open("w") as output,
-        subprocess.Popen(command, stdout=output, stderr=output, text=True) as process,
+    script = Path(__file__).with_name("serve_gemma.py")
+    command = [str(PYTHON), str(script), str(ROOT / ".cache/weights"), str(port)]
+    url = f"http://127.0.0.1:{port}/v1"
+    with running(command, f"{url}/models", tmp_path_factory.mktemp("gemma") / "server.log"):
+        yield url
+
+
+@pytest.fixture(scope="session")
+def gateway(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """Address of LiteLLM's proxy; its models give the answers of ``gateway.yaml``."""
+    if not GATEWAY.exists():
+        pytest.skip("`make test-models` installs the gateway")
+    port = find_free_port()
+    config = Path(__file__).with_name("gateway.yaml")
+    options = ["--config", str(config), "--host", "127.0.0.1", "--port", str(port)]
+    url = f"http://127.0.0.1:{port}"
+    log = tmp_path_factory.mktemp("gateway") / "server.log"
+    # Without the variable it looks for a list of prices on the network first.
+    with running(
+        [str(GATEWAY), *options],
+        f"{url}/health/liveliness",
+        log,
+        LITELLM_LOCAL_MODEL_COST_MAP="True",
     ):
-        url = f"http://127.0.0.1:{port}/v1"
-        try:
-            wait_until_listening(f"{url}/models", process, log)
-            yield url
-        finally:
-            process.terminate()
-            process.wait(30)
+        yield f"{url}/v1"

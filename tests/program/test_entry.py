@@ -62,3 +62,11 @@ def test_the_version_and_the_overview_load_little() -> None:
     overview = loaded("--help")
     assert version["out"] == f"{__version__}\n" and overview["out"] == format_overview()
     assert not heavy & {*version, *overview}
+
+
+def test_the_package_runs_as_a_module() -> None:
+    """``python -m engrams`` is the command, where no script is on the path."""
+    done = subprocess.run(
+        [sys.executable, "-m", "engrams", "--version"], capture_output=True, text=True, timeout=120
+    )
+    assert (done.returncode, done.stdout.strip(), done.stderr) == (0, __version__, "")

@@ -160,6 +160,34 @@ def test_the_reply_to_what_is_over_is_marked_too() -> None:
     assert reply.outdated.is_told
 
 
+def test_what_may_end_a_message_comes_into_its_context() -> None:
+    """However few words the question shares with it; the past alone is told without."""
+    news = "redux is way too much for two slices. move to zustand"
+    said = [("state in the app is handled with redux toolkit",), *[(text,) for text in CHATTER]]
+    with open_memory([*said, (news,)], looks_for_changes=True) as engine:
+        now = engine.context("Which state library is our app on?", scope=ANN)
+        past = engine.context("Which state library was our app on at first?", scope=ANN)
+    assert now.hits[0].record.text == news
+    assert news not in [hit.record.text for hit in past.hits]
+
+
+def test_a_reply_to_what_is_over_is_no_part_of_a_context() -> None:
+    """It has no mark, as it says more than what ended, and would stand there as if it held."""
+    reply = "Your tide data comes with the station's heights from src/worldtides.ts."
+    said = [
+        ("tide data comes from the WorldTides api for now, key in .env", reply),
+        *[(text,) for text in CHATTER],
+        ("I got rid of WorldTides, I'm computing the tides myself from constants",),
+    ]
+    with open_memory(said) as engine:
+        question = "where does our tide data come from nowadays?"
+        helpful = [hit.record.text for hit in engine.search(question, scope=ANN).helpful]
+        context = engine.context(question, scope=ANN)
+    assert reply in helpful
+    assert "computing the tides" in context.tail
+    assert "station's heights" not in context.tail
+
+
 @pytest.mark.parametrize(
     ("earlier", "reply", "later"),
     [
@@ -240,6 +268,17 @@ def test_what_only_stands_beside_a_change_is_not_marked(
         context = engine.context(question, scope=ANN)
     assert earlier[:20] in context.text
     assert "may be outdated" not in context.text
+
+
+def test_a_person_whom_two_messages_name_puts_neither_in_doubt() -> None:
+    """Though a change between them seemed possible when the later one came."""
+    earlier = "Hello, I'm Gareth, 68, retired from the railway, I live in Sketty with my wife Menna"
+    later = "I asked. Two halves, one in March one in June, Menna rang them, she could sell sand"
+    said = [earlier, *CHATTER, later]
+    with open_memory([(text,) for text in said], looks_for_changes=True) as engine:
+        hits = engine.search("When is Menna's hospital appointment?", scope=ANN).hits
+    (mark,) = [hit.outdated for hit in hits if hit.record.text == earlier]
+    assert mark is None or not mark.is_told
 
 
 def test_long_messages_leave_each_other_alone() -> None:

@@ -66,6 +66,8 @@ def pool(
         words=zeros,
         question=flags,
         dated=flags,
+        passage=flags,
+        undated=flags,
         importance=np.full(size, 0.5, np.float32),
         confidence=zeros + 1,
         identified=flags,

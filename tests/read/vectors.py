@@ -13,9 +13,8 @@ from engrams.ports import EmbedderCard
 class Angles:
     """An embedder that knows where each text points: an angle in a plane, and which plane."""
 
-    card = EmbedderCard("angles", 8, inline=True)
-
-    def __init__(self) -> None:
+    def __init__(self, *, inline: bool = True) -> None:
+        self.card = EmbedderCard("angles", 8, inline=inline)
         self.known: dict[str, np.ndarray] = {}
 
     def put(self, text: str, cosine: float = 1.0, plane: int = 0) -> str:

@@ -7,6 +7,7 @@ from datetime import UTC, datetime, timedelta
 import numpy as np
 import pytest
 
+from engrams.read.conversation_topics import TurnTopic
 from engrams.session.recently_shown import RecentlyShownMemories
 from engrams.testing import SettableClock
 
@@ -55,18 +56,28 @@ def test_what_is_known_already_is_nothing_new() -> None:
     assert marks.filter_new("one", []) == ()
 
 
+def about(vector: list[float]) -> TurnTopic:
+    return TurnTopic(frozenset(), np.array(vector, np.float32))
+
+
 @pytest.mark.covers("S3.19")
 def test_a_new_topic_forgets_what_was_shown() -> None:
-    """A cosine under 0.3 to the turn before clears it; 0.3 does not."""
-    marks = shown(SettableClock(START))
-    assert not marks.detect_topic_change("one", np.array([1, 0], np.float32))
+    """A cosine under 0.3 to each of the latest turns clears it; 0.3 to one does not. The set that
+    was shown last waits its pause all the same.
+    """
+    clock = SettableClock(START)
+    marks = shown(clock)
+    assert not marks.detect_topic_change("one", about([1, 0]))
     marks.mark_shown("one", ["a"])
-    assert not marks.detect_topic_change("one", np.array([0.31, 0.951], np.float32))
+    assert not marks.detect_topic_change("one", about([0.31, 0.951]))
     assert marks.filter_new("one", ["a"]) == ()
     assert not marks.detect_topic_change("one", None)
-    assert marks.detect_topic_change("one", np.array([-0.951, 0.31], np.float32))
+    assert not marks.detect_topic_change("one", about([0.6, -0.8]))
+    assert marks.detect_topic_change("one", about([-1, 0]))
+    assert marks.filter_new("one", ["a"]) == ()
+    clock.forward(seconds=180)
     assert marks.filter_new("one", ["a"]) == ("a",)
-    assert not marks.detect_topic_change("two", np.array([-1, 0], np.float32))
+    assert not marks.detect_topic_change("two", about([-1, 0]))
 
 
 def test_a_clock_that_goes_back_shows_nothing_twice() -> None:

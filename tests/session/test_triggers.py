@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-import numpy as np
 import pytest
+from tests.read.vectors import Angles
 from tests.session.conversation import ALICE, Conversation
 
 from engrams import Turn
 from engrams.settings import SessionSettings
 from engrams.testing import ScriptedModel
-from engrams.write.extraction_jobs import due_reason, last_cosine
+from engrams.write.extraction_jobs import due_reason
 
 LONG = "The harbour was quiet and the boats lay still"
 
@@ -37,22 +37,13 @@ def test_twelve_turns_a_change_of_topic_or_the_end() -> None:
     """
     section = SessionSettings()
     turn = "x" * 60
-    assert due_reason([turn] * 12, None, section, 0.3) == "12 turns"
-    assert due_reason([turn] * 11, 0.9, section, 0.3) == ""
-    assert due_reason([turn] * 4, 0.29, section, 0.3) == "topic change"
-    assert due_reason([turn] * 4, 0.3, section, 0.3) == ""
-    assert due_reason([turn] * 3, 0.0, section, 0.3) == ""
-    assert due_reason(["x" * 200], None, section, 0.3, end=True) == "session end"
-    assert due_reason(["x" * 199], None, section, 0.3, end=True) == ""
-    assert due_reason(["x" * 10] * 12, 0.0, section, 0.3) == ""
-
-
-@pytest.mark.covers("S3.19")
-def test_the_topic_is_that_of_the_last_two_turns() -> None:
-    """Turns without a vector say nothing about it."""
-    rows = np.array([[1, 0], [0, 0], [0, 1], [0, 0]], np.float32)
-    assert last_cosine(rows) == 0.0
-    assert last_cosine(rows[:2]) is None
+    assert due_reason([turn] * 12, section) == "12 turns"
+    assert due_reason([turn] * 11, section) == ""
+    assert due_reason([turn] * 4, section, has_new_topic=True) == "topic change"
+    assert due_reason([turn] * 3, section, has_new_topic=True) == ""
+    assert due_reason(["x" * 200], section, end=True) == "session end"
+    assert due_reason(["x" * 199], section, end=True) == ""
+    assert due_reason(["x" * 10] * 12, section, has_new_topic=True) == ""
 
 
 @pytest.mark.covers("S3.43")
@@ -100,6 +91,37 @@ def test_a_change_of_topic_fires_after_four_turns(model: ScriptedModel) -> None:
     )
     assert model.requests == []
     talk.say(*same, "Please debug my Python unit tests for matrix multiplication.", session="two")
+    assert len(model.requests) == 1
+    talk.close()
+
+
+@pytest.mark.covers("S3.19", "S3.43")
+@pytest.mark.parametrize("inline", [True, False])
+@pytest.mark.parametrize(
+    "news", ["What is a good recipe for buns?", "I baked forty buns with sugar."]
+)
+def test_a_question_and_a_slow_embedder_change_the_topic_too(
+    model: ScriptedModel, inline: bool, news: str
+) -> None:
+    """A new topic may begin with a question, which is no statement, and its vector may be missing
+    when the turn is stored; an answer of the assistant is about its question.
+    """
+    embedder = Angles(inline=inline)
+    embedder.put(news, plane=1)
+    talk = modelled(model, "batch", embedder=embedder)
+    said = [f"The boats in the harbour sail in the morning, said sailor {n}." for n in range(4)]
+    for text in said:
+        embedder.put(text, 0.9)
+    talk.say(*said, session="one")
+    assert model.requests == []
+    talk.engine.observe(
+        [
+            Turn(news, session="one"),
+            Turn("Buns need flour, sugar and time.", role="assistant", session="one"),
+        ],
+        scope=ALICE,
+    )
+    talk.engine.drain()
     assert len(model.requests) == 1
     talk.close()
 

@@ -38,14 +38,19 @@ def plain(record: Record) -> Record:
 def answers(memory: MemoryEngine) -> list[dict[str, Hit]]:
     """Hits by id.
 
-    Scores of an index that grew differ in their last digits from those of one that was built at
-    once.
+    Scores and probabilities of an index that grew differ in their last digits from those of one that
+    was built at once.
     """
     found = [memory.search(question, scope=ANN, limit=200).hits for question in QUESTIONS]
     shown = [
         [
             replace(
-                hit, score=0, parts={}, record=plain(hit.record), facts=tuple(map(plain, hit.facts))
+                hit,
+                score=0,
+                probability=0,
+                parts={},
+                record=plain(hit.record),
+                facts=tuple(map(plain, hit.facts)),
             )
             for hit in hits
         ]

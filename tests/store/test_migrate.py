@@ -157,7 +157,7 @@ def test_older_processes_store_nothing_while_words_are_split_anew(
         met = []
 
         def update(database: str) -> None:
-            with pytest.raises(StoreError, match="other words") as refused:
+            with pytest.raises(StoreError, match="words in another way") as refused:
                 older.add("The lantern is red.", scope=scope)
             assert "Upgrade" in refused.value.hint
             with pytest.raises(StoreError, match="older") as waits:

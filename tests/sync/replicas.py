@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 from engrams.composition import open as open_engine
-from engrams.core import Record, Scope, Status
+from engrams.core import Kind, Record, Scope, Status, Turn
 from engrams.engine import MemoryEngine
 from engrams.settings import load
 from engrams.sync import segments
@@ -30,6 +31,7 @@ class Device:
         self.label = label
         self.clock = SettableClock(START)
         self._settings = {"sessions.episodes": False, **settings}
+        self._id = ""
         self.engine = self._open()
 
     def _open(self) -> MemoryEngine:
@@ -41,9 +43,23 @@ class Device:
         self._settings |= settings
         self.engine = self._open()
 
+    @property
+    def id(self) -> str:
+        """Name of this device's folder in a place; empty before it is in a memory."""
+        if not self._id and self.engine.sync.is_on:
+            self._id = DeviceHome(self.home).load().device
+        return self._id
+
     def say(self, text: str, **arguments: Any) -> str:
         self.clock.forward(minutes=1)
         return self.engine.add(text, scope=OWNER, **arguments).id
+
+    def say_all(self, texts: Sequence[str]) -> list[str]:
+        """Tell many notes at once; return their ids."""
+        self.clock.forward(minutes=1)
+        turns = [Turn(text) for text in texts]
+        receipts = self.engine.write_turns(turns, OWNER, Kind.NOTE)
+        return [receipt.id for receipt in receipts]
 
     def get(self, record_id: str) -> Record | None:
         found = self.engine.store.get(OWNER, [record_id])

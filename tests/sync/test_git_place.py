@@ -153,6 +153,24 @@ def test_pushes_at_the_same_time(
         assert place.read(FILES[12]) == b"1 2"
 
 
+@pytest.mark.parametrize("way", ["path", "http", "ssh"])
+def test_files_are_removed(
+    way: str, bare: Path, tmp_path: Path, request: pytest.FixtureRequest
+) -> None:
+    """Files that are not needed any more go, and the branch leads to them no more; other devices' stay."""
+    address = str(bare) if way == "path" else request.getfixturevalue(f"over_{way}")
+    place = open_place(address, NO_ACCESS, tmp_path / "home")
+    other = open_place(address, NO_ACCESS, tmp_path / "other")
+    place.write({FILES[0]: b"first", FILES[1]: b"second"})
+    other.write({FILES[2]: b"third"})
+    place.remove(FILES[1:2])
+    assert other.list() == {FILES[0], FILES[2]}
+    assert other.read(FILES[1]) is None
+    assert b"second" not in b"".join(read_history(bare).values())
+    place.remove(FILES[1:2])
+    assert len(read_history(bare)) == 1
+
+
 def test_a_hostile_branch(bare: Path, tmp_path: Path) -> None:
     """Names that lead elsewhere, links and foreign files are no files of the place."""
     place = GitPlace(str(bare), NO_ACCESS, tmp_path / "copy")

@@ -84,6 +84,14 @@ def test_devices_over_a_server(tmp_path: Path, host: Path) -> None:
             open_place(address, PlaceAccess(password=reader), tmp_path).write({FILE: b"x"})
         with pytest.raises(StoreError, match="does not take"):
             open_place(address, PlaceAccess(password="no"), tmp_path).list()
+        others.write({FILE: b"bob's"})
+        open_place(address, access, tmp_path).remove([FILE])
+        assert others.read(FILE) == b"bob's"
+        others.remove([FILE])
+        others.remove([FILE])
+        assert others.list() == frozenset()
+        with pytest.raises(StoreError, match="does not take"):
+            open_place(address, PlaceAccess(password=reader), tmp_path).remove(files)
         laptop.engine.purge(note, scope=OWNER)
         exchange_all([laptop, phone], 2)
         assert phone.get(note).status is Status.PURGED

@@ -91,9 +91,9 @@ def test_two_edits_keep_both(laptop: Device, phone: Device) -> None:
     (conflict,) = laptop.engine.garden.conflicts(OWNER)
     assert {conflict.earlier.id, conflict.later.id} == {note, copy.id}
     # An edit of what a device has seen is no conflict.
-    laptop.engine.edit(note, scope=OWNER, text="My bicycle is stolen.")
+    laptop.engine.edit(note, scope=OWNER, text="Look for the bicycle first.")
     exchange_all([laptop, phone], 2)
-    assert sorted(phone.texts()) == ["My bicycle is in the garage.", "My bicycle is stolen."]
+    assert sorted(phone.texts()) == ["Look for the bicycle first.", "My bicycle is in the garage."]
 
 
 def test_forget_wins_until_it_is_undone(laptop: Device, phone: Device) -> None:
@@ -439,9 +439,9 @@ def test_clocks_do_not_decide_what_was_seen(laptop: Device, phone: Device) -> No
     note = laptop.say(OTHER)
     exchange_all([laptop, phone], 1)
     phone.clock.back(days=2000)
-    phone.engine.edit(note, scope=OWNER, text="My bicycle is stolen.")
+    phone.engine.edit(note, scope=OWNER, text="Look for the bicycle first.")
     exchange_all([laptop, phone], 2)
-    assert laptop.get(note).text == phone.get(note).text == "My bicycle is stolen."
+    assert laptop.get(note).text == phone.get(note).text == "Look for the bicycle first."
     assert len(laptop.records()) == len(phone.records()) == 1
 
 
@@ -468,3 +468,35 @@ def wait_until(is_so: Callable[[], object]) -> None:
     while not is_so():
         assert time.monotonic() < deadline
         time.sleep(0.05)
+
+
+@pytest.mark.parametrize("loss", ["another place", "a lost file"])
+def test_a_purge_that_is_told_again_is_confirmed(loss: str, tmp_path: Path) -> None:
+    """Where the devices go to another place, or the file of a purge is lost before all read it, the purge is
+    told again, and `status` waits for nobody once all made it.
+    """
+    place = tmp_path / "place"
+    laptop, phone, tablet = (Device(tmp_path, name) for name in ("laptop", "phone", "tablet"))
+    laptop.engine.sync.init(str(place), OWNER, "laptop")
+    pair(laptop, phone, place)
+    pair(laptop, tablet, place)
+    note = laptop.say("The piano is in the hall.")
+    exchange_all([laptop, phone, tablet], 2)
+    laptop.engine.purge(note, scope=OWNER)
+    exchange_all([laptop, phone], 2)
+    assert [purge.waiting_for for purge in phone.engine.sync.status().purges] == [("tablet",)]
+    if loss == "another place":
+        for device in (laptop, phone, tablet):
+            device.engine.sync.move(str(tmp_path / "other"))
+    else:
+        own = laptop.engine.sync.status().device
+        for path in place.glob(f"devices/{own}/*.seg"):
+            path.unlink()
+    laptop.engine.sync.now()
+    waiting = [purge.waiting_for for purge in laptop.engine.sync.status().purges]
+    assert ["tablet" in names for names in waiting] == [True]
+    exchange_all([laptop, phone, tablet], 3)
+    for device in (laptop, phone, tablet):
+        assert device.get(note).status is Status.PURGED
+        assert not device.engine.sync.status().purges
+        device.close()

@@ -55,6 +55,7 @@ def test_a_floor_is_chosen_by_asking_and_used_by_every_later_read(tmp_path: Path
         assert (context.abstain, context.tail) == (True, "")
 
 
+@pytest.mark.slow
 def test_a_setting_comes_first_and_a_floor_belongs_to_its_model(tmp_path: Path) -> None:
     """`read.abstain` replaces what was calibrated;
     so does another model, whose nearness means something else.

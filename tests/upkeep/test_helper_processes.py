@@ -166,6 +166,7 @@ def test_a_killed_helper_costs_only_time(
 @pytest.mark.parametrize(
     "program", ["/nowhere/python", pytest.param("/bin/true", marks=pytest.mark.slow)]
 )
+@pytest.mark.slow
 def test_without_a_helper_an_import_goes_on(
     program: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, alone: list[str]
 ) -> None:
@@ -218,6 +219,7 @@ def wait_until(happens: Callable[[], object], seconds: float = 60.0) -> None:
 @pytest.mark.parametrize(
     "how", [signal.SIGKILL, pytest.param(signal.SIGINT, marks=pytest.mark.slow)]
 )
+@pytest.mark.slow
 def test_an_import_that_is_stopped_goes_on(how: signal.Signals, tmp_path: Path) -> None:
     """After a kill or Ctrl-C in the middle no helper is left, and the next run loses nothing and
     stores nothing twice.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import subprocess
 from collections.abc import Callable
@@ -190,3 +191,21 @@ def test_without_a_vault_it_says_how_to_turn_it_on(
     monkeypatch.setenv("ENGRAMS_VAULT__ENABLED", "false")
     code, _, err = run("log")
     assert code == 1 and "vault.enabled" in err
+
+
+def test_a_passphrase_is_asked_where_nobody_sees_it(
+    run: Callable[..., tuple[int, str, str]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """`--passphrase -` reads it from standard input; one in the command line gets a note."""
+    run("add", "I live in Oslo.")
+    file = str(tmp_path / "asked")
+    monkeypatch.setattr("sys.stdin", io.StringIO("correct horse\n"))
+    code, out, err = run("backup", file, "--passphrase", "-", "--json")
+    assert (code, json.loads(out)["sealed"], "command line" in err) == (0, True, False)
+    code, _, err = run("backup", str(tmp_path / "seen"), "--passphrase", "correct horse")
+    assert code == 0
+    assert "other users of this machine can see" in err
+    for given, expected in (("battery staple", 4), ("correct horse", 0)):
+        monkeypatch.setattr("sys.stdin", io.StringIO(f"{given}\n"))
+        other = str(tmp_path / f"home of {given}")
+        assert main(["recover", file, "--passphrase", "-", "--home", other]) == expected

@@ -506,10 +506,12 @@ def test_what_follows_from_a_removed_file_has_its_own_reason(desk: Desk) -> None
     assert reasons == ["its file was removed by hand", "what it said was forgotten"]
 
 
-@pytest.mark.parametrize("damage", ["cut off", "written twice", "of no role"])
+@pytest.mark.parametrize(
+    "damage", ["cut off", "written twice", "of no role", "of a flipped byte", "of a lost line end"]
+)
 def test_a_torn_file_changes_no_memory(desk: Desk, damage: str) -> None:
-    """A file that a write left cut off or doubled is named, and so is a role that nobody has; the
-    memory stays as it was. A person's shorter text ends with a line break.
+    """A file that a write left cut off or doubled is named, and so are a role that nobody has and a
+    head whose first line is damaged; the memory stays as it was. A person's shorter text ends with a line break.
     """
     record = desk.add("Nora lives in Oslo since 2005.", settle=False)
     file = desk.file(record)
@@ -519,6 +521,8 @@ def test_a_torn_file_changes_no_memory(desk: Desk, damage: str) -> None:
             "cut off": data[: data.index(b"Nora") + 4],
             "written twice": data * 2,
             "of no role": data.replace(b"said_by: user", b"said_by: uter"),
+            "of a flipped byte": b"-x" + data[2:],
+            "of a lost line end": data.replace(b"---\n", b"---", 1),
         }[damage]
     )
     report = desk.sync()

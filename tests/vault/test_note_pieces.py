@@ -51,6 +51,7 @@ def find_pieces(memory: MemoryEngine, key: str) -> list[str]:
 
 
 @pytest.mark.parametrize("step", ["_store_pieces", "_purge_pieces"])
+@pytest.mark.slow
 def test_a_kill_leaves_no_piece_that_nobody_removes(tmp_path: Path, step: str) -> None:
     """Killed when the pieces of a note are stored and not yet noted:
     what is forgotten later is found nowhere.

@@ -227,6 +227,19 @@ def test_what_repeats_a_recent_memory_only_counts() -> None:
 
 
 @pytest.mark.covers("S0.1", "S0.2")
+def test_a_message_repeats_a_given_fact_where_nothing_has_a_vector(home: Path) -> None:
+    """A person who says the words of a fact that the person gave adds nothing; an assistant's do."""
+    text = "The canteen serves fish on Fridays."
+    options = {"embed__provider": "null", "jobs__workers": 0}
+    with engrams.open(home=home, preset="cache", **options) as engine:
+        fact_id = engine.add(text, scope=ANN, kind=Kind.FACT).id
+        for role in ("user", "assistant"):
+            engine.observe([Turn(text, role, session="s")], scope=ANN)
+        records = engine.list(scope=ANN).records
+        assert {record.id for record in records if record.role == "user"} == {fact_id}
+        assert [record.text for record in records if record.role == "assistant"] == [text]
+
+
 def test_what_the_gate_refuses_does_not_enter(engine: MemoryEngine) -> None:
     """Too short, all stop words, or a failure of the machinery;
     the receipt says why, and the journal has it.

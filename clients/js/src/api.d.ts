@@ -201,8 +201,8 @@ export interface SearchRequest {
   /** Memory as it was, and was known, at this time. */
   as_of?: string | null
   kinds?: Kind[]
-  /** Tests that a memory must all pass. */
-  where?: FieldConditionInput[]
+  /** Tests that a memory must all pass, or a map of fields to values, such as `{"$or": [{"speaker": "Ann"}, {"importance": {"gte": 0.7}}]}`. */
+  where?: FieldConditionInput[] | Record<string, unknown>
   /** Include superseded and archived memories. */
   history?: boolean
 }

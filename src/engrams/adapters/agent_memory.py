@@ -99,7 +99,7 @@ class AgentMemory:
         session: str = "",
         reason: Literal["trim", "overflow", "note"] = "trim",
     ) -> bool:
-        """Store messages that leave the context; False: they hold nothing.
+        """Store messages that leave the context; False: they hold nothing new.
 
         They are journaled, and written into the day's note if ``vault.enabled``.
         """
@@ -109,6 +109,7 @@ class AgentMemory:
         """Summarise today, then move lasting facts from recent notes into MEMORY.md.
 
         ``days``: at most 30. False: nothing new, or no notes because ``vault.enabled`` is off.
+        ModelError: the chat model gave no plan that can be used; MEMORY.md stays.
         """
         return self.engine.dream(days, scope=self.scope, force=force)
 

@@ -6,8 +6,10 @@ Other keys are the senders' own.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from datetime import datetime
 
-from engrams.core.records import Json
+from engrams.core import clock
+from engrams.core.records import Json, Record
 
 RUNNING = "running"
 """On a summary that replaces itself as its conversation goes on: ``window`` or ``rolling``.
@@ -147,6 +149,20 @@ def note_reinforcement(meta: Mapping[str, Json], entry: Mapping[str, Json]) -> d
     """
     entries = [*meta.get(REINFORCEMENTS, ()), dict(entry)]
     return {**meta, REINFORCEMENTS: entries[-_MAX_REINFORCEMENTS:]}
+
+
+def last_said_at(record: Record) -> datetime:
+    """Return when a statement was said for the last time: repetitions count."""
+    entries = record.meta.get(REINFORCEMENTS, ())
+    return max((record.recorded_at, *filter(None, map(_read_time, entries))))
+
+
+def _read_time(entry: Mapping[str, Json]) -> datetime | None:
+    """Read when a repetition was said; None: a foreign entry that does not tell."""
+    try:
+        return clock.parse_time(str(entry["at"]))
+    except (KeyError, ValueError):
+        return None
 
 
 def inherited_meta(meta: Mapping[str, Json]) -> dict[str, Json]:

@@ -160,7 +160,5 @@ def _name_role(turn: Turn) -> Turn:
     """Return the turn with its role as engrams names it. InputError: the role is unknown."""
     if not isinstance(turn.role, str):
         return turn  # refused with the other fields of a wrong type
-    if not isinstance(turn.role, str):
-        return turn  # refused with the other fields of a wrong type
     role = to_role(turn.role)
     return turn if role == turn.role else replace(turn, role=role)

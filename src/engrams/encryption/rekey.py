@@ -118,17 +118,17 @@ def encrypt_home(home: Path, settings: EncryptionSettings, passphrase: str, repo
             _require_sound(home, None)
             header, outer = make_source(settings, passphrase)
             write_header(home, wrap_keys(header, outer, secrets.token_bytes(KEY_BYTES), None))
-            return _finish(home, header, outer, report)
+            return _finish_change(home, header, outer, report)
         outer = read_outer_key(header, settings)
-        keys = unwrap_keys(header, outer)
-        if not keys[0]:
+        present_key, *_ = unwrap_keys(header, outer)
+        if present_key is None:
             raise ConflictError(
                 "This home is being decrypted.", hint="Finish that first: `engrams encrypt --off`."
             )
         if not header.is_changing:
             # Plain files may have come in since, for example by hand.
-            write_header(home, wrap_keys(header, outer, keys[0], None))
-        return _finish(home, header, outer, report)
+            write_header(home, wrap_keys(header, outer, present_key, None))
+        return _finish_change(home, header, outer, report)
 
 
 def rekey_home(
@@ -147,12 +147,12 @@ def rekey_home(
         old_header = _require_header(home)
         outer = read_outer_key(old_header, settings)
         if old_header.is_changing:
-            _finish(home, old_header, outer, report)
+            _finish_change(home, old_header, outer, report)
         (key,) = unwrap_keys(_require_header(home), outer)
         _require_sound(home, HomeKeyring((key,), old_header))
         header, outer = make_source(new_settings, passphrase)
         write_header(home, wrap_keys(header, outer, secrets.token_bytes(KEY_BYTES), key))
-        count = _finish(home, header, outer, report)
+        count = _finish_change(home, header, outer, report)
     drop_source(old_header)
     return count
 
@@ -163,14 +163,15 @@ def decrypt_home(home: Path, settings: EncryptionSettings, report: Report) -> in
     with hold_home(home, _WAIT_SECONDS):
         header = _require_header(home)
         outer = read_outer_key(header, settings)
-        keys = unwrap_keys(header, outer)
-        if header.is_changing and keys[0]:
-            _finish(home, header, outer, report)
-            keys = keys[:1]
-        if keys[0]:
-            _require_sound(home, HomeKeyring(keys, header))
-            write_header(home, wrap_keys(header, outer, None, keys[0]))
-        count = _finish(home, header, outer, report)
+        # Without a present key, a decryption was cut short: only its last step is left.
+        present_key, *_ = unwrap_keys(header, outer)
+        if present_key is not None:
+            if header.is_changing:
+                # An encryption was cut short. Afterwards all files have the present key.
+                _finish_change(home, header, outer, report)
+            _require_sound(home, HomeKeyring((present_key,), header))
+            write_header(home, wrap_keys(header, outer, None, present_key))
+        count = _finish_change(home, header, outer, report)
     drop_source(header)
     return count
 
@@ -233,7 +234,7 @@ def adopt_database(source: Path, target: Path) -> None:
         recode_database(source, target, key, keys)
 
 
-def _finish(home: Path, header: EncryptionHeader, outer: bytes, report: Report) -> int:
+def _finish_change(home: Path, header: EncryptionHeader, outer: bytes, report: Report) -> int:
     """Give every file the present key, then forget the former one."""
     stored_header = _require_header(home)
     keyring = HomeKeyring(unwrap_keys(stored_header, outer), header)

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
         ImportOptions,
         Kind,
         Meta,
+        OutdatedMark,
         Receipt,
         Record,
         RelatedMemory,
@@ -44,10 +45,12 @@ if TYPE_CHECKING:
     from engrams.engine.kept_out_texts import KeptOutText
     from engrams.engine.memory_code import MemoryCode
     from engrams.engine.memory_links import MemoryLinks, Mode
+    from engrams.engine.memory_spaces import MemorySpaces
     from engrams.forget.purge_candidates import PurgeCandidate
     from engrams.forget.secret_scan import StoredSecret
     from engrams.forget.source_effects import ChangeAction, SourceChangeReport
     from engrams.ports import (
+        Embedder,
         Filter,
         Job,
         ListFields,
@@ -58,6 +61,7 @@ if TYPE_CHECKING:
         ScopeReach,
     )
     from engrams.ports.candidate_search import Floats
+    from engrams.read.embedder_fit import ComparedSeparations
     from engrams.session.chat_answers import AnsweredChat
     from engrams.session.commands import MemoryCommandHandler, MemoryCommandResult
     from engrams.session.extraction_queue import ExtractionQueue
@@ -68,6 +72,7 @@ if TYPE_CHECKING:
     from engrams.session.summaries.prompt_window import PromptMessageWindow
     from engrams.session.summaries.summariser import ConversationSummariser
     from engrams.session.summaries.summary_records import SummaryKind
+    from engrams.spaces import Space
     from engrams.transfer.documents.stored_documents import GivenDocument
     from engrams.transfer.formats import ExportFormat
     from engrams.transfer.imports.importer import DocumentChanges, ImportCounts
@@ -570,8 +575,9 @@ class AsyncMemoryEngine(AsyncPart["MemoryEngine"]):
         session: str = "",
         reason: FlushReason = "trim",
     ) -> bool:
-        """Store messages that leave the prompt; return False if they contain no text.
+        """Store messages that leave the prompt; return False if there is nothing new.
 
+        The same messages are stored once, by their ids, or without ids by their words.
         They are also written into the daily note if ``vault.enabled`` is on.
         InputError: a message has no role, or an unknown one; nothing is stored.
         """
@@ -585,6 +591,8 @@ class AsyncMemoryEngine(AsyncPart["MemoryEngine"]):
         Days before it without a summary get one. ``days``: notes of so many days, at most 30.
         ``force``: also if nothing is new. Returns False if nothing was new, or if ``vault.enabled``
         is off, so that there are no notes. InputError: ``days`` is no whole number from 1.
+        ModelError: the chat model failed, or gave no plan that can be used. MEMORY.md stays as it
+        was, and the next dream reads the same notes again.
         """
         return await self._run(lambda engine: engine.dream(days, scope=scope, force=force))
 
@@ -670,6 +678,11 @@ class AsyncMemoryEngine(AsyncPart["MemoryEngine"]):
         return AsyncImportRunRegistry(lambda: self.engine.imports)
 
     @cached_property
+    def spaces(self) -> AsyncMemorySpaces:
+        """Memories that several people share, with their members and roles."""
+        return AsyncMemorySpaces(lambda: self.engine.spaces)
+
+    @cached_property
     def control(self) -> AsyncMemoryCommandHandler:
         """Requests about memory itself, in words."""
         return AsyncMemoryCommandHandler(lambda: self.engine.control)
@@ -711,6 +724,16 @@ class AsyncMemoryInspector(AsyncPart["MemoryInspector"]):
         """
         return await self._run(lambda part: part.list(scope=scope, **query_fields))
 
+    async def find_outdated(
+        self, records: Iterable[Record], *, scope: Place
+    ) -> dict[str, OutdatedMark]:
+        """Find which of some memories a later statement ends, or may end, by their ids.
+
+        A list shows memories as they are stored: these are the marks that a search shows beside
+        them. What is over by its own status has none.
+        """
+        return await self._run(lambda part: part.find_outdated(records, scope=scope))
+
     async def count(self, *, scope: Place, **query_fields: Unpack[ListFields]) -> int:
         """Count the memories that ``list`` would find on all its pages."""
         return await self._run(lambda part: part.count(scope=scope, **query_fields))
@@ -722,6 +745,17 @@ class AsyncMemoryInspector(AsyncPart["MemoryInspector"]):
         memories.
         """
         return await self._run(lambda part: part.list_within(scope, purged=purged))
+
+    async def compare_embedder(
+        self, scope: Place, candidate: Embedder | None = None
+    ) -> ComparedSeparations | None:
+        """Compare memory's vectors with those of another embedder on an owner's newest turns.
+
+        ``candidate``: None is the built-in table. The comparison says how well each tells turns that
+        follow each other from turns of different sessions. None: there are too few of them. Errors
+        as for ``Embedder.embed``.
+        """
+        return await self._run(lambda part: part.compare_embedder(scope, candidate))
 
     async def records(self, owner: Scope, ids: Sequence[str]) -> tuple[Record, ...]:
         """Get the existing ones of an owner's memories, in the order of ``ids``."""
@@ -872,8 +906,8 @@ class AsyncMemoryLinks(AsyncPart["MemoryLinks"]):
         """Recall memories by ``mode``, best first.
 
         - ``recent``: the newest, whatever the query.
-        - ``semantic``: search hits.
-        - ``cascade``: search hits and memories linked to them.
+        - ``semantic``: what a search finds by itself, without links.
+        - ``cascade``: that, and memories linked to it. Of several with the same words the best one.
 
         Default: ``cascade`` where there is a query, else ``recent``.
         """
@@ -1109,8 +1143,12 @@ class AsyncMemoryTiers(AsyncPart["MemoryTiers"]):
         """
         return await self._run(lambda part: part.working(scope))
 
+    async def hot(self, scope: Place) -> tuple[str, ...]:
+        """List the ids of the memories in the hot buffer of exactly this scope, least used first."""
+        return await self._run(lambda part: part.hot(scope))
+
     async def in_flight(self) -> int:
-        """Count jobs that run, or are due."""
+        """Count jobs that run, or are due now or within a tenth of a second."""
         return await self._run(lambda part: part.in_flight())
 
     async def jobs(self) -> tuple[str, ...]:
@@ -1201,7 +1239,10 @@ class AsyncMemoryGarden(AsyncPart["MemoryGarden"]):
         return await self._run(lambda part: part.status(scope))
 
     async def run(self, scope: Place, jobs: Sequence[str] = ()) -> GardenCycleReport:
-        """Run one cycle now. ConflictError: another one runs, or it failed."""
+        """Run one cycle now. ConflictError: another one runs, or it failed.
+
+        RefusedError: memory is off.
+        """
         return await self._run(lambda part: part.run(scope, jobs))
 
     async def undo(self, scope: Place, cycle: str = "") -> GardenCycleUndoResult:
@@ -1328,6 +1369,60 @@ class AsyncImportRunRegistry(AsyncPart["ImportRunRegistry"]):
         NotFoundError: no such import. ConflictError: it is undone already.
         """
         return await self._run(lambda part: part.undo(id, scope, progress, git))
+
+
+class AsyncMemorySpaces(AsyncPart["MemorySpaces"]):
+    """Memories that several people share, with their members and roles."""
+
+    async def list(self, *, scope: Place) -> tuple[Space, ...]:
+        """List the spaces in which whoever asks is a member, by name."""
+        return await self._run(lambda part: part.list(scope=scope))
+
+    async def get(self, name: str, *, scope: Place) -> Space:
+        """Return a space with its members. NotFoundError: whoever asks is no member."""
+        return await self._run(lambda part: part.get(name, scope=scope))
+
+    async def enter(self, name: str, *, scope: Place, writes: bool = False) -> Scope:
+        """Return the scope of a space's memory, for any method of the engine.
+
+        ``writes``: the role must allow changes. NotFoundError: whoever asks is no member.
+        RefusedError: a reader wants to write.
+        """
+        return await self._run(lambda part: part.enter(name, scope=scope, writes=writes))
+
+    async def create(self, name: str, *, scope: Place) -> Space:
+        """Create a space that belongs to whoever asks.
+
+        InputError: that is no name of a space. ConflictError: there is a space of that name.
+        """
+        return await self._run(lambda part: part.create(name, scope=scope))
+
+    async def set_role(self, name: str, member: str, role: str, *, scope: Place) -> Space:
+        """Add a person to a space, or change a member's role; owners of the space do that.
+
+        ``member``: a user's name, or the key of an owner such as ``user/ann``. ``role``: owner,
+        editor or reader. InputError: there is no such role. RefusedError: nobody would own the
+        space any more.
+        """
+        return await self._run(lambda part: part.set_role(name, member, role, scope=scope))
+
+    async def remove(self, name: str, member: str, *, scope: Place) -> Space:
+        """Remove a member, who reads nothing of the space from then on; owners do that.
+
+        What the member told the space stays there. NotFoundError: the person is no member.
+        """
+        return await self._run(lambda part: part.remove(name, member, scope=scope))
+
+    async def leave(self, name: str, *, scope: Place) -> Space:
+        """Leave a space. RefusedError: nobody would own it any more."""
+        return await self._run(lambda part: part.leave(name, scope=scope))
+
+    async def delete(self, name: str, *, scope: Place) -> PurgeReport:
+        """Delete a space: erase its memory for good, then remove its members; owners do that.
+
+        If it is interrupted, the space is still there, and it can be deleted again.
+        """
+        return await self._run(lambda part: part.delete(name, scope=scope))
 
 
 class AsyncMemoryCommandHandler(AsyncPart["MemoryCommandHandler"]):

@@ -17,6 +17,7 @@ from engrams.engine.dependencies import EngineDeps
 from engrams.engine.inspector import MemoryInspector
 from engrams.engine.lazy_part import LazyPart
 from engrams.engine.memory_reads import ConversationState, MemoryReads
+from engrams.engine.shared_reads import SharedReads
 from engrams.errors import EngramsError
 from engrams.ports import (
     BEGIN,
@@ -44,6 +45,7 @@ from engrams.read.dependencies import ReadDeps
 from engrams.read.embedder_fit import EmbedderFits
 from engrams.read.query_vectors import QueryVectors
 from engrams.session.delivery import ContextDeliverer
+from engrams.spaces import SpaceRegistry
 from engrams.upkeep.job_lease import keep_lease
 from engrams.upkeep.job_worker import Handler, JobWorkerPool, WorkDiscovery
 from engrams.upkeep.planned_fact_start import begin_planned
@@ -53,6 +55,7 @@ from engrams.upkeep.vector_backfill import VectorBackfillJobHandler
 if TYPE_CHECKING:
     from engrams.engine.memory_code import MemoryCode
     from engrams.engine.memory_links import MemoryLinks
+    from engrams.engine.memory_spaces import MemorySpaces
     from engrams.forget.edits import MemoryEditor
     from engrams.forget.memory_forgetter import MemoryForgetter
     from engrams.forget.purge import MemoryPurger
@@ -91,7 +94,12 @@ class EngineComponents:
     def __init__(self, deps: EngineDeps) -> None:
         self.deps = deps
         self._backfill = VectorBackfillJobHandler(
-            deps.store, deps.embedder, deps.clock, deps.settings.embed, deps.settings.topics
+            deps.store,
+            deps.embedder,
+            deps.clock,
+            deps.settings.embed,
+            deps.settings.topics,
+            self._follow_vectors,
         )
         # Made here and not lazily: nearly every call of an engine uses these.
         self.inspect = MemoryInspector(deps)
@@ -150,6 +158,23 @@ class EngineComponents:
         return MemoryReads(self.deps, self.read_deps, conversations, self.usage)
 
     @LazyPart
+    def space_registry(self) -> SpaceRegistry:
+        """Members of spaces, and their roles."""
+        return SpaceRegistry(self.deps.store, self.deps.clock)
+
+    @LazyPart
+    def shared_reads(self) -> SharedReads:
+        """Searches and contexts that include the spaces of whoever asks."""
+        return SharedReads(self.reads, self.space_registry, self.deps.counter, self.usage)
+
+    @LazyPart
+    def spaces(self) -> MemorySpaces:
+        """Memories that several people share, with their members and roles."""
+        from engrams.engine.memory_spaces import MemorySpaces
+
+        return MemorySpaces(self.space_registry, self.deps.store, self.purge_all)
+
+    @LazyPart
     def code(self) -> MemoryCode:
         """Memories compared with the code that they name."""
         from engrams.engine.memory_code import MemoryCode
@@ -163,7 +188,7 @@ class EngineComponents:
 
         return MemoryLinks(
             self.inspect,
-            self.reads.search_by_text,
+            self.reads.search_without_links,
             self.deps.store,
             self.deps.clock,
             self.deps.settings,
@@ -238,8 +263,14 @@ class EngineComponents:
             ignore_root=Path(settings.write.ignore_root or "."),
             quota=settings.quota,
             edit=self.editor.edit,
+            redact_name=self._redact_name,
         )
         return ImportRunRegistry(target, self.purge, self.privacy.is_silent)
+
+    def _redact_name(self, name: str) -> str:
+        from engrams.extract.redaction import redact_text  # loaded by an import, not by a list
+
+        return redact_text(name, self.deps.settings.write)[0]
 
     @LazyPart
     def documents(self) -> DocumentLibrary:
@@ -329,11 +360,23 @@ class EngineComponents:
             records = self.inspect.list_editable(ids, scope)
             return self.purger.purge(records, scope.owner, git=git)
 
+    def purge_all(self, scope: Scope, git: bool = False) -> PurgeReport:
+        """Erase everything of a scope and below it for good, of every status."""
+        with self.deps.store.include_altered():
+            records = self.inspect.list_within(scope, purged=git)
+            return self.purger.purge(records, scope.owner, git=git)
+
     def drop_from_tiers(self, owner: Scope, ids: Sequence[str]) -> None:
         """Drop memories from this process's working tier and hot buffer."""
         working = self._find_working_tier()
         if working is not None:
             working.drop(owner, ids)
+
+    def _follow_vectors(self, vectors: Sequence[tuple[Scope, Vector]]) -> None:
+        """Compare messages of the working tier by their new vectors."""
+        working = self._find_working_tier()
+        if working is not None:
+            working.archive_repetitions(vectors)
 
     def _drop_purged(self, owner: Scope, ids: Sequence[str]) -> None:
         """Drop memories being purged, and garden reports that may quote them."""
@@ -632,6 +675,7 @@ def _make_read_deps(deps: EngineDeps) -> ReadDeps:
         code=deps.code,
         query_chars=settings.limits.query_chars,
         states=deps.store,
+        most_rules=settings.caps.rules,
         hide_questions=settings.write.questions == "log",
     )
 

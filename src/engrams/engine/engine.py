@@ -54,6 +54,7 @@ from engrams.read.arguments import (
 from engrams.read.cues import extract_turn_query
 from engrams.read.request import ReadRequest, visible_scopes
 from engrams.session.chat_answers import AnsweredChat, answer_chat
+from engrams.session.delivery import DeliveryQuery
 from engrams.upkeep.job_worker import JobWorkerPool
 
 if TYPE_CHECKING:
@@ -286,10 +287,7 @@ class MemoryEngine:
         rewrite the history of the files, which then loses what earlier purges erased, too. The report
         is ``proven`` if a second search of every file finds nothing.
         """
-        components = self._require_open()
-        with self._store.include_altered():
-            records = self.inspect.list_within(scope, purged=git)
-            return components.purger.purge(records, Scope.of(scope).owner, git=git)
+        return self._require_open().purge_all(Scope.of(scope), git=git)
 
     def find_secrets(self, *, scope: Place) -> tuple[StoredSecret, ...]:
         """Find secrets in what is stored in a scope and below it, and in its earlier versions.
@@ -357,19 +355,10 @@ class MemoryEngine:
         memory as it was then. ``checkout``: folder of the code with which the hits are compared. Scores
         are 0..1. The result's trace explains each hit and each dropped candidate.
         """
-        result = self.explain(
-            query,
-            scope=scope,
-            limit=limit,
-            as_of=as_of,
-            kinds=kinds,
-            where=where,
-            history=history,
-            checkout=checkout,
+        request = self._make_search_request(
+            query, scope, limit, as_of, kinds, where, history, checkout
         )
-        if as_of is None:
-            self._components.usage.note_search(result, Scope.of(scope))
-        return result
+        return self._require_open().shared_reads.search(request, counts_use=True)
 
     def explain(  # noqa: PLR0913 - the options of search
         self,
@@ -384,23 +373,37 @@ class MemoryEngine:
         checkout: Path | None = None,
     ) -> SearchResult:
         """Search in the same way as ``search``, without counting use."""
-        components = self._require_open()
+        request = self._make_search_request(
+            query, scope, limit, as_of, kinds, where, history, checkout
+        )
+        return self._require_open().shared_reads.search(request, counts_use=False)
+
+    def _make_search_request(  # noqa: PLR0913 - the options of search
+        self,
+        query: str,
+        scope: Place,
+        limit: int | None,
+        as_of: Moment,
+        kinds: Sequence[Kind],
+        where: Filter | None,
+        history: bool,
+        checkout: Path | None,
+    ) -> ReadRequest:
         if limit is None:
             limit = self.settings.read.limit
         else:
             limit = min(check_count(limit, "limit"), self.settings.limits.results)
-        return components.reads.search(
-            ReadRequest(
-                text=query,
-                scope=Scope.of(scope),
-                now=self._clock(),
-                limit=limit,
-                as_of=to_as_of(as_of),
-                kinds=to_names(Kind, kinds),
-                where=to_where(where),
-                history=history,
-                checkout=checkout,
-            )
+        return ReadRequest(
+            text=query,
+            scope=Scope.of(scope),
+            now=self._clock(),
+            limit=limit,
+            as_of=to_as_of(as_of),
+            kinds=to_names(Kind, kinds),
+            where=to_where(where),
+            history=history,
+            checkout=checkout,
+            tolerates_spelling=True,
         )
 
     def used(self, ids: str | Sequence[str], *, scope: Place, helpful: bool = True) -> None:
@@ -481,7 +484,7 @@ class MemoryEngine:
                 last_turns=tuple(turn for turn in tail if turn.text not in said_before),
                 summary=reads.find_summary(read_scope, session),
             )
-        return reads.build_context(request, tokens)
+        return self._components.shared_reads.build_context(request, tokens)
 
     def deliver(
         self,
@@ -531,12 +534,12 @@ class MemoryEngine:
                 topic_changed=topic_changed,
                 summary=reads.find_summary(read_scope, session),
             )
-            return reads.build_context(turn_request, tokens)
+            return components.shared_reads.build_context(turn_request, tokens)
 
         def refresh(context: Context) -> Context:
             return reads.drop_changed(context, text, read_scope)
 
-        return components.delivery.deliver(key, text, read, refresh)
+        return components.delivery.deliver(key, DeliveryQuery(text, conversation), read, refresh)
 
     def chat(
         self,
@@ -735,8 +738,9 @@ class MemoryEngine:
         session: str = "",
         reason: FlushReason = "trim",
     ) -> bool:
-        """Store messages that leave the prompt; return False if they contain no text.
+        """Store messages that leave the prompt; return False if there is nothing new.
 
+        The same messages are stored once, by their ids, or without ids by their words.
         They are also written into the daily note if ``vault.enabled`` is on.
         InputError: a message has no role, or an unknown one; nothing is stored.
         """
@@ -748,6 +752,8 @@ class MemoryEngine:
         Days before it without a summary get one. ``days``: notes of so many days, at most 30.
         ``force``: also if nothing is new. Returns False if nothing was new, or if ``vault.enabled``
         is off, so that there are no notes. InputError: ``days`` is no whole number from 1.
+        ModelError: the chat model failed, or gave no plan that can be used. MEMORY.md stays as it
+        was, and the next dream reads the same notes again.
         """
         check_count(days, "days", 1)
         if self.vault is None:
@@ -804,6 +810,7 @@ class MemoryEngine:
     imports = EnginePart(EngineComponents.imports)
     documents = EnginePart(EngineComponents.documents)
     sync = EnginePart(EngineComponents.sync)
+    spaces = EnginePart(EngineComponents.spaces)
 
     @LazyPart
     def control(self) -> MemoryCommandHandler:

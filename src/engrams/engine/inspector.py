@@ -13,7 +13,9 @@ from engrams.core import (
     EdgeType,
     EntityNet,
     HistoryEntry,
+    Hit,
     Meta,
+    OutdatedMark,
     Record,
     Scope,
     ScopeInput,
@@ -42,7 +44,9 @@ from engrams.read.corrected_words import mask_corrected
 from engrams.read.request import visible_scopes
 
 if TYPE_CHECKING:
+    from engrams.ports import Embedder
     from engrams.ports.candidate_search import Floats
+    from engrams.read.embedder_fit import ComparedSeparations
     from engrams.read.entities.entity_index import EntityIndex
 
 Place: TypeAlias = ScopeInput
@@ -147,6 +151,37 @@ class MemoryInspector:
         page = self._store.find(_build_query(scope, query_fields))
         return replace(page, records=tuple(map(mask_corrected, page.records)))
 
+    def find_outdated(self, records: Iterable[Record], *, scope: Place) -> dict[str, OutdatedMark]:
+        """Find which of some memories a later statement ends, or may end, by their ids.
+
+        A list shows memories as they are stored: these are the marks that a search shows beside
+        them. What is over by its own status has none.
+        """
+        from engrams.read.link_expansion import LinkCache
+        from engrams.read.request import ReadRequest
+        from engrams.read.succession import mark_outdated
+
+        searched_scope = Scope.of(scope)
+        hits = [
+            Hit(record, 0.0, record.status) for record in records if record.status is Status.ACTIVE
+        ]
+        later = LinkCache(searched_scope.owner, self._store).find_later(
+            [hit.record.id for hit in hits]
+        )
+        if not later:
+            return {}
+        ending_ids = {edge.source for edges in later.values() for edge in edges}
+        endings = {
+            record.id: record
+            for record in self._store.get(searched_scope.owner, sorted(ending_ids))
+        }
+        request = ReadRequest("", searched_scope, self._clock(), limit=0)
+        return {
+            hit.record.id: hit.outdated
+            for hit in mark_outdated(hits, later, endings, request)
+            if hit.outdated is not None and hit.outdated.is_told
+        }
+
     def count(self, *, scope: Place, **query_fields: Unpack[ListFields]) -> int:
         """Count the memories that ``list`` would find on all its pages."""
         return self._store.count(_build_query(scope, query_fields))
@@ -167,6 +202,25 @@ class MemoryInspector:
             if not page.next:
                 return tuple(records)
             query = replace(query, after=page.next)
+
+    def compare_embedder(
+        self, scope: Place, candidate: Embedder | None = None
+    ) -> ComparedSeparations | None:
+        """Compare memory's vectors with those of another embedder on an owner's newest turns.
+
+        ``candidate``: None is the built-in table. The comparison says how well each tells turns that
+        follow each other from turns of different sessions. None: there are too few of them. Errors
+        as for ``Embedder.embed``.
+        """
+        from engrams.read.embedder_fit import compare_separations
+
+        candidate = candidate or self._deps.plain
+        if candidate is None:
+            return None
+        owner = Scope.of(scope).owner
+        return compare_separations(
+            self._store, self._store, owner, self._deps.embedder.card.id, candidate
+        )
 
     def records(self, owner: Scope, ids: Sequence[str]) -> tuple[Record, ...]:
         """Get the existing ones of an owner's memories, in the order of ``ids``."""

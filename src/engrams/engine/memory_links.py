@@ -41,6 +41,7 @@ from engrams.read.link_expansion import cascade_scores
 from engrams.read.request import visible_scopes
 from engrams.read.time_limits import out_of_season
 from engrams.settings import Settings
+from engrams.text.normalize import fold
 from engrams.write.related import durable_scope
 
 Mode = Literal["recent", "semantic", "cascade"]
@@ -70,6 +71,7 @@ class MemoryLinks:
         clock: Clock,
         settings: Settings,
     ) -> None:
+        """Set up the links. ``search``: searches without following links."""
         self._reader = reader
         self._search = search
         self._store = store
@@ -165,8 +167,8 @@ class MemoryLinks:
         """Recall memories by ``mode``, best first.
 
         - ``recent``: the newest, whatever the query.
-        - ``semantic``: search hits.
-        - ``cascade``: search hits and memories linked to them.
+        - ``semantic``: what a search finds by itself, without links.
+        - ``cascade``: that, and memories linked to it. Of several with the same words the best one.
 
         Default: ``cascade`` where there is a query, else ``recent``.
         """
@@ -227,6 +229,11 @@ class MemoryLinks:
                 and (reach.tree or record.scope in reach.scopes)
                 and self._is_in_season(record)
             ]
+            # A message and the statement that was learned from it often have the same words.
+            best_by_text: dict[str, RelatedMemory] = {}
+            for memory in related:
+                best_by_text.setdefault(fold(memory.record.text), memory)
+            related = [*best_by_text.values()]
             if len(related) >= limit:
                 break
         return tuple(related[:limit])

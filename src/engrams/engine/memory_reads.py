@@ -62,9 +62,10 @@ class MemoryReads:
         """Search, without counting use."""
         return search(self._with_conversation_state(request), self._read_deps)
 
-    def search_by_text(self, query: str, scope: Scope, limit: int) -> SearchResult:
-        """Search, and count the use of the hits."""
-        result = self.search(ReadRequest(query, scope, self._deps.clock(), limit))
+    def search_without_links(self, query: str, scope: Scope, limit: int) -> SearchResult:
+        """Search without following links, and count the use of the hits."""
+        request = ReadRequest(query, scope, self._deps.clock(), limit, follows_links=False)
+        result = self.search(request)
         self._usage.note_search(result, scope)
         return result
 
@@ -77,34 +78,32 @@ class MemoryReads:
         """Measure how near an owner's nearest memory comes to a text, without counting use."""
         return self.search(ReadRequest(text, owner, self._deps.clock(), 1)).nearness
 
-    def build_context(self, request: ReadRequest, tokens: int | None) -> Context:
-        """Render memory for a prompt of ``tokens`` at most; None: as the settings say.
+    def build_context(
+        self, request: ReadRequest, tokens: int | None, *, follows_switch: bool = True
+    ) -> Context:
+        """Render one owner's memory for a prompt of ``tokens`` at most, without counting use.
 
-        Its use is counted, and it is fingerprinted so that its echo is not extracted again.
+        None: as many tokens as the settings say. ``follows_switch``: nothing but rules where the owner
+        turned recall off.
         """
-        settings = self._deps.settings.read
         request = self._with_conversation_state(request)
-        if request.is_silent:
-            total = 0
-        elif tokens is None:
-            total = settings.context_tokens
-        else:
-            total = check_count(tokens, "tokens")
+        total = 0 if request.is_silent else self.find_budget(tokens)
         budget = prompt_context.ContextTokenBudget(
             total, self._count_prefix_tokens(request, total), self._deps.counter
         )
-        context = prompt_context.build_context(
-            self._restrict_to_rules(request), self._read_deps, budget
-        )
-        if context.trace is not None and request.as_of is None:
-            self._usage.note_search(
-                SearchResult(context.hits, context.trace, context.abstain),
-                request.scope,
-                request.session,
-            )
-        if context.prefix or context.tail:
-            self._conversations.injected.add_context(request.scope, context)
-        return context
+        if follows_switch:
+            request = self._restrict_to_rules(request)
+        return prompt_context.build_context(request, self._read_deps, budget)
+
+    def find_budget(self, tokens: int | None) -> int:
+        """Return the tokens of a context; None: as the settings say."""
+        if tokens is None:
+            return self._deps.settings.read.context_tokens
+        return check_count(tokens, "tokens")
+
+    def note_injected(self, scope: Scope, context: Context) -> None:
+        """Fingerprint what goes into the prompts of a scope, so that its echo is not extracted."""
+        self._conversations.injected.add_context(scope, context)
 
     def _count_prefix_tokens(self, request: ReadRequest, total: int) -> int:
         """Return the most tokens of the profile in a budget of ``total``."""
@@ -120,7 +119,10 @@ class MemoryReads:
         ids = [*(hit.record.id for hit in context.hits), *context.standing]
         if not ids:
             return context
-        records = {record.id: record for record in self._deps.store.get(scope.owner, ids)}
+        owners = dict.fromkeys([scope.owner, *(hit.record.scope.owner for hit in context.hits)])
+        records = {
+            record.id: record for owner in owners for record in self._deps.store.get(owner, ids)
+        }
         style = RecallStyle(self._deps.settings.read.line_format, query)
         return prompt_context.drop_changed(context, records, style, self._deps.counter)
 
@@ -157,9 +159,13 @@ class MemoryReads:
 
     def _restrict_to_rules(self, request: ReadRequest) -> ReadRequest:
         """Limit a read to rules where its owner turned recall off."""
-        from engrams.session import owner_settings
-
-        state = self._deps.store.load_state(request.scope.owner, PREFERENCES)
-        if owner_settings.is_recall_on(state, self._deps.settings):
+        if self.recalls_facts(request.scope):
             return request
         return replace(request, kinds=RULE_KINDS, catch_up=False)
+
+    def recalls_facts(self, scope: Scope) -> bool:
+        """Return False where the owner turned recall off: only rules are recalled."""
+        from engrams.session import owner_settings
+
+        state = self._deps.store.load_state(scope.owner, PREFERENCES)
+        return owner_settings.is_recall_on(state, self._deps.settings)

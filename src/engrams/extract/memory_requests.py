@@ -42,6 +42,7 @@ _THING = (
     r"|what (?:follows|i(?:'m| am)? (?:say|said|tell|told|write|wrote|about to|going"
     r" to|just)[^.!?\n]{0,40}))"
 )
+_KEPT = r"(?:saved|stored|remembered|recorded|logged)"
 _ABOUT = r"that (?:i|we|my|our|he|she|they)\b"
 
 _ENGLISH = (
@@ -55,8 +56,7 @@ _ENGLISH = (
     rf"|\b(?:please|(?:can|could|would|will) you)(?: please)? not {_VERB}"
     rf" (?:{_THING}{_END}|{_ABOUT})"
     rf"|\bi(?:'d| would) rather you (?:didn't|did not) {_VERB} {_THING}{_END}"
-    r"|\b(?:this|that|it) (?:should(?: not|n't)|must(?: not|n't)) be"
-    r" (?:saved|stored|remembered|recorded|logged)\b"
+    rf"|\b(?:this|that|it) (?:should(?: not|n't)|must(?: not|n't)) be {_KEPT}\b"
     rf"|{_START}(?:please )?not (?:to be (?:saved|stored|remembered|recorded|logged)|for the"
     rf" record){_END}"
     rf"|{_START}(?:but )?(?:(?:this is|strictly|just|completely|totally|speaking) )*off the"
@@ -69,11 +69,19 @@ _ENGLISH = (
     r"|\b(?:this|that|it)(?:'s| is| stays| remains| must stay| has to stay| should stay)(?: \w+)?"
     r" between (?:us|you and me|the two of us)\b"
     r"|^\W*(?:just |strictly |only )?between (?:us|you and me)\s*[:,;-]"
+    rf"|\bi (?:do not|don't|dont) want (?:you to {_VERB} {_THING}{_END}|{_THING} (?:to be )?{_KEPT}{_END})"
+    rf"|{_START}(?:there's |there is )?no need to {_VERB} {_THING}{_END}"
+    rf"|\b(?:nothing|none) (?:of (?:this|that|it)|i (?:say|said|told you|wrote)) (?:should|must|may|is to|needs to) be {_KEPT}\b"
 )
 _GERMAN_TALK = (
     r"(?:dies\w*|unser\w*|das|die|den)"
     r" (?:nachricht|gesprach|unterhaltung|konversation|diskussion|chat|dialog)"
 )
+_GERMAN_NOTHING = (
+    r"nichts (?:davon|hiervon|von (?:dem|diesem|alledem|allem|unserem)\b[^.!?\n]{0,40}?)"
+)
+_GERMAN_KEEP = r"(?:ab)?(?:speichern|merken|notieren|aufzeichnen|protokollieren|behalten|festhalten|aufschreiben)"
+_GERMAN_KEPT = r"(?:gespeichert|gemerkt|notiert|aufgezeichnet|protokolliert|behalten|festgehalten|aufgeschrieben)"
 _GERMAN = (
     r"\b(?:speicher[en]?|merke?n?|notier[en]?|protokollier[en]?|behalte?n?|schreibe?n?)(?:"
     r" (?:sie|dir|du))?(?: bitte)?"
@@ -85,19 +93,27 @@ _GERMAN = (
     rf"(?: (?:gesprach|chat|allem))?){_END}"
     rf"|{_START}(?:(?:{_GERMAN_TALK}|bitte|das|dies|es|aber|und|ja|jetzt|hier|alles|folgendes)"
     r" )*(?:nicht|nirgends)"
-    rf" (?:ab)?(?:speichern|merken|notieren|aufzeichnen|protokollieren|behalten|festhalten|aufschreiben){_END}"
+    rf" {_GERMAN_KEEP}{_END}"
     r"|\bbleibt (?:bitte |aber |das )?(?:strikt |nur )?(?:unter|zwischen) uns\b"
     rf"|{_START}(?:nur |ganz )?unter uns(?: gesagt)?\s*[:,;-]"
     r"|\bbehalte? (?:das|es|dies) (?:bitte )?fur dich\b"
+    rf"|{_START}(?:(?:bitte|aber|und|also) )*{_GERMAN_NOTHING}(?: bitte)? {_GERMAN_KEEP}{_END}"
+    r"|\b(?:davon|hiervon) (?:soll|sollte|darf|muss) (?:bitte )?nichts"
+    rf" {_GERMAN_KEPT} werden\b"
+    r"|\b(?:das|dies|es) (?:soll|sollte|darf|muss) (?:bitte )?(?:nicht|nirgends|nirgendwo)"
+    rf" {_GERMAN_KEPT} werden{_END}"
+    rf"|\bhalte? (?:das|dies|es) (?:bitte )?(?:nicht|nirgends|nirgendwo) fest{_END}"
 )
 _SPANISH = (
     r"\bno (?:me )?(?:(?:lo|la|los|las)"
     r" )?(?:guardes?|recuerdes?|memorices?|registres?|anotes?|almacenes?|apuntes?|grabes?|conserves?)"
-    r"(?: (?:esto|eso|nada(?: de (?:esto|eso))?|lo siguiente"
+    r"(?: (?:esto|eso|nada(?: de (?:todo )?(?:esto|eso|lo anterior|lo que[^.!?\n]{0,40}))?|lo siguiente"
     r"|(?:est[ea]|nuestr[ao]) (?:mensaje|conversacion|charla|platica|chat)|lo"
     rf" que[^.!?\n]{{0,40}}))?{_END}"
     r"|\b(?:queda|quede|quedar|quedara|queda esto)(?: \w+)? entre (?:nosotros|nosotras|tu y yo)\b"
     rf"|{_START}entre (?:nosotros|tu y yo)\s*[:,;-]"
+    r"|\bno (?:queden?|dejes?|guardes?|hagas?) (?:ningun )?registros? de (?:todo )?"
+    rf"(?:esto|eso|lo anterior|nada|lo que[^.!?\n]{{0,40}}|esta (?:charla|conversacion)){_END}"
 )
 _FRENCH_SUBJECTS = "".join(
     rf"(?<!\b{word} )"
@@ -120,7 +136,7 @@ _FRENCH = (
     rf"{_FRENCH_SUBJECTS}\b(?:ne |n')(?:(?:le|la|les) |l'|te"
     r" )?(?:retiens|retenez|memorise[sz]?|garde[sz]?|sauvegarde[sz]?|note[sz]?"
     r"|enregistre[sz]?|conserve[sz]?|stocke[sz]?|souviens) (?:pas|rien|jamais)"
-    r"(?: (?:de )?(?:ca|cela|ceci|tout ca|(?:ce|cet|cette|notre)"
+    r"(?: (?:de )?(?:(?:tout )?(?:ca|cela|ceci)|(?:ce|cet|cette|notre)"
     r" (?:message|conversation|discussion|echange|chat)|ce qui suit"
     rf"|ce que[^.!?\n]{{0,40}}))?{_END}"
     rf"|{_START}(?:a )?ne pas"
@@ -129,9 +145,25 @@ _FRENCH = (
     rf"{_END}"
     r"|\b(?:reste|restera|rester)(?: \w+)? entre nous\b"
     rf"|{_START}entre nous\s*[:,;-]"
+    rf"|{_FRENCH_SUBJECTS}\b(?:ne |n')(?:gardez?|laissez?) (?:pas de|aucune) traces? (?:de |d')"
+    rf"(?:(?:tout )?(?:ca|cela|ceci)|(?:cette|notre) (?:conversation|discussion)){_END}"
     r"|\bgarde[sz]? (?:ca|cela|ceci) pour (?:toi|vous)\b|\bgarde[sz]?-le pour (?:toi|vous)\b"
 )
+_CHINESE_END = r"(?=\s*(?:$|[，。、,.!?:;()\n-]|吧|了|哦|啊|喔))"
+_CHINESE_THIS = (
+    r"(?:(?:以上|上面)的?(?:内容|內容|话|話|对话|對話)|(?:刚才|剛才|刚刚|剛剛|上面|以上)?(?:这|這|那)(?:件|些|段|个|個|条|條|次)?"
+    r"(?:事情|事|话|話|内容|內容|对话|對話|聊天|谈话|談話|消息|信息)?"
+    r"|我?(?:刚才|剛才|刚刚|剛剛|刚|上面|前面)?我?所?(?:说|說|讲|講|聊|提)(?:过|過)?的"
+    r"(?:这|這|那)?(?:件|些|段|个|個)?(?:话|話|内容|內容|事情|事)?)"
+)
+_CHINESE_KEEP = (
+    r"(?:留下?(?:记录|記錄)|(?:记住|记录|保存|存储|储存|记下|存下|存档|記住|記錄|儲存|記下|存檔|记|記|存)"
+    r"(?:下来|下來|起来|起來)?)"
+)
+_CHINESE_NOT = r"(?:不要|别|別|请勿|請勿|勿|不用|不必|无需|無需)"
 _CHINESE = (
+    rf"{_CHINESE_THIS}(?:就|也|都|请|請|麻烦|麻煩)*{_CHINESE_NOT}再?{_CHINESE_KEEP}{_CHINESE_END}"
+    rf"|{_CHINESE_NOT}(?:把)?{_CHINESE_KEEP}{_CHINESE_THIS}{_CHINESE_END}|{_CHINESE_NOT}把{_CHINESE_THIS}{_CHINESE_KEEP}{_CHINESE_END}|"
     r"(?:不要|别|別|请勿|請勿|勿|不许)(?:把(?:这|這|此|它|我|以下|下面)[^，。,.!?\n]{0,8})?"
     r"(?:记住|记录|保存|存储|储存|记下|存下|存档|記住|記錄|儲存|記下|存檔)(?:下来|下來|来|來)?(?:这|這|此|它|以下|下面|本|我们的|我們的)?(?:些|个|個|件|条|條|段|次)?"
     r"(?:话|話|事|消息|信息|内容|內容|对话|對話|聊天|谈话|談話)?(?=\s*(?:$|[，。、,.!?:;()\n-]|吧|了|哦|啊|喔))"
@@ -149,9 +181,9 @@ _REQUEST = late_pattern("|".join((_ENGLISH, _GERMAN, _SPANISH, _FRENCH, _CHINESE
 # words is cheaper than matching.
 _NECESSARY = (
     (("off the record", "between ", "to yourself", "unter uns", "zwischen uns", "fur dich", "entre ", "pour toi", "pour vous"),),
-    (("out of your ", "out of the ", "forget i", "forget that i"),),
-    (("not", "n't", "dont", "never"), ("save", "stor", "remember", "record", "memori", "log", "keep", "note", "write")),
-    (("nicht", "nirgend"), ("speicher", "merk", "notier", "protokollier", "behalt", "schreib", "aufzeichn", "festhalt")),
+    (("out of your ", "out of the ", "forget i", "forget that i", "aucune trace", "pas de trace"),),
+    (("not", "n't", "dont", "never", "no need", "none"), ("save", "stor", "remember", "record", "memori", "log", "keep", "note", "write")),
+    (("nicht", "nirgend"), ("speicher", "merk", "notier", "protokollier", "halt", "schrieb", "schreib", "zeichn")),
     (("no ",), ("guard", "recuerd", "memoric", "registr", "anot", "almacen", "apunt", "grab", "conserv")),
     (("pas", "rien", "jamais"), ("reten", "retien", "memoris", "gard", "note", "enregistr", "conserv", "stock", "souvien")),
 )  # fmt: skip
@@ -191,10 +223,10 @@ _POLITE = frozenset(
     )
 )
 _UNSPACED_TALK = late_pattern(
-    "これ|それ|今の|この|会話|やりとり|チャット|ここだけの話|に?して(?:おいて)?"
-    "|ください|下さい|お願い(?:します)?|どうか|[はもをねよの]"
+    "これ|それ|今の?|この|さっきの?|会話|やりとり|チャット|ここだけの話|に?して(?:おいて)?|言った|話した|こと|話"
+    "|ください|下さい|お願い(?:します)?|どうか|ほしい|欲しい|[はもをねよの]|请|請|麻烦|麻煩|谢谢|謝謝|[了吧哦啊]"
 )
-"""Japanese words of a request that say nothing else; they are not told apart by blanks."""
+"""Japanese and Chinese words of a request that say nothing else: no blanks tell them apart."""
 _LAST_MESSAGE = late_pattern(
     r"(?:(?:that|the|my|this) )?(?:last|previous|latest) (?:message|thing|part|bit|sentence|one)\b"
 )

@@ -26,17 +26,6 @@ _MAX_REASON = 240
 _LONGEST_ORDER = 500
 """Characters of the longest message that may be one order."""
 _PROVENANCE = frozenset(("mentioned_in", "mentioned", "said", "asked", "told", "source"))
-_TURN = re.compile(
-    r"\b(?:right now|at the moment|for now|for today|just this once|this time|just"
-    r" now|today|tonight|gerade|por ahora"
-    r"|pour l'instant|现在|暂时)\b|现在(?!起|开始)|暂时"
-)
-_DURABLE = re.compile(
-    r"\b(?:always|never|from now on|every (?:day|time|week|morning|night|single)|usually|in (?:the"
-    r" )?future|going forward"
-    r"|ever|permanently|for good|for life|forever|remember"
-    r"|immer|nie|niemals|siempre|nunca|toujours|jamais)\b|永远|总是|从来|一直"
-)
 
 
 def _read_guard(name: str) -> re.Pattern[str]:
@@ -61,11 +50,14 @@ _LOOK_AWAY = _read_guard("look_away")
 _DANGER = _read_guard("danger")
 _HELP = _read_guard("help")
 _LOSS = _read_guard("loss")
+_PASSING = _read_guard("passing")
+_WISH_OF_A_DAY = _read_guard("wish_of_a_day")
+_LASTING = _read_guard("lasting")
 _SELF_BELIEF = _read_guard("self_belief")
 _FACT_TO_REMEMBER = _read_guard("fact_to_remember")
 
 _SENTENCE_END = re.compile(r"[.!?。！？\n]+")
-_WISHES = (Kind.RULE, Kind.NEGATIVE, Kind.PROCEDURE, Kind.PREFERENCE)
+WISHES = (Kind.RULE, Kind.NEGATIVE, Kind.PROCEDURE, Kind.PREFERENCE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +72,7 @@ class StoragePolicyDecision:
 
 
 _IMPLIED = StoragePolicyDecision("commit_at_session_end", "an implied wish")
+_LOSS_HELD = StoragePolicyDecision("commit_at_session_end", "clamp: a loss or trigger")
 
 
 def decide(
@@ -95,6 +88,7 @@ def decide(
     ``explicit``: the user asked to remember it. ``floor``: the confidence below which nothing is
     stored; ``hold_below``: the one below which a rule or preference is held. With ``llm``, a
     candidate that passes the guards is held until a model has decided: never written unreviewed.
+    Where anything is held, a loss or trigger is, too, unless it was asked to be remembered.
     """
     refusal = check_guards(candidate)
     if refusal is not None:
@@ -102,7 +96,7 @@ def decide(
     implied = (
         mode != "off"
         and not explicit
-        and candidate.kind in _WISHES
+        and candidate.kind in WISHES
         and candidate.confidence < hold_below
     )
     if implied and mode == "rules":
@@ -115,7 +109,9 @@ def decide(
         case "off":
             return StoragePolicyDecision("commit_now", "policy off")
         case "rules":
-            return _decide_by_rules(candidate, explicit=explicit)
+            decision = _decide_by_rules(candidate, explicit=explicit)
+            is_held = hold_below and not explicit and decision.action == "commit_now"
+            return _LOSS_HELD if is_held and _is_loss(candidate) else decision
         case "llm":
             return StoragePolicyDecision(
                 "commit_at_session_end", "awaits review", awaits_review=True
@@ -136,7 +132,7 @@ def check_guards(candidate: CandidateStatement) -> StoragePolicyDecision | None:
         return StoragePolicyDecision("drop", "guard: only says where something was said")
     if is_control(text):
         return StoragePolicyDecision("drop", "guard: a request about memory itself")
-    is_wish = candidate.kind in (*_WISHES, Kind.CORRECTION)
+    is_wish = candidate.kind in (*WISHES, Kind.CORRECTION)
     words = {candidate.text, *(item.quote for item in candidate.evidence)}
     if any(_gives_up_safety(fold(part), is_wish=is_wish) for part in words):
         return StoragePolicyDecision("drop", "guard: asks to give up a safety measure")
@@ -217,16 +213,24 @@ def clamp_decision(
     refusal = check_guards(candidate)
     if refusal is not None:
         return refusal
-    text = fold(candidate.text)
+    text = fold(f"{candidate.text} {' '.join(item.quote for item in candidate.evidence)}")
     if decision.action == "commit_now" and _SELF_BELIEF.search(text):
         return StoragePolicyDecision("require_repetition", "clamp: a low view of oneself")
-    # What is over must not wait: the statement that it ends would stay current.
-    may_wait = candidate.extractor != "rules" and candidate.effect != "ends"
-    if decision.action == "commit_now" and may_wait and _LOSS.search(text):
-        return StoragePolicyDecision("commit_at_session_end", "clamp: a loss or trigger")
+    may_wait = candidate.extractor != "rules"
+    if decision.action == "commit_now" and may_wait and _is_loss(candidate):
+        return _LOSS_HELD
     if decision.action == "commit_now" and candidate.confidence < floor:
         return _IMPLIED
     return replace(decision, reason=decision.reason[:_MAX_REASON])
+
+
+def _is_loss(candidate: CandidateStatement) -> bool:
+    """Return True for a loss, and for what sets fear off.
+
+    What is over must not wait: the statement that it ends would stay current.
+    """
+    text = fold(f"{candidate.text} {' '.join(item.quote for item in candidate.evidence)}")
+    return candidate.effect != "ends" and _LOSS.search(text) is not None
 
 
 def has_support(
@@ -273,4 +277,7 @@ def _is_passing(candidate: CandidateStatement, text: str) -> bool:
     ):
         return False
     quote = fold(" ".join(item.quote for item in candidate.evidence)) or text
-    return bool(_TURN.search(quote)) and not _DURABLE.search(quote)
+    is_of_moment = _PASSING.search(quote) is not None
+    if candidate.kind in WISHES:
+        is_of_moment = is_of_moment or _WISH_OF_A_DAY.search(quote) is not None
+    return is_of_moment and not _LASTING.search(quote)

@@ -45,11 +45,9 @@ def redact_text(text: str, settings: WriteSettings) -> tuple[str, tuple[StageDec
     The decisions never repeat a secret. Their verdict is ``refused`` where the settings say that
     such a text is not stored.
     """
-    if settings.pii == "allow" and not settings.secrets_of:
-        # Most homes: personal data need not be looked for.
-        findings = secrets.scan(text)
-    else:
-        findings = find_sensitive(text)
+    findings = _find_treatable(text, settings)
+    if not findings:
+        return text, ()
     treatments = {
         finding.rule: settings.choose_treatment(name_kind(finding.rule)) for finding in findings
     }
@@ -121,11 +119,18 @@ def find_secret_words(
     Its family; the secret, and the whole word that it is a part of (``-pS3cret``); the text.
     """
     for text in _collect_strings(value):
-        for finding in find_sensitive(text) if text else ():
+        for finding in _find_treatable(text, settings) if text else ():
             if settings.choose_treatment(name_kind(finding.rule)) == "allow":
                 continue
             words = (text[finding.start : finding.end], _widen(text, finding))
             yield finding.rule, tuple(dict.fromkeys(words)), text
+
+
+def _find_treatable(text: str, settings: WriteSettings) -> Sequence[SecretFinding]:
+    """Find what the settings may not allow: in most homes no personal data need be looked for."""
+    if settings.pii == "allow" and not settings.secrets_of:
+        return secrets.scan(text)
+    return find_sensitive(text)
 
 
 def _widen(text: str, finding: SecretFinding) -> str:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 
-from engrams.text.vocabulary import read_rows, read_vocabulary, word_set
+from engrams.text.vocabulary import read_classes, read_rows, read_vocabulary, word_set
 
 _W = r"(?<![\w-])"
 _E = r"(?![\w])"
@@ -17,7 +17,7 @@ RULES: tuple[tuple[str, tuple[str, ...], str], ...] = (
     (
         "aws-access-key",
         ("AKIA", "ASIA", "ABIA", "ACCA"),
-        rf"{_W}(?:AKIA|ASIA|ABIA|ACCA)[A-Z0-9]{{16}}{_E}",
+        rf"{_W}(?:AKIA|ASIA|ABIA|ACCA)[A-Z0-9]{{16,24}}{_E}",
     ),
     (
         "aws-secret-key",
@@ -267,6 +267,7 @@ _NAMED_OBJECT = (
 _OPEN_KEY = r"(?<!public )(?<!primary )(?<!foreign )(?<!cache )(?<!partition )(?<!sort )(?<!host )"
 """Before a key that is no secret."""
 _END = r"(?=[\s.,;!?)。，；！]|$)"
+_KEY_VALUE = r"[\"'`«「“]?(?P<v>[a-z0-9_+/.~=-]{16,400}+)"
 _ARGUMENT = r"(?P<v>\"[^\"\n]{3,120}\"|'[^'\n]{3,120}'|(?![-<$%{])[^\s\"'`;|&]{3,400}+)"
 _DEVICE = (
     r"(?:phone|screen[ -]?lock|lock[ -]?screen|device|tablet|laptop|card|debit|credit|bank(?:ing)?"
@@ -299,6 +300,16 @@ def _read_options() -> tuple[tuple[str, tuple[str, ...], str, str], ...]:
 _FOREIGN_WORDS = tuple(read_rows(__file__, "password_words"))
 # Folding a text keeps the letters before a mark of length: "contraseña" is found by "contrase".
 _FOREIGN_LITERALS = tuple(word[:8] for word in _FOREIGN_WORDS)
+_KEY_WORDS = {
+    name: "|".join(sorted(words, key=len, reverse=True))
+    for name, words in read_classes(__file__, "key_words").items()
+}
+_KEY_OF_SERVICE = (
+    rf"(?<!\w)(?:(?:{_KEY_WORDS['qualifiers']})[\s-]?(?:{_KEY_WORDS['nouns']})"
+    rf"|(?:{_KEY_WORDS['nouns']})\s(?:d['’]|(?:de|di|do|da|für|zur|pour|para|per)\s)?(?:l['’]|(?:la|die)\s)?"
+    rf"(?:{_KEY_WORDS['qualifiers']}))(?!\w)"
+)
+"""A key named as one of a service: "API-Schlüssel", "clé d'accès", "clave de la API"."""
 
 # Families recognised by the words around them, ignoring case: (family, literals, pattern, check of
 # the value).
@@ -338,7 +349,7 @@ PROSE: tuple[tuple[str, tuple[str, ...], str, str], ...] = (
         "assigned-secret",
         ("key", "token", "secret", "credential"),
         (
-            rf"(?<![a-z])(?:[\w]{{1,30}}[_-])?(?:{_NAMES}[_\- ]?)?(?:api[_\- ]?key|secret(?:[_\- ]?key)?|token|access[_\- ]?key"
+            rf"(?<![a-z])(?:{_NAMES}[_\- ]?)?(?:api[_\- ]?key|secret(?:[_\- ]?key)?|token|access[_\- ]?key"
             rf"|private[_\- ]?key|auth[_\- ]?key|credentials?)"
             r"(?:[_-]\w{1,20})?['\"]?\]?\s{0,3}(?::=|=>|[:=]|\bis\b|\blautet\b|\best\b|\bes\b)\s{0,3}(?P<v>\"[^\"\s]{8,400}\""
             r"|'[^'\s]{8,400}'|`[^`\s]{8,400}`|[\w+/.~=-]{16,400}+)"
@@ -405,6 +416,26 @@ PROSE: tuple[tuple[str, tuple[str, ...], str, str], ...] = (
             r"(?:密码|密碼|口令|パスワード|비밀번호)\s*(?:是|为|為|：|:|=|は|는|설정|設定为|改成了?|换成了?)\s*[「“\"']?(?P<v>[!-~]{3,80}+)"
         ),
         "spoken",
+    ),
+    (
+        "spoken-secret",
+        tuple(_KEY_WORDS["nouns"].split("|")),
+        (
+            rf"{_KEY_OF_SERVICE}(?:\s(?:für|fürs|zum|vom|von|de|del|du|di|da|do|para|pour|per|voor|for)\s[\w' .-]{{1,40}}?)?"
+            r"(?:\s?[:：=]\s{0,3}|\s(?:ist|lautet|heißt|war|es|era|est|était|è|é|is|was):?\s{1,3}|\s{1,3})"
+        )
+        + _KEY_VALUE,
+        "random",
+    ),
+    (
+        "spoken-secret",
+        tuple(_KEY_WORDS["joined"].split("|")),
+        (
+            rf"(?:(?:{_KEY_WORDS['joined_qualifiers']})\s?の?(?:{_KEY_WORDS['joined']})|(?:{_KEY_WORDS['joined']}))"
+            r"\s?(?:是|为|為|：|:|=|は|が)\s{0,2}"
+        )
+        + _KEY_VALUE,
+        "random",
     ),
     # Commands, as developers type them and agents run them.
     (
@@ -638,8 +669,8 @@ PROSE: tuple[tuple[str, tuple[str, ...], str, str], ...] = (
     ),
     (
         "pgpass",
-        (":",),
-        r"(?<![\w/:.])[\w.*-]{1,80}:(?:\d{4,5}|\*):[a-z*][\w*-]{0,40}:[a-z*][\w*-]{0,40}:(?P<v>[^\s'\":]{5,80}+)",
+        tuple(f":{first}" for first in "0123456789*"),
+        r"(?<![\w/:.])[\w.*-]{1,80}:(?:[0-9]{4,5}|\*):[a-z*][\w*-]{0,40}:[a-z*][\w*-]{0,40}:(?P<v>[^\s'\":]{5,80}+)",
         "mixed",
     ),
     (

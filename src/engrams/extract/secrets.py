@@ -1,8 +1,8 @@
 """Detection and redaction of keys, passwords and tokens.
 
-Each rule names the literals of which one must occur before its pattern is tried, so that a text
-without them costs a few substring searches. Patterns use possessive quantifiers and bounded
-repeats: no input makes them backtrack.
+Each rule names the literals of which one must occur before its pattern is tried. In a long text, the
+trigrams of all literals are looked up at once, so that one without them costs a few operations on
+arrays. Patterns use possessive quantifiers and bounded repeats: no input makes them backtrack.
 """
 
 from __future__ import annotations
@@ -12,8 +12,9 @@ import binascii
 import math
 import re
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cache
+from typing import TYPE_CHECKING
 
 from engrams.extract.secret_patterns import PASSWORD_WORDS, PLAIN, PROSE, RULES
 from engrams.frozen_data import dataclass
@@ -22,10 +23,24 @@ from engrams.text.stopwords import STOP
 from engrams.text.text_caches import text_cache
 from engrams.text.vocabulary import word_set
 
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+
 _LONGEST_LABEL = 100
 """Characters of a text up to which its findings are kept for the next time."""
 _SHORTEST = 6
 """Characters that a generated value has at least."""
+_TRIGRAM = 3
+_LONG_TEXT = 200
+"""Characters from which a text's trigrams are looked up: arrays cost more than a short text."""
+_TABLE_SIZE = 1 << 16
+_GENERATED = late_pattern("(?<!\\S)(?=\\S{10})[^\\s0-9\u0080-\U0010ffff]*[0-9\u0080-\U0010ffff]")
+"""Word of ten characters with a digit, or with a sign that may be one in another script. Each value that
+a rule tests for being generated is a part of such a word."""
+_DIGITS = late_pattern(r"\d{3}")
+_OF_DIGITS = frozenset(("pin", "one-time-code", "card-code"))
+"""Secrets with three digits in a row."""
 # Every key with a fixed prefix has this many characters in a row; ordinary text seldom does.
 _RUN = late_pattern(r"\S{16}")
 _WITH_BLANKS = frozenset(
@@ -136,7 +151,15 @@ def _scan_cached(text: str) -> tuple[SecretFinding, ...]:
 def _scan(text: str) -> tuple[SecretFinding, ...]:
     lower = text.lower()
     findings: list[SecretFinding] = []
-    for rule in _RULES if _RUN.search(text) else _ALWAYS_TRIED:
+    tried = _choose_rules(
+        has_run=_RUN.search(text) is not None,
+        has_digits=_DIGITS.search(text) is not None,
+        has_generated=_GENERATED.search(text) is not None,
+    )
+    if len(text) >= _LONG_TEXT:
+        tried = sorted(_find_likely_rules(lower).intersection(tried))
+    for number in tried:
+        rule = _RULES[number]
         searched = lower if rule.folded else text
         for literal in rule.literals:  # no generator: a hundred rules for each text of each write
             if literal in searched:
@@ -151,6 +174,65 @@ def _scan(text: str) -> tuple[SecretFinding, ...]:
             if match[group] and (rule.check is None or rule.check(match[group]))
         ]
     return _merge_overlaps(findings) if findings else ()
+
+
+@cache
+def _choose_rules(*, has_run: bool, has_digits: bool, has_generated: bool) -> Sequence[int]:
+    """Choose the rules that may match a text with such parts, by their numbers."""
+    return [
+        number
+        for number, rule in enumerate(_RULES)
+        if (has_run or not rule.long)
+        and (has_digits or rule.name not in _OF_DIGITS)
+        and (has_generated or rule.check is not _is_random)
+    ]
+
+
+def _find_likely_rules(lower: str) -> frozenset[int]:
+    """Find the rules of which a literal may occur in a text, which is in lower case."""
+    table = _load_literal_table()
+    hashes = _hash_trigrams(lower)
+    values = set(hashes[table.is_trigram[hashes]].tolist())
+    return table.always.union(*[table.rules[value] for value in values])
+
+
+@dataclass(frozen=True, slots=True)
+class _LiteralTable:
+    """Rules by the trigrams of their literals."""
+
+    always: frozenset[int]
+    """Numbers of the rules with a literal that is shorter than a trigram."""
+    rules: dict[int, frozenset[int]]
+    """Numbers of the rules, by the hash of the first trigram of a literal."""
+    is_trigram: npt.NDArray[np.bool_]
+    """True at each hash that is one of ``rules``."""
+
+
+@cache
+def _load_literal_table() -> _LiteralTable:
+    import numpy as np  # short texts need none
+
+    always: set[int] = set()
+    rules: dict[int, frozenset[int]] = {}
+    for number, rule in enumerate(_RULES):
+        for literal in rule.literals:
+            if len(literal) < _TRIGRAM:
+                always.add(number)
+                continue
+            value = int(_hash_trigrams(literal[:_TRIGRAM].lower())[0])
+            rules[value] = rules.get(value, frozenset()) | {number}
+    is_trigram = np.zeros(_TABLE_SIZE, dtype=np.bool_)
+    is_trigram[[*rules]] = True
+    return _LiteralTable(frozenset(always), rules, is_trigram)
+
+
+def _hash_trigrams(text: str) -> npt.NDArray[np.uint32]:
+    """Hash each three characters in a row."""
+    import numpy as np
+
+    codes = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), dtype="<u4")
+    hashes: npt.NDArray[np.uint32] = codes[:-2] * 961 + codes[1:-1] * 31 + codes[2:]
+    return hashes % _TABLE_SIZE
 
 
 @cache
@@ -374,4 +456,3 @@ _RULES: tuple[_SecretRule, ...] = (
         for name, literals, pattern, check in PROSE
     ),
 )
-_ALWAYS_TRIED = tuple(rule for rule in _RULES if not rule.long)

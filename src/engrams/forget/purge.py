@@ -326,6 +326,8 @@ class PurgeExecutor:
                 _add_counts(report.remaining, page_report.remaining),
                 unquoted=(*report.unquoted, *page_report.unquoted),
             )
+        # Again: a search that began before may have kept them meanwhile.
+        deps.drop_cached(order.owner, (*order.ids, *order.quotes))
         drop_import_names(deps.store, order.owner, erased)
         return replace(report, removed={**report.removed, "shortened": len(shortened)})
 

@@ -35,7 +35,7 @@ from engrams.ports import (
     ScopeReach,
     WriteBatch,
 )
-from engrams.text.redact import LEAST, holds_word, is_telling, redact, redact_values
+from engrams.text.redact import MIN_REDACTED_CHARS, holds_word, is_telling, redact, redact_values
 
 _NAME_FIELDS = ("subject", "predicate", "object", "category", "speaker")
 _LIST_FIELDS = ("steps", "triggers", "tags")
@@ -85,7 +85,7 @@ def plan_purge(
     words |= dict.fromkeys(earlier_words)
     words |= dict.fromkeys(quote for source_quotes in quotes.values() for quote in source_quotes)
 
-    long_words = sort_longest_first(word for word in words if len(word) >= LEAST)
+    long_words = sort_longest_first(word for word in words if len(word) >= MIN_REDACTED_CHARS)
     repeats = find_repeats(long_words, owner, store, erased.keys() | quotes.keys())
     shortened = repeats.in_summaries
     # A piece of a note is no memory of its own: the purge cleans the note, and the index follows.
@@ -96,7 +96,7 @@ def plan_purge(
     }
     shared_words = {word for shared in repeats.in_others.values() for word in shared}
 
-    short_words = [word for word in words if 0 < len(word) < LEAST]
+    short_words = [word for word in words if 0 < len(word) < MIN_REDACTED_CHARS]
     saying = {
         record.id: record
         for record in find_saying(short_words, owner, store)
@@ -158,7 +158,7 @@ def plan_late(
     if not erased and not repeats.in_summaries:
         return None
     texts = {getattr(record, name).strip() for record in erased.values() for name in TEXT_FIELDS}
-    words = {*order.words, *(text for text in texts if len(text) >= LEAST)}
+    words = {*order.words, *(text for text in texts if len(text) >= MIN_REDACTED_CHARS)}
     return replace(
         order,
         ids=tuple(erased),

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 
 from engrams.core import MERGED, Kind, Record, Scope, Status
 from engrams.ports import RecordQuery, RecordStore, ScopeReach
-from engrams.text.redact import LEAST, find_sentence, find_words, holds_word
+from engrams.text.redact import MIN_REDACTED_CHARS, find_sentence, find_words, holds_word
 
 TEXT_FIELDS = ("text", "caption", "summary")
 SUMMARY_KINDS = (Kind.SUMMARY, Kind.EPISODE, Kind.GAP)
@@ -56,7 +56,7 @@ def locate_words(text: str, quote: str, value: str) -> str:
     object. A short one would be found by chance.
     """
     words = find_words(text, quote)
-    if words or len(value) < LEAST // 2:
+    if words or len(value) < MIN_REDACTED_CHARS // 2:
         return words
     return find_sentence(text, value)
 
@@ -119,7 +119,7 @@ def find_words_in_use(
     in_use = {
         word
         for word in words
-        if len(word) >= LEAST and any(_is_said(word, owner, store) for owner in owners)
+        if len(word) >= MIN_REDACTED_CHARS and any(_is_said(word, owner, store) for owner in owners)
     }
     unclear = [word for word in words if word not in in_use]
     for owner in owners:
@@ -138,4 +138,4 @@ def _is_said(word: str, owner: Scope, store: RecordStore) -> bool:
 
 def _holds(text: str, word: str) -> bool:
     """Return True if a text holds a word; a short one only as a whole word."""
-    return word in text if len(word) >= LEAST else holds_word(text, word)
+    return word in text if len(word) >= MIN_REDACTED_CHARS else holds_word(text, word)

@@ -16,7 +16,7 @@ from engrams.forget.purge_plan import PurgePlan
 from engrams.forget.purge_words import sort_longest_first
 from engrams.ports import PurgeOrder, RecordStore
 from engrams.settings import WriteSettings
-from engrams.text.redact import LEAST
+from engrams.text.redact import MIN_REDACTED_CHARS
 
 _FIELDS = (
     *("text", "caption", "summary", "subject", "predicate", "object", "category", "speaker"),
@@ -120,9 +120,9 @@ def _make_plan(words_by_id: Mapping[str, Collection[str]], owner: Scope) -> Purg
         owner=owner,
         ids=(),
         quotes=quotes,
-        words=tuple(sort_longest_first(word for word in words if len(word) >= LEAST)),
+        words=tuple(sort_longest_first(word for word in words if len(word) >= MIN_REDACTED_CHARS)),
         git=True,
-        short=tuple(word for word in words if len(word) < LEAST),
+        short=tuple(word for word in words if len(word) < MIN_REDACTED_CHARS),
     )
     return PurgePlan(order, (), ())
 

@@ -36,6 +36,8 @@ from engrams.ports import CandidatePool, CandidateSearchQuery, ScopeReach
 _VIEWS = 8
 _TOUCHED = 10_000
 """Changes of slots that are remembered to bring views up to date."""
+_STORING_SECONDS = 60.0
+"""A passage that is younger than this when it is stored has no date of its own."""
 _ALL = slice(None)
 _VOICE_SEPARATOR = "\x1f"
 
@@ -83,12 +85,12 @@ class OwnerSearchIndex:
         self._views: dict[_ViewKey, _CachedView] = {}
 
     @classmethod
-    def restore(cls, segment: SegmentContent) -> OwnerSearchIndex:
+    def from_segment(cls, segment: SegmentContent) -> OwnerSearchIndex:
         """Rebuild the index from a segment that ``dump`` made.
 
         SegmentFileError: it cannot be searched on this machine.
         """
-        state = OwnerIndexState.restore(segment)
+        state = OwnerIndexState.from_segment(segment)
         return cls(state.columns.dimension, state)
 
     def __len__(self) -> int:
@@ -268,6 +270,7 @@ class OwnerSearchIndex:
         is_identified = np.zeros(count, np.bool_)
         if len(identified):
             is_identified = np.isin(candidates.slots, identified)
+        is_passage, is_undated = self._find_passages(candidates)
         size = self._columns.size
         return CandidatePool(
             ids=candidates.ids,
@@ -279,12 +282,24 @@ class OwnerSearchIndex:
             bmses=zeros if query.alone else bm25.score_sessions(view, candidates),
             voices=voices,
             identified=is_identified,
+            passage=is_passage,
+            undated=is_undated,
             **{name: getattr(candidates, name) for name in _PASSED},
             total=view.total,
             exact=is_exact,
             largest_bm=bm25.max_score,
             has_triggers=self.state.has_triggers,
         )
+
+    def _find_passages(self, candidates: CandidateColumns) -> tuple[Flags, Flags]:
+        """Find passages of documents, and those whose time is the moment at which they were stored."""
+        passages = self.state.kinds.find(Kind.PASSAGE)
+        if passages < 0:
+            none = np.zeros(len(candidates.slots), np.bool_)
+            return none, none
+        is_passage: Flags = self._columns["kind"].take(candidates.slots) == passages
+        stored_at = self._columns["recorded"].take(candidates.slots)
+        return is_passage, is_passage & (candidates.times >= stored_at - _STORING_SECONDS)
 
     def _cosines(
         self, query: CandidateSearchQuery, candidates: CandidateColumns

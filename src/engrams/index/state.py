@@ -86,7 +86,7 @@ class OwnerIndexState:
         return SegmentContent(notes, arrays, frozenset(growing), spare)
 
     @classmethod
-    def restore(cls, segment: SegmentContent) -> OwnerIndexState:
+    def from_segment(cls, segment: SegmentContent) -> OwnerIndexState:
         """Rebuild the state from a segment that ``dump`` made.
 
         SegmentFileError: it is of another version, or its vectors cannot be searched without

@@ -60,7 +60,7 @@ def status_error(
 
 
 def add_words(error: ModelError, words: str) -> ModelError:
-    """Return the error with the server's own words, as ``server_words.quote_server`` gives them."""
+    """Return the error with the server's own words, as ``error_quotes.quote_server`` gives them."""
     if not words:
         return error
     return ModelError(

@@ -42,6 +42,10 @@ class CandidateSearchQuery:
     where: Where | None = None
     forms: QueryTermStems = NO_FORMS
     """Stems of the terms in other languages."""
+    is_tolerant: bool = False
+    """A word that no record holds stands for those that it begins, and for those that differ from it
+    by one letter.
+    """
     last_change: int = 0
     """Number of the owner's last change, from the survey that began this read. 0: look it up."""
     alone: bool = False
@@ -97,6 +101,10 @@ class CandidatePool:
     """True for a text that is a question."""
     dated: Flags
     """True for a text that names a date or time."""
+    passage: Flags
+    """True for a passage of a document."""
+    undated: Flags
+    """True for a passage of a document that names no date: its time is that of the import."""
     importance: Floats
     confidence: Floats
     identified: Flags

@@ -34,6 +34,12 @@ class Where:
     parts: tuple[Condition | Where, ...]
 
 
+TAUGHT = Where("and", (Condition("taught", "eq", True),))
+"""Messages and notes for which a statement stands that was learned from them."""
+UNTAUGHT = Where("not", TAUGHT.parts)
+"""Everything else: what a person takes for memories of their own."""
+
+
 @dataclass(frozen=True, slots=True)
 class AsOf:
     """Point in time of a read."""

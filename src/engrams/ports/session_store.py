@@ -25,6 +25,10 @@ OPEN_QUESTIONS = "open_questions"
 """Name of an owner state: questions that requests about memory asked back."""
 RESPONSES = "responses"
 """Name of an owner state: sessions by the ids of their responses."""
+SPACE_MEMBERS = "space_members"
+"""Name of a space's state: its members with their roles."""
+JOINED_SPACES = "joined_spaces"
+"""Name of an owner state: names of the spaces in which the owner may be a member."""
 
 
 class SessionStore(Protocol):

@@ -148,6 +148,10 @@ COMMANDS: dict[str, Command] = {
         "engrams.surfaces.cli.sync_commands",
         "Synchronise devices, or files and memory.",
     ),
+    "space": Command(
+        "engrams.surfaces.cli.space_commands",
+        "Share a memory with other people of this home or server.",
+    ),
     "log": Command(
         "engrams.surfaces.cli.vault_commands",
         "Show the history of the files: author, change, time, reason.",
@@ -197,7 +201,18 @@ SERVED = frozenset({"add", "context", "retry", "search", "status"})
 
 _FLAGS = frozenset({"--json", "--test", "--verbose"})
 _VALUED = frozenset(
-    {"--home", "--preset", "--set", "--user", "-u", "--agent", "--project", "--conversation", "-c"}
+    {
+        "--home",
+        "--preset",
+        "--set",
+        "--user",
+        "-u",
+        "--agent",
+        "--project",
+        "--conversation",
+        "-c",
+        "--space",
+    }
 )
 """Options of every command, which may also stand before it."""
 

@@ -30,6 +30,8 @@ _COLUMNS = (
     "words",
     "question",
     "dated",
+    "passage",
+    "undated",
     "importance",
     "confidence",
     "identified",

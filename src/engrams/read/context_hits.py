@@ -11,6 +11,7 @@ from engrams.ports import Condition, RecordQuery, Where
 from engrams.read.corrected_words import mask_corrected
 from engrams.read.dependencies import ReadDeps
 from engrams.read.excerpts import split_sentences
+from engrams.read.later_values import answers_ended
 from engrams.read.relevance.features import bears_on
 from engrams.read.render import DOUBTED, profile_statement
 from engrams.read.request import ReadRequest
@@ -79,8 +80,9 @@ def add_neighbours(hits: Sequence[Hit], request: ReadRequest, deps: ReadDeps) ->
             joined[neighbour.id] = hits_by_id[neighbour.id]
             continue
         is_pair = _is_question(hit.record) or _is_question(neighbour)
-        # Where only what probably helps is wanted, no turn comes that nobody judged.
-        if not is_pair and (room <= 0 or request.least_probability):
+        # Where hits were judged, or only what probably helps is wanted, no turn comes that was not.
+        is_choosy = request.least_probability or hit.probability is not None
+        if not is_pair and (room <= 0 or is_choosy):
             continue
         room -= 1
         joined[neighbour.id] = replace(
@@ -99,8 +101,8 @@ def choose_helpful(result: SearchResult, request: ReadRequest) -> list[Hit]:
     """Choose the hits that help, or whose trigger the query names; nothing where none does.
 
     What was judged comes in the order of its probability, each thing once: what an assistant only
-    repeats is left out, and so is what has ended, unless the past was asked about. What helps with
-    less than ``request.least_probability`` is left out, and so is what may have ended beside the
+    repeats is left out, and so is what has ended and what it replied to that, unless the past was
+    asked about. What helps with less than ``request.least_probability`` is left out, and so is what may have ended beside the
     message that may have ended it.
     """
     if result.abstain:
@@ -118,6 +120,7 @@ def choose_helpful(result: SearchResult, request: ReadRequest) -> list[Hit]:
     hits.sort(key=lambda hit: -(hit.probability or 0.0))
     if not asks_past:
         hits = _drop_ended(hits)
+        hits = [hit for hit in hits if not answers_ended(hit, result.hits)]
     return _drop_echoes(hits)
 
 

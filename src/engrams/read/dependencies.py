@@ -49,5 +49,8 @@ class ReadDeps:
     """Characters of a query that are used: half from its head, half from its tail."""
     states: OwnerStateStore | None = None
     """Calibrated floors of owners; None: the settings and the embedder's card alone count."""
+    most_rules: int = 0
+    """Rules of a profile, the newest; what a write exceeds the cap by is archived only after it. 0:
+    any number."""
     hide_questions: bool = False
     """Leave out an owner's own questions where tiers are searched; their exchanges are found."""

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from engrams.core import Hit, Record
+from engrams.core import Hit, Record, Status
 from engrams.frozen_data import dataclass
 from engrams.read.relevance.text_traits import DESCRIBED_CHARACTERS, describe_memory
 from engrams.text.comparison.statement_comparison import differ_in_detail
@@ -28,52 +28,68 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class _ComparedRecord:
-    """A record that is no repeat, with the words of its text."""
+class _ComparedHit:
+    """A hit that is no repeat, with the words of its text."""
 
-    record: Record
+    hit: Hit
     words: frozenset[str]
+
+    @property
+    def record(self) -> Record:
+        return self.hit.record
 
 
 def find_repeats(hits: Sequence[Hit], threshold: float, wanted: int) -> dict[str, str]:
     """Map ids of repeats to the better hit with the same content.
 
     Repeats have equal text, or word sets of Jaccard >= ``threshold`` and no word that decides: what
-    is opposite is shown beside each other. Stops after ``wanted`` different hits.
+    is opposite is shown beside each other. What was said again after it was over, or may have been,
+    is no repeat: the better hit is one. Stops after ``wanted`` different hits.
     """
-    ids_by_text: dict[str, str] = {}
-    compared: list[_ComparedRecord] = []
+    positions_by_text: dict[str, int] = {}
+    compared: list[_ComparedHit] = []
     repeats: dict[str, str] = {}
     for hit in hits:
         if len(compared) >= wanted:
             break
         record = hit.record
         words = _words(record.search_text)
-        original = ids_by_text.get(record.text) or _find_repeated(
-            record, words, compared, threshold
-        )
-        if original:
-            repeats[record.id] = original
+        position = positions_by_text.get(record.text)
+        if position is None:
+            position = _find_repeated(record, words, compared, threshold)
+        if position is None:
+            positions_by_text[record.text] = len(compared)
+            compared.append(_ComparedHit(hit, words))
+        elif _holds_again(hit, compared[position].hit):
+            repeats[compared[position].record.id] = record.id
+            positions_by_text[record.text] = position
+            compared[position] = _ComparedHit(hit, words)
         else:
-            ids_by_text[record.text] = record.id
-            compared.append(_ComparedRecord(record, words))
+            repeats[record.id] = compared[position].record.id
     return repeats
 
 
+def _holds_again(hit: Hit, better: Hit) -> bool:
+    """True for a hit without doubt that was said after what ends, or may end, a better one."""
+    mark = better.outdated
+    is_doubted = mark is not None and mark.is_told and hit.record.recorded_at > mark.said_at
+    return is_doubted and hit.outdated is None and hit.status is Status.ACTIVE
+
+
 def _find_repeated(
-    record: Record, words: frozenset[str], compared: Sequence[_ComparedRecord], threshold: float
-) -> str:
-    """Find the better hit that a record repeats, else an empty id."""
+    record: Record, words: frozenset[str], compared: Sequence[_ComparedHit], threshold: float
+) -> int | None:
+    """Find the position of the better hit that a record repeats; None: it repeats none."""
     count = len(words)
-    for better in compared:
+    for position, better in enumerate(compared):
         size = len(better.words)
         # Two sets share at most the smaller one.
         if threshold * size <= count and threshold * count <= size:
             shared = len(words & better.words)
             is_same = shared >= threshold * max(count + size - shared, 1)
             if is_same and _says_the_same(record, better.record):
-                return better.record.id
-    return ""
+                return position
+    return None
 
 
 def _says_the_same(record: Record, better: Record) -> bool:

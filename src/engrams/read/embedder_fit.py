@@ -132,23 +132,67 @@ class EmbedderFits:
 
     def _measure_memory(self, owner: Scope) -> tuple[float, float]:
         """Measure gain and trust from a sample of an owner's turns."""
-        query = RecordQuery(ScopeReach(owner, (owner,), tree=True), (Kind.TURN,), limit=_SAMPLE)
-        records = sorted(self._records.find(query).records, key=lambda record: record.story_key)
-        rows = self._search.vectors(
-            owner, [record.id for record in records], self._embedder.card.id
-        )
-        separation = measure_separation(records, rows)
-        if separation is None:
-            return 1.0, 1.0
-        gain = min(max(separation / _USUAL_SEPARATION, 1.0), _MOST_GAIN)
+        card_id = self._embedder.card.id
         if self._yardstick is None:
-            return gain, 1.0
-        texts = [record.search_text[:_SAMPLE_CHARS] for record in records]
-        usual = measure_separation(records, self._yardstick.embed(texts))
-        if usual is None or usual <= 0:
-            return gain, 1.0
-        share = (separation / usual - _LEAST_RATIO) / (_FULL_RATIO - _LEAST_RATIO)
-        return gain, min(max(share, 0.0), 1.0)
+            turns = sample_turns(self._records, owner)
+            rows = self._search.vectors(owner, [turn.id for turn in turns], card_id)
+            separation = measure_separation(turns, rows)
+            return (1.0 if separation is None else _to_gain(separation)), 1.0
+        compared = compare_separations(self._records, self._search, owner, card_id, self._yardstick)
+        if compared is None:
+            return 1.0, 1.0
+        return _to_gain(compared.stored), compared.trust
+
+
+@dataclass(frozen=True, slots=True)
+class ComparedSeparations:
+    """Separations of two embedders on the same turns."""
+
+    turns: int
+    stored: float
+    """Separation of the vectors that memory has."""
+    candidate: float
+    """Separation of the candidate's vectors."""
+
+    @property
+    def trust(self) -> float:
+        """Share, 0..1, of meaning that memory's vectors tell, where the candidate is the yardstick."""
+        if self.candidate <= 0:
+            return 1.0
+        share = (self.stored / self.candidate - _LEAST_RATIO) / (_FULL_RATIO - _LEAST_RATIO)
+        return min(max(share, 0.0), 1.0)
+
+
+def compare_separations(
+    records: RecordStore,
+    search: CandidateSearch,
+    owner: Scope,
+    card_id: str,
+    candidate: Embedder,
+) -> ComparedSeparations | None:
+    """Compare the stored vectors of an owner's newest turns with those of a candidate.
+
+    ``card_id``: the card of the stored ones. None: memory has too few neighbours, or too few of
+    their vectors. Errors as for ``Embedder.embed``.
+    """
+    turns = sample_turns(records, owner)
+    rows = search.vectors(owner, [turn.id for turn in turns], card_id)
+    stored = measure_separation(turns, rows)
+    if stored is None:
+        return None
+    texts = [turn.search_text[:_SAMPLE_CHARS] for turn in turns]
+    separation = measure_separation(turns, candidate.embed(texts))
+    return None if separation is None else ComparedSeparations(len(turns), stored, separation)
+
+
+def sample_turns(records: RecordStore, owner: Scope) -> list[Record]:
+    """Get an owner's newest turns, in the order in which they were said."""
+    query = RecordQuery(ScopeReach(owner, (owner,), tree=True), (Kind.TURN,), limit=_SAMPLE)
+    return sorted(records.find(query).records, key=lambda record: record.story_key)
+
+
+def _to_gain(separation: float) -> float:
+    return min(max(separation / _USUAL_SEPARATION, 1.0), _MOST_GAIN)
 
 
 def measure_separation(records: list[Record], rows: Floats) -> float | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 
 from engrams.core import Evidence, Hit, OutdatedMark, Record, Status
+from engrams.core.meta_keys import last_said_at
 from engrams.frozen_data import replace
 from engrams.read.corrected_words import mask_corrected
 from engrams.read.fact_joining import SHOWN_STATUSES, FactGroupingRules, is_over
@@ -40,7 +41,8 @@ def mark_ended_clauses(
 def drop_doubted_facts(hits: Sequence[Hit], links: LinkCache) -> tuple[Hit, ...]:
     """Leave out the facts of marked messages that the same later statements may end.
 
-    The message says it with its mark; beside it such a fact would look as if it held.
+    The message says it with its mark; beside it such a fact would look as if it held. What was said
+    again since then holds.
     """
     fact_ids = [
         fact.id
@@ -59,7 +61,12 @@ def drop_doubted_facts(hits: Sequence[Hit], links: LinkCache) -> tuple[Hit, ...]
     return tuple(
         replace(
             hit,
-            facts=tuple(fact for fact in hit.facts if (fact.id, hit.outdated.by) not in doubts),
+            facts=tuple(
+                fact
+                for fact in hit.facts
+                if (fact.id, hit.outdated.by) not in doubts
+                or last_said_at(fact) > hit.outdated.said_at
+            ),
         )
         if hit.outdated is not None and doubts
         else hit

@@ -25,6 +25,7 @@ from engrams.text.people import leaves_out_other_person, tells_of_companions_own
 from engrams.text.stopwords import STOP
 from engrams.text.terms import terms, tokens
 from engrams.text.text_caches import text_cache
+from engrams.text.told_apart import are_told_apart
 
 _COMPARED = 12
 """Hits, best first, that are compared with each other."""
@@ -140,6 +141,7 @@ _COMMON_CLASSES = frozenset(
     " hora horas dia dias semana semanas mes meses ano anos personas veces minuto minutos".split()
 )
 """Classes of values of many different things: they say nothing of what two messages are about."""
+_UNIT_TERMS = frozenset(terms(" ".join(_COMMON_CLASSES)))
 _EVERYDAY = frozenset(
     terms(
         "system library key package file folder thing way time people place day week month year work works half does need"
@@ -192,16 +194,20 @@ def _may_tell_change(record: Record) -> bool:
     return _is_short(record.search_text) and _tells_change(_read_change(_cut_text(record)))
 
 
-def _list_compared(record: Record) -> list[str]:
+def _list_compared(record: Record) -> tuple[str, ...]:
     """List what of a message is compared: all of it, or each sentence of a longer one.
 
     None of one that tells no state or plan: a question cannot be outdated.
     """
-    text = _cut_text(record)
+    return _read_compared(_cut_text(record))
+
+
+@text_cache(4096)
+def _read_compared(text: str) -> tuple[str, ...]:
     sentences = [sentence for sentence in _SENTENCE_END.split(text) if may_end(sentence)]
     if sentences and _is_short(text):
-        return [" ".join(sentences)]
-    return [sentence for sentence in sentences if _is_short(sentence)]
+        return (" ".join(sentences),)
+    return tuple(sentence for sentence in sentences if _is_short(sentence))
 
 
 def _is_short(text: str) -> bool:
@@ -253,9 +259,11 @@ def _find_marks(
 
 
 def _tells_of_other(earlier_text: str, later_text: str) -> bool:
-    """True if a later text tells of somebody else than the earlier one."""
-    return leaves_out_other_person(earlier_text, later_text) or tells_of_companions_own(
-        earlier_text, later_text
+    """True if a later text tells of somebody or something else than the earlier one."""
+    return (
+        leaves_out_other_person(earlier_text, later_text)
+        or tells_of_companions_own(earlier_text, later_text)
+        or are_told_apart(earlier_text, later_text)
     )
 
 
@@ -283,9 +291,25 @@ def _by_time(record: Record) -> datetime:
 
 
 def _share_asked(earlier: Record, later: Record, query_terms: AbstractSet[str]) -> bool:
-    """True if both messages name what the query asks about."""
-    subjects = _read_subjects(_cut_text(earlier)) & _read_subjects(_cut_text(later))
-    return not query_terms.isdisjoint(subjects)
+    """True if both messages name what the query asks about, which is more than a person."""
+    shared = _list_shared(earlier, later) & query_terms
+    if not shared:
+        return False
+    memory = describe_memory(earlier.search_text)
+    # German writes all nouns as it writes names.
+    if "german" in (memory.languages or ()):
+        return True
+    return not shared.issubset(memory.names)
+
+
+def share_subject(earlier: Record, later: Record) -> bool:
+    """True if two messages have a word in common that tells what they are about; no unit does."""
+    return not _list_shared(earlier, later).issubset(_UNIT_TERMS)
+
+
+def _list_shared(earlier: Record, later: Record) -> frozenset[str]:
+    """List the terms that tell what both messages are about."""
+    return _read_subjects(_cut_text(earlier)) & _read_subjects(_cut_text(later))
 
 
 def _may_end(later: Record, earlier: Record) -> bool:
@@ -349,43 +373,61 @@ def _make_mark(earlier: Record, later: Record, probability: float) -> OutdatedMa
 
 
 def _mark_replies(hits: Sequence[Hit]) -> list[Hit]:
-    """Mark the assistant's replies to messages that are over, or may be."""
-    told = [
-        hit
-        for hit in hits
-        if hit.outdated is not None
-        and hit.outdated.is_told
-        and hit.record.role != "assistant"
-        and hit.record.session
-    ]
-    if not told:
-        return list(hits)
-    return [_mark_reply(hit, told) for hit in hits]
+    """Mark the assistant's replies that only repeat what is over, or may be."""
+    ended_hits = [hit for hit in hits if hit.outdated is not None and hit.outdated.is_told]
+    return [_mark_reply(hit, ended_hits) for hit in hits] if ended_hits else list(hits)
 
 
-def _mark_reply(hit: Hit, told: Sequence[Hit]) -> Hit:
+def _mark_reply(hit: Hit, ended_hits: Sequence[Hit]) -> Hit:
     record = hit.record
-    if record.role != "assistant" or hit.outdated is not None:
+    if record.role != "assistant" or hit.outdated is not None or _tells_diet(record):
         return hit
-    if _tells_diet(record):
-        return hit
-    for asked in told:
-        delay = record.recorded_at - asked.record.recorded_at
+    for ended_hit in ended_hits:
+        mark = ended_hit.outdated
         if (
-            asked.record.session == record.session
-            and timedelta(0) <= delay <= _REPLY_WITHIN
-            and asked.outdated is not None
-            and asked.outdated.said_at > record.recorded_at
-            and _restates(
-                record,
-                asked.outdated.clause or asked.record.search_text,
-                asked.outdated.words,
-            )
+            mark is not None
+            and _is_ended_before(record, ended_hit)
+            and _restates(record, _read_ended_text(ended_hit), mark.words)
         ):
-            probability = min(asked.outdated.probability, _ENDED_PROBABILITY)
-            mark = replace(asked.outdated, probability=probability, closed=False, clause="")
-            return replace(hit, outdated=mark)
+            probability = min(mark.probability, _ENDED_PROBABILITY)
+            return replace(
+                hit, outdated=replace(mark, probability=probability, closed=False, clause="")
+            )
     return hit
+
+
+def answers_ended(hit: Hit, hits: Sequence[Hit]) -> bool:
+    """True for an assistant's reply about what a message among the hits says that may be over."""
+    reply = hit.record
+    if reply.role != "assistant" or hit.outdated is not None:
+        return False
+    ended_hits = [ended_hit for ended_hit in hits if _is_ended_before(reply, ended_hit)]
+    subjects = _read_subjects(_cut_text(reply)) if ended_hits else frozenset[str]()
+    return any(
+        not subjects.isdisjoint(_read_subjects(_read_ended_text(ended_hit)))
+        for ended_hit in ended_hits
+    )
+
+
+def _is_ended_before(reply: Record, ended_hit: Hit) -> bool:
+    """True if a reply is one to a message of somebody that was over later, or may be."""
+    record = ended_hit.record
+    mark = ended_hit.outdated
+    return (
+        mark is not None
+        and mark.is_told
+        and record.role != "assistant"
+        and bool(record.session)
+        and record.session == reply.session
+        and timedelta(0) <= reply.recorded_at - record.recorded_at <= _REPLY_WITHIN
+        and mark.said_at > reply.recorded_at
+    )
+
+
+def _read_ended_text(hit: Hit) -> str:
+    """Read the clause of a marked message that is over: all of it, where none is known."""
+    clause = hit.outdated.clause if hit.outdated else ""
+    return clause or _cut_text(hit.record)
 
 
 def _restates(reply: Record, ended: str, news: str) -> bool:

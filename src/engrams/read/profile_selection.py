@@ -35,6 +35,7 @@ from engrams.settings import ReadSettings
 
 _KINDS = (Kind.CORRECTION, Kind.NEGATIVE, Kind.RULE, Kind.PROCEDURE, Kind.FACT, Kind.PREFERENCE)
 _RULE_KINDS = (Kind.NEGATIVE, Kind.RULE, Kind.PROCEDURE)
+_CAPPED_KINDS = (Kind.NEGATIVE, Kind.RULE)
 IN_PART = "in_part"
 """Metadata of a profile's note of which only a part is quoted."""
 
@@ -110,7 +111,7 @@ def _select_quickly(
         if cached is not None:
             return cached
     records = deps.records.find(query).records
-    standing = _filter_standing(records, request, settings)
+    standing = _filter_standing(records, request, deps)
     profile = reword_shared(_fit_statements(standing, budget, settings), request, deps.records)
     # The selection stops after some statements that do not fit (misses). Until then, further records
     # could still get into it.
@@ -150,7 +151,7 @@ def _note_doubt(hit: Hit) -> Record:
 def _read_standing(request: ReadRequest, deps: ReadDeps, budget: TokenBudget) -> list[Record]:
     """Read all statements that could fill the budget and may stand in a profile."""
     query = _profile_query(request, budget, _SHORTEST_TOKENS, deps.settings)
-    return _filter_standing(deps.records.find(query).records, request, deps.settings)
+    return _filter_standing(deps.records.find(query).records, request, deps)
 
 
 def _profile_query(
@@ -170,9 +171,10 @@ def _profile_query(
 
 
 def _filter_standing(
-    records: Sequence[Record], request: ReadRequest, settings: ReadSettings
+    records: Sequence[Record], request: ReadRequest, deps: ReadDeps
 ) -> list[Record]:
-    """Leave out notes that facts quote, what fits no profile, what is out of season, and repetitions."""
+    """Leave out notes that facts quote, what fits no profile or season, repetitions, and old rules."""
+    settings = deps.settings
     quoted_ids = {quote.source for record in records for quote in record.evidence}
     unquoted = [record for record in records if record.id not in quoted_ids]
     standing = [
@@ -185,7 +187,15 @@ def _filter_standing(
         )
         if not out_of_season(record, settings.seasons)
     ]
-    return _drop_repetitions(standing)
+    return _keep_newest_rules(_drop_repetitions(standing), deps.most_rules)
+
+
+def _keep_newest_rules(records: Sequence[Record], limit: int) -> list[Record]:
+    """Keep so many rules; 0: all."""
+    rules = [record for record in records if record.kind in _CAPPED_KINDS]
+    newest_first = sorted(rules, key=lambda record: (record.recorded_at, record.id), reverse=True)
+    excess_ids = {record.id for record in newest_first[limit:]} if limit else ()
+    return [record for record in records if record.id not in excess_ids]
 
 
 def _drop_repetitions(records: Sequence[Record]) -> list[Record]:

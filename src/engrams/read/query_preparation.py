@@ -39,6 +39,8 @@ _STATEMENT_KINDS = (
 _MOST_SLOTS = 200
 _LONGEST_REQUEST = 100
 """Characters of the longest query that is looked at as a question about what memory knows."""
+_MOST_KEYWORDS = 2
+"""Words of a search for words. A sentence has others that find what is meant."""
 _COMMON_WEIGHT = 0.2
 """Weight of the function words of other languages than English."""
 
@@ -102,6 +104,7 @@ def prepare_query(request: ReadRequest, deps: ReadDeps) -> PreparedQuery:
         kinds=request.kinds or _list_kinds(deps.settings.exclude_kinds),
         where=request.where,
         forms=forms,
+        is_tolerant=request.tolerates_spelling and len(request.text.split()) <= _MOST_KEYWORDS,
         last_change=survey.last_change,
         identifiers=_list_identifiers(request.text, survey.speakers),
     )

@@ -18,8 +18,8 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from engrams.errors import EngramsError
 from engrams.frozen_data import dataclass
-from engrams.ports import Embedder
-from engrams.ports.read_time import read_seconds_left
+from engrams.ports import Embedder, EmbedderCard
+from engrams.ports.read_time import limit_model_seconds
 from engrams.text.text_caches import register_cache
 
 if TYPE_CHECKING:
@@ -28,9 +28,6 @@ if TYPE_CHECKING:
 _LOG = logging.getLogger(__name__)
 
 DEFAULT_SECONDS = 5.0
-_RESERVED_SECONDS = 0.25
-_RESERVED_SHARE = 0.3
-"""Time of a read that is left to the search itself: the smaller of both."""
 _LATE_IN_A_ROW = 2
 """Late answers in a row after which an embedder is no longer waited for."""
 _FIRST_PAUSE = 2.0
@@ -95,6 +92,11 @@ class QueryVectors:
         """A try in the background runs."""
         register_cache(self)
 
+    @property
+    def card(self) -> EmbedderCard:
+        """Facts about the model."""
+        return self._embedder.card
+
     def embed(self, text: str) -> QueryVector:
         """Embed a query within the time of the read; raises nothing."""
         card = self._embedder.card
@@ -102,7 +104,7 @@ class QueryVectors:
             return QueryVector()
         if card.inline:
             return self._embed_inline(text)
-        seconds = self._allowed_seconds()
+        seconds = limit_model_seconds(self._seconds)
         with self._lock:
             call = self._calls.get(text)
             gap = self._breaker.gap
@@ -124,13 +126,6 @@ class QueryVectors:
         """Forget the queries."""
         with self._lock:
             self._calls.clear()
-
-    def _allowed_seconds(self) -> float:
-        seconds_left = read_seconds_left()
-        if seconds_left is None:
-            return self._seconds
-        reserved_seconds = min(_RESERVED_SECONDS, seconds_left * _RESERVED_SHARE)
-        return min(self._seconds, seconds_left - reserved_seconds)
 
     def _embed_inline(self, text: str) -> QueryVector:
         """Embed by a model that is faster than a thread."""

@@ -25,6 +25,7 @@ from engrams.frozen_data import dataclass
 from engrams.read.decay import is_of_custom_category
 from engrams.read.excerpts import cut_sentences
 from engrams.text.invisible import drop_invisible
+from engrams.text.normalize import fold
 from engrams.text.tag_escape import escape_tags
 from engrams.text.terms import terms
 
@@ -115,41 +116,44 @@ class ProfileStatement:
     """Triple of a quoted clause; empty: the words stand alone."""
     words: str
     """Words, with what belongs to them."""
+    text: str
+    """Words alone: what repeats them is left out."""
 
 
 def profile_statement(record: Record) -> ProfileStatement:
     """Render a record as a statement of a profile."""
     section = _name_section(record)
     if record.kind not in _DATED_KINDS:
-        return ProfileStatement(section, triple="", words=_add_details(record, record.text, []))
+        words = _add_details(record, record.text, [])
+        return ProfileStatement(section, triple="", words=words, text=record.text)
     form = form_statement(record)
-    return ProfileStatement(
-        section, triple=escape(form.triple), words=_add_details(record, form.words, [form.about])
-    )
+    words = _add_details(record, form.words, [form.about])
+    return ProfileStatement(section, triple=escape(form.triple), words=words, text=form.words)
 
 
 def _name_section(record: Record) -> str:
     if record.category == "entity":
         return "Entities"
     if is_of_custom_category(record):
-        return escape(record.category[:1].upper() + record.category[1:])
+        name = escape(record.category.replace("#", " "))
+        return name[:1].upper() + name[1:]
     return _SECTIONS.get(record.kind, "Facts")
 
 
 def frame_statements(statements: Iterable[ProfileStatement], version: str) -> str:
-    """Render statements, each once, as a profile of this version.
+    """Render statements as a profile of this version: each text once, where it stands first.
 
     Those of the same words share a line: "user HAS_CHILD Emil; user HAS_CHILD Nora — …".
     """
-    triples: dict[tuple[str, str], dict[str, None]] = {}
+    by_text: dict[str, tuple[ProfileStatement, dict[str, None]]] = {}
     for statement in statements:
-        line_triples = triples.setdefault((statement.section, statement.words), {})
+        _, triples = by_text.setdefault(_fold_words(statement.text), (statement, {}))
         if statement.triple:
-            line_triples[statement.triple] = None
+            triples[statement.triple] = None
     sections: dict[str, list[str]] = {}
-    for (section, words), line_triples in triples.items():
-        text = f"{'; '.join(line_triples)} — {words}" if line_triples else words
-        sections.setdefault(section, []).append(text)
+    for statement, triples in by_text.values():
+        text = f"{'; '.join(triples)} — {statement.words}" if triples else statement.words
+        sections.setdefault(statement.section, []).append(text)
     if not sections:
         return ""
     blocks = []
@@ -159,6 +163,11 @@ def frame_statements(statements: Iterable[ProfileStatement], version: str) -> st
             blocks.append(f"## {section}\n" + "\n".join(lines))
     body = "\n\n".join(blocks)
     return f'<memory version="{version}">\n# Memory\n{_DATA_NOTE}\n\n{body}\n</memory>'
+
+
+def _fold_words(words: str) -> str:
+    """Fold words by which a text is recognised, whatever its case and its full stop."""
+    return fold(words).rstrip(" .!") or words
 
 
 def _add_details(record: Record, words: str, notes: list[str]) -> str:

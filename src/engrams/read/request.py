@@ -61,6 +61,12 @@ class ReadRequest:
     """Share of the best score, 0..1, below which hits are cut; None: ``read.cut_ratio``."""
     least_probability: float = 0.0
     """Probability, 0..1, that a hit of a context helps at least; hits that are not judged stay."""
+    follows_links: bool = True
+    """False: links of hits bring nothing up, as ``graph.depth`` 0."""
+    tolerates_spelling: bool = False
+    """True for a search: its unfinished or misspelled words stand for similar ones, if they are few.
+    A prompt is answered for the words that it has.
+    """
     checkout: Path | None = None
     """Folder of the code with which hits are compared; None: they are not."""
     is_silent: bool = False

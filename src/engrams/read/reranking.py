@@ -10,14 +10,11 @@ from engrams.core import Hit, Record
 from engrams.errors import ModelError
 from engrams.frozen_data import dataclass
 from engrams.ports import Reranker, RerankRequest
-from engrams.ports.read_time import read_seconds_left
+from engrams.ports.read_time import limit_model_seconds
 from engrams.read.request import ReadRequest
 from engrams.settings import RerankSettings
 
 RerankGap: TypeAlias = Literal["", "reranker_late", "reranker_down"]
-
-_RENDER_SECONDS = 0.05
-"""Seconds of a read that come after the reranker."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +42,7 @@ def rerank_hits(
     """
     if not hits:
         return RerankedHits((), {}, "")
-    seconds = _allowed_seconds(settings)
+    seconds = limit_model_seconds(settings.seconds)
     if not seconds:
         return RerankedHits(hits, {}, "not reranked: no time was left", "reranker_late")
     best = hits[: settings.candidates]
@@ -83,11 +80,3 @@ def rerank_hits(
 def _name_speaker(record: Record) -> str:
     """Text of a record after the name of who said it: questions ask by name."""
     return f"{record.speaker}: {record.search_text}" if record.speaker else record.search_text
-
-
-def _allowed_seconds(settings: RerankSettings) -> float:
-    """Return the time for a verdict: what is left of the read's own, less what rendering takes."""
-    seconds_left = read_seconds_left()
-    if seconds_left is None:
-        return settings.seconds
-    return max(min(settings.seconds, seconds_left - _RENDER_SECONDS), 0.0)

@@ -155,7 +155,7 @@ def _build_features(
         features["speaker"] = _score_voices(pool, cues)
     spans = cues.dated_spans
     if spans:
-        features["date"] = score_dates(spans, pool.times)
+        features["date"] = np.where(pool.undated, 0, score_dates(spans, pool.times))
     if cues.wants_time:
         features["when"] = pool.dated
     if settings.weights.identifier and pool.identified.any():

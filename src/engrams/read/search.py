@@ -47,6 +47,7 @@ STAGES: Mapping[str, tuple[Stage, ...]] = {
         stages.diversify,
         stages.decay_confidence,
         stages.tell_verdicts,
+        stages.bring_news,
         stages.put_rules_first,
         stages.choose,
         stages.check_code,

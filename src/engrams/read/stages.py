@@ -14,7 +14,7 @@ import numpy as np
 
 from engrams.core import CORRECTED, RUNNING, UNSEARCHED, Hit, Kind, Record, Status
 from engrams.frozen_data import replace
-from engrams.ports import NOTE_PIECE, is_skill
+from engrams.ports import NOTE_PIECE, CandidatePool, is_skill
 from engrams.read import diversity, succession, triggers
 from engrams.read.candidate_pools import add_skills
 from engrams.read.code_truth import mark_hits
@@ -35,7 +35,7 @@ from engrams.read.floors import (
     passes_floors,
     shares_enough_words,
 )
-from engrams.read.later_values import mark_replaced
+from engrams.read.later_values import mark_replaced, share_subject
 from engrams.read.link_expansion import LinkBonus, LinkCache, link_bonuses
 from engrams.read.memory_md_lines import find_note_echoes
 from engrams.read.query_preparation import prepare_query
@@ -45,6 +45,7 @@ from engrams.read.request import ReadRequest
 from engrams.read.reranking import rerank_hits
 from engrams.read.score_fusion import (
     MeaningScale,
+    ScoredCandidatePool,
     base_weight,
     fill_column,
     score_pool,
@@ -66,6 +67,12 @@ _FEWEST_RECORDS = 6
 """Records in reach from which hits are judged."""
 _BEHIND_BEST = 1e-3
 """Least distance of a memory that links raise to the best one."""
+_PASSAGE_SHARE = 0.7
+"""Share of its score that a document's passage keeps beside other memories.
+
+Fitted on LoCoMo's development file beside 5,254 passages of manuals: without it conversations lose
+almost two points of the evidence among ten, with it none; questions to documents lose .3 points.
+"""
 _FAR_DOWN = Verdict(probability=0.0, helps=False, reasons=())
 """Verdict on a hit that is too far down to be judged."""
 
@@ -118,7 +125,7 @@ def fuse(search: Search) -> None:
         meaning = replace(
             meaning, gain=fit.gain, trust=fit.trust, has_usual_cosines=fit.has_usual_cosines
         )
-    search.scored = score_pool(
+    scored = score_pool(
         search.pool,
         search.prepared.cues,
         search.prepared.answering,
@@ -126,7 +133,20 @@ def fuse(search: Search) -> None:
         search.request.now.timestamp(),
         meaning,
     )
+    search.scored = _put_passages_behind(scored, search.pool)
     search.count = len(search.pool.ids)
+
+
+def _put_passages_behind(scored: ScoredCandidatePool, pool: CandidatePool) -> ScoredCandidatePool:
+    """Lower the scores of passages of documents where other memories stand beside them.
+
+    Documents have many more words than what people say, and meet some of any question's.
+    """
+    if not pool.passage.any() or pool.passage.all():
+        return scored
+    share = np.where(pool.passage, _PASSAGE_SHARE, 1).astype(np.float32)
+    parts = {name: part * share for name, part in scored.parts.items()}
+    return ScoredCandidatePool(scored.scores * share, parts)
 
 
 def set_floors(search: Search) -> None:
@@ -169,6 +189,8 @@ def follow_links(search: Search) -> None:
     likely_ids = search.pool.ids.at(search.likely.tolist())
     # Seeds together with likely hits, and the records of both: one call of the store.
     search.links.fetch_with_records([*dict.fromkeys((*seeds, *likely_ids))])
+    if not search.request.follows_links:
+        return
     bonuses = link_bonuses(seeds, search.links, deps.link_settings)
     if not bonuses:
         return
@@ -669,6 +691,38 @@ def tell_verdicts(search: Search) -> None:
         replace(hit, probability=verdict.probability, helps=verdict.helps)
         for hit, verdict in zip(search.hits, verdicts, strict=True)
     ]
+
+
+def bring_news(search: Search) -> None:
+    """Let a later message help wherever the one helps that it may end; it comes before that one.
+
+    "Which state library are we on?" finds "state with redux toolkit", and shares no word with
+    "redux is too much, move to zustand".
+    """
+    if search.judgement is None or search.prepared.cues.wants_past:
+        return
+    hits_by_id = {hit.record.id: hit for hit in search.hits}
+    brought: dict[str, Hit] = {}
+    for hit in search.hits:
+        news = _find_news(hit, search) if hit.helps else None
+        if news is not None:
+            news_hit = hits_by_id.get(news.id, Hit(news, hit.score, news.status))
+            if not news_hit.helps:
+                news_hit = replace(
+                    news_hit, score=hit.score, probability=hit.probability, helps=True
+                )
+                brought[news.id] = news_hit
+        brought.setdefault(hit.record.id, hit)
+    search.hits = list(brought.values())
+
+
+def _find_news(hit: Hit, search: Search) -> Record | None:
+    """Find the later message that may end a hit, if it is about the same; None: there is none."""
+    mark = hit.outdated
+    news = search.records.get(mark.by) if mark is not None and mark.is_told else None
+    if news is None or news.status is not Status.ACTIVE or _shown_reason(news, search.request):
+        return None
+    return mask_corrected(news) if share_subject(hit.record, news) else None
 
 
 def put_rules_first(search: Search) -> None:

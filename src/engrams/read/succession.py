@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 
 from engrams.core import OUTDATES, Edge, EdgeType, Hit, Kind, OutdatedMark, Record, Status
+from engrams.core.meta_keys import last_said_at
 from engrams.frozen_data import replace
 from engrams.read.corrected_words import mask_corrected
 from engrams.read.excerpts import cut_sentences
@@ -32,7 +33,8 @@ def mark_outdated(
     """Mark what a later statement ends, or may end.
 
     Facts that have ended say so themselves. A later statement counts for nothing that is forgotten,
-    was not said yet at the time asked about, or stands where the request does not see it. ``later``:
+    was not said yet at the time asked about, or stands where the request does not see it, nor where
+    the earlier one was said again after it. ``later``:
     edges of ``LinkCache.find_later``; ``records``: by id.
     """
     if not later:
@@ -82,6 +84,7 @@ def _mark_hit(
             statement is not None
             and (hit.record.kind in _SPOKEN_KINDS or not is_sure)
             and _counts(statement, request)
+            and last_said_at(hit.record) <= statement.recorded_at
         ):
             candidates.append((is_sure, statement.recorded_at, statement.id, statement, edge))
     if not candidates:

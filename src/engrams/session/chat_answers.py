@@ -58,8 +58,8 @@ def answer_chat(
 ) -> AnsweredChat:
     """Ask the model with memory before the person's last words; store both.
 
-    The person's words are stored before the model is asked. SettingsError: no model. InputError: no
-    message of a person.
+    The person's words are stored before the model is asked, as those of the message's ``name`` if it
+    has one. SettingsError: no model. InputError: no message of a person.
     """
     model = memory.chat_model
     if model is None:
@@ -78,7 +78,8 @@ def answer_chat(
     context = None
     if limit != 0:
         context = _recall(memory, sent[: last + 1], scope, session, limit)
-    memory.observe(Turn(question, session=session), scope=scope)
+    speaker = str(sent[last].get("name") or "")
+    memory.observe(Turn(question, speaker=speaker, session=session), scope=scope)
     prompt = [
         ChatMessage(str(message.get("role", "user")), str(message.get("content") or ""))
         for message in sent

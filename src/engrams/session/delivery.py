@@ -9,13 +9,13 @@ from datetime import timedelta
 
 from engrams.core import Context
 from engrams.core.process_peers import ProcessPeers
+from engrams.frozen_data import dataclass
 from engrams.ports import Clock, TokenCounter
+from engrams.read.conversation_topics import has_topic, read_answer, read_topic
 from engrams.read.query_vectors import QueryVectors
-from engrams.read.relevance.text_traits import is_vague
 from engrams.session.prefetch import ContextPrefetcher
 from engrams.session.recently_shown import RecentlyShownMemories
 from engrams.settings import DeliverySettings
-from engrams.text.acknowledgements import is_acknowledgement
 
 EMPTY_CONTEXT = Context("", "", 0, "", abstain=True)
 
@@ -26,6 +26,15 @@ ContextRefresher = Callable[[Context], Context]
 
 _MAX_CONVERSATIONS = 10_000
 """Conversations whose beginning is known; the oldest are dropped."""
+
+
+@dataclass(frozen=True, slots=True)
+class DeliveryQuery:
+    """Turn that a context is delivered with."""
+
+    text: str
+    conversation: str = ""
+    """The messages before it, newest first."""
 
 
 class ContextDeliverer:
@@ -63,7 +72,11 @@ class ContextDeliverer:
         return not is_started
 
     def deliver(
-        self, session: str, query: str, read: ContextReader, refresh: ContextRefresher
+        self,
+        session: str,
+        query: DeliveryQuery,
+        read: ContextReader,
+        refresh: ContextRefresher,
     ) -> Context:
         """Return the context of this turn.
 
@@ -71,29 +84,35 @@ class ContextDeliverer:
         gets an empty context. ``refresh`` takes out of the result what changed since.
         """
         if self._settings.mode == "sync":
-            return self._record_shown(session, self._read_context(session, query, read))
+            return self._drop_repeated(session, self._read_context(session, query, read))
         prefetched = self._pending.take(session)
         context = EMPTY_CONTEXT
         if prefetched is not None:
             # Marked as shown before the next one is read, which then leaves it out.
-            context = self._record_shown(session, refresh(prefetched))
+            context = self._drop_repeated(session, refresh(prefetched))
         self._pending.submit(session, lambda: self._read_context(session, query, read))
         return context
 
     def close(self) -> None:
         self._pending.close()
 
-    def _read_context(self, session: str, query: str, read: ContextReader) -> Context:
+    def _read_context(self, session: str, query: DeliveryQuery, read: ContextReader) -> Context:
         if not self._settings.shown_minutes:
             return read(frozenset(), False)
-        # "Thanks", "go on" and "and after that?" are about the same thing as the turn before.
-        has_topic = not (is_acknowledgement(query) or is_vague(query))
-        topic = self._query_vectors.embed(query).vector if has_topic else None
-        is_new_topic = self._shown.detect_topic_change(session, topic)
+        topic = None
+        if has_topic(query.text):
+            vector = self._query_vectors.embed(query.text).vector
+            topic = read_topic(query.text, vector, self._query_vectors.card)
+        answer = read_answer(query.conversation) if query.conversation else None
+        is_new_topic = self._shown.detect_topic_change(session, topic, answer)
         return read(self._shown.shown_ids(session), is_new_topic)
 
-    def _record_shown(self, session: str, context: Context) -> Context:
-        """Return the context and record its hits; repeated hits are removed."""
+    def _drop_repeated(self, session: str, context: Context) -> Context:
+        """Return the context without hits that are repeated, and mark the others as shown.
+
+        The read has left out what was shown recently, so all hits stay if some are new. This only
+        stops the last set from coming back at once after a change of topic, which clears that list.
+        """
         hit_ids = [hit.record.id for hit in context.hits]
         if not self._settings.shown_minutes or not (hit_ids or context.standing):
             return context

@@ -6,13 +6,10 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from threading import Lock
-from typing import TYPE_CHECKING
 
 from engrams.core.process_peers import ProcessPeers
 from engrams.ports import Clock
-
-if TYPE_CHECKING:
-    from engrams.ports.candidate_search import Floats
+from engrams.read.conversation_topics import CONTEXT_TURNS, TurnTopic, is_new_topic
 
 _MAX_CONVERSATIONS = 10_000
 """Conversations kept at most; least recently active evicted first."""
@@ -24,14 +21,14 @@ _MIN_OVERLAP = 0.8
 
 @dataclass(slots=True)
 class _ShownState:
-    """Memories shown in one conversation, with times, and its topic."""
+    """Memories shown in one conversation, with times, and what it is about."""
 
     shown_at: dict[str, datetime] = field(default_factory=dict)
     last_ids: frozenset[str] = frozenset()
     """The set that was shown last."""
     last_shown_at: datetime | None = None
-    topic: Floats | None = None
-    """Unit vector of the last turn that had one."""
+    context: tuple[TurnTopic, ...] = ()
+    """Latest turns since its topic changed."""
 
 
 class RecentlyShownMemories:
@@ -50,7 +47,7 @@ class RecentlyShownMemories:
         """Set up the marks.
 
         ``duration``: how long a memory counts as shown. ``topic_change_cosine``: cosine of two
-        turns below which the topic has changed.
+        turns below which they are not about the same.
         """
         self._duration = duration
         self._topic_change_cosine = topic_change_cosine
@@ -58,26 +55,26 @@ class RecentlyShownMemories:
         self._lock = Lock()
         self._states = (peers or ProcessPeers()).table("shown", _MAX_CONVERSATIONS)
 
-    def detect_topic_change(self, session: str, topic: Floats | None) -> bool:
-        """Record the turn's topic, a unit vector. True: it changed.
+    def detect_topic_change(
+        self, session: str, topic: TurnTopic | None, answer: TurnTopic | None = None
+    ) -> bool:
+        """Record the turn's topic; None: it only goes on. True: the topic changed.
 
-        A change of topic clears what counts as shown.
+        ``answer``: what the turn before was answered.
+
+        A change of topic clears what counts as shown; the set that was shown last still waits its
+        pause (``filter_new``), since it stands a few messages above.
         """
+        if topic is None:
+            return False
         with self._lock:
             state = self._get_state(session)
-            previous = state.topic
-            if topic is not None:
-                state.topic = topic
-            is_changed = (
-                previous is not None
-                and topic is not None
-                and len(previous) == len(topic)
-                and float(previous @ topic) < self._topic_change_cosine
-            )
+            context = state.context if answer is None else (*state.context, answer)
+            is_changed = is_new_topic(topic, context, self._topic_change_cosine)
             if is_changed:
                 state.shown_at.clear()
-                state.last_ids = frozenset()
-                state.last_shown_at = None
+                state.context = ()
+            state.context = (*state.context, topic)[-CONTEXT_TURNS:]
             self._states.put(session, state)
             return is_changed
 

@@ -16,6 +16,8 @@ from engrams.errors import SettingsError
 def set_values(file: Path, table: str, values: Mapping[str, str]) -> None:
     """Set texts of one table, atomically and readable by the owner alone.
 
+    ``table``: empty for the settings above all tables.
+
     SettingsError: the file cannot be parsed, or has these settings in a form that this editor does
     not understand, such as an inline table.
     """
@@ -28,7 +30,8 @@ def set_values(file: Path, table: str, values: Mapping[str, str]) -> None:
         raise SettingsError(
             f"{file} cannot be changed: {problem}", hint="Correct the file, then try again."
         ) from None
-    if new_tree != {**tree, table: {**tree.get(table, {}), **values}}:
+    new_entries = {table: {**tree.get(table, {}), **values}} if table else values
+    if new_tree != {**tree, **new_entries}:
         raise SettingsError(
             f"{file} holds [{table}] in a form that cannot be changed here.",
             hint=f"Write it as a table [{table}].",
@@ -43,22 +46,23 @@ def set_values(file: Path, table: str, values: Mapping[str, str]) -> None:
 
 
 def replace_values(text: str, table: str, values: Mapping[str, str]) -> str:
-    """Replace or add ``key = "value"`` lines in ``[table]``."""
+    """Replace or add ``key = "value"`` lines in ``[table]``, or above all tables."""
     lines = text.splitlines()
-    start = _find_line(lines, 0, rf"\s*\[\s*{table}\s*\]\s*(#.*)?$")
+    start = _find_line(lines, 0, rf"\s*\[\s*{table}\s*\]\s*(#.*)?$") if table else -1
     if start is None:
         lines += ["", f"[{table}]"] if lines else [f"[{table}]"]
         start = len(lines) - 1
     for key, value in values.items():
         line = f"{key} = {json.dumps(value, ensure_ascii=False)}"
-        end = _find_line(lines, start + 1, r"\s*\[") or len(lines)
+        end = _find_line(lines, start + 1, r"\s*\[")
+        end = len(lines) if end is None else end
         index = _find_line(lines[:end], start + 1, rf"\s*{key}\s*=")
         if index is not None:
             lines[index] = line
             continue
-        while not lines[end - 1].strip():  # before the empty lines above the next table
+        while end > 0 and not lines[end - 1].strip():  # before the empty lines above the next table
             end -= 1
-        lines.insert(end, line)
+        lines[end:end] = [line] if end or not lines else [line, ""]
     return "\n".join(lines) + "\n"
 
 

@@ -23,7 +23,13 @@ from engrams.settings.preset_files import (
 from engrams.settings.renamed import list_renamed, renamed_settings, use_new_names
 from engrams.settings.root import Settings, find_login, in_test_mode
 
-_PASSPHRASES = ("ENGRAMS_PASSPHRASE", "ENGRAMS_NEW_PASSPHRASE", "ENGRAMS_SYNC_CODE")
+_PASSPHRASES = (
+    "ENGRAMS_PASSPHRASE",
+    "ENGRAMS_NEW_PASSPHRASE",
+    "ENGRAMS_SYNC_CODE",
+    "ENGRAMS_SYNC_PASSWORD",
+    "ENGRAMS_MAIL_PASSWORD",
+)
 """Variables that are no settings: a passphrase or code belongs to no file."""
 
 _SILENT_MODES = ("incognito", "guest")
@@ -79,7 +85,7 @@ def load(
     values["home"] = home
     values["preset"] = preset
     if values.get("sessions.mode") in _SILENT_MODES:
-        values |= {"sessions.mode": "local", "incognito": True}
+        values |= {"sessions.mode": "incognito", "incognito": True}
     try:
         settings = Settings.model_validate(_nest(values), context={"login": find_login(environ)})
     except ValidationError as problem:

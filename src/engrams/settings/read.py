@@ -355,7 +355,13 @@ class DeliverySettings(SettingsSection):
         description=("Minutes for which a memory is not shown to the same conversation again."),
     )
     topic_change_cosine: Share = Field(
-        0.3, ge=0, le=1, description="Cosine to the turn before below which the topic has changed."
+        0.3,
+        ge=0,
+        le=1,
+        description=(
+            "Cosine to each of the latest turns below which the topic has changed, unless they share"
+            " words. Where the embedder does not know the language, words decide alone."
+        ),
     )
     catch_up: bool = Field(
         False,

@@ -53,7 +53,13 @@ class Settings(SettingsSection):
         "",
         description="Owner of the memory that commands without --user use. Empty: the login name.",
     )
-    enabled: bool = Field(True, description="Off: engrams reads, stores and runs nothing.")
+    enabled: bool = Field(
+        True,
+        description=(
+            "Off: engrams recalls, learns, stores and runs nothing. What is stored can still be"
+            " listed, exported, forgotten and erased."
+        ),
+    )
     incognito: bool = Field(
         False, description="Keep memory in this process only and write nothing to disk."
     )

@@ -95,6 +95,13 @@ class ServeSettings(SettingsSection):
             " Off: the model gets them, and nothing is forgotten."
         ),
     )
+    keep_files: bool = Field(
+        False,
+        description=(
+            "Keep the files of a chat message as documents. Pictures and sound are not read. The"
+            " header `x-engrams-files` of the answer says what became of each file."
+        ),
+    )
     learn_unanswered: bool = Field(
         True,
         description=(

@@ -50,13 +50,13 @@ class SessionSettings(SettingsSection):
             " start does the rest."
         ),
     )
-    mode: Literal["local", "synced"] = Field(
+    mode: Literal["local", "synced", "incognito"] = Field(
         "local",
         description=(
             "Place of the memory. local: on disk. synced: on disk, and a running server exchanges it"
             " with the person's other devices (`engrams sync`). incognito, also called guest: nowhere."
         ),
-        json_schema_extra={"also": "incognito guest"},
+        json_schema_extra={"also": "guest"},
     )
     owner: Literal["person", "thread"] = Field(
         "person",

@@ -111,7 +111,7 @@ class MemorySync:
         """
         self._require_off()
         carrier = self._open(address, access)
-        _prepare_folder(carrier)
+        carrier.prepare()
         if carrier.list():
             raise ConflictError(
                 f"{address} holds a synchronised memory already.",
@@ -130,7 +130,12 @@ class MemorySync:
             carrier.address,
             access,
         )
-        self._begin(identity, carrier, [founding, recovery])
+        try:
+            self._begin(identity, carrier, [founding, recovery])
+        except StoreError:
+            # Nobody saw the recovery code: this is begun anew where the place takes files.
+            self._home.leave()
+            raise
         return ciphers.write_code(secret)
 
     def pair(self) -> str:
@@ -198,7 +203,7 @@ class MemorySync:
         """
         self._home.load()
         carrier = self._open(address, access)
-        _prepare_folder(carrier)
+        carrier.prepare()
         with self._home.lock():
             identity = replace(self._home.load(), address=carrier.address, access=access)
             listed = carrier.list()
@@ -409,11 +414,6 @@ def _find_memory(carrier: Place, code_id: str, secret: bytes) -> tuple[str, tupl
         "No memory in this place fits the code.",
         hint="The carrier may not have brought its files yet; or the code is of another memory.",
     )
-
-
-def _prepare_folder(carrier: Place) -> None:
-    if isinstance(carrier, FolderPlace):
-        carrier.folder.mkdir(parents=True, exist_ok=True)
 
 
 def _check_label(label: str) -> str:

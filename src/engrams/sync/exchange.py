@@ -10,9 +10,9 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from dataclasses import dataclass, field, replace
 
 from engrams.core import Json, Record, Status
-from engrams.errors import EncryptionError
+from engrams.errors import EncryptionError, StoreError
 from engrams.ports import Clock, OwnerStateRow, RecordQuery, ScopeReach, Store, WriteBatch
-from engrams.sync import ciphers, segments
+from engrams.sync import ciphers, compaction, segments
 from engrams.sync.identity import DeviceHome, DeviceIdentity
 from engrams.sync.local_records import LocalRecord, LocalRecords
 from engrams.sync.membership import (
@@ -27,7 +27,7 @@ from engrams.sync.places import Place, PlaceFile
 from engrams.sync.record_import import ACTOR, MakeVectors, RecordImporter, TakenCounts
 from engrams.sync.record_state import pack_stamps
 from engrams.sync.replica_state import ReplicaState, make_actor
-from engrams.sync.segments import Segment
+from engrams.sync.segments import Segment, pack_numbers
 
 _SEGMENT = 1000
 """Memories that one segment tells of."""
@@ -88,6 +88,8 @@ class Exchange:
         self._report = ExchangeReport()
         self._next_number = 1
         """Number of the next segment of this device."""
+        self._first_number = 1
+        """Number of the first segment that this exchange writes."""
 
     def run(self) -> ExchangeReport:
         """Exchange everything. RefusedError: this device was removed."""
@@ -115,10 +117,13 @@ class Exchange:
         self._report.bytes_sent += own.send()
         self._take_over(news, importer, replica)
         self._tell(replica, local, own)
+        replica.must_clean |= compaction.is_half_outdated(replica)
         self._clean(replica, local, own, files)
         self._tell(replica, local, own)
+        self._merge_small(replica, local, own, files)
         self._confirm(replica, own)
         self._report.bytes_sent += own.send()
+        self._remove_retired(replica, files)
         return self._report
 
     # ----------------------------------------------------------------------------------------------
@@ -148,20 +153,26 @@ class Exchange:
         device = self._identity.device
         in_place = self._list_own(files)
         last = replica.applied.find_last(device)
-        self._next_number = max(last, *in_place, 0) + 1
+        self._next_number = self._first_number = max(last, *in_place, 0) + 1
         if any(not replica.applied.has(device, number) for number in in_place):
             replica.actor = make_actor(device)
-        lost = set(range(1, last + 1)) - in_place - replica.missing
+        lost = set(range(1, last + 1)) - in_place - replica.missing - replica.retired
         if lost:
             replica.missing |= lost
+            for number in lost:
+                replica.own_counts.pop(number, None)
             replica.tells_all = True
             replica.cursor = 0
 
     def _list_own(self, files: Iterable[PlaceFile]) -> set[int]:
-        """List the numbers of the segments of this device in the place and in the outbox."""
+        """List the numbers of the segments of this device in the place and in the outbox.
+
+        ``files``: those that were in the place when the exchange began.
+        """
         device = self._identity.device
         in_place = {file.number for file in files if file == (device, file.number, "seg")}
-        return in_place | {int(path.name) for path in self._home.outbox.glob("*")}
+        in_outbox = {int(path.name) for path in self._home.outbox.glob("*")}
+        return in_place | in_outbox | set(range(self._first_number, self._next_number))
 
     def _review_rules(self, replica: ReplicaState) -> set[str]:
         """Return the segments to take over again: they were not finished, or other rules hold now."""
@@ -266,6 +277,7 @@ class Exchange:
                 continue
             last_change = store.find_change(owner, 0)
             replica.unfinished = file.path
+            replica.must_confirm |= segment.asks
             counts = importer.apply(segment, replica, self._identity.device)
             total.add(counts)
             if replica.cursor == last_change and counts.numbered is not None:
@@ -303,6 +315,7 @@ class Exchange:
             self._write_segment(list(listed.values()), wanted_ids, replica, local, own)
         if replica.tells_all:
             replica.tells_all = False
+            replica.must_confirm = True
             self._save(replica)
 
     def _write_segment(
@@ -342,6 +355,7 @@ class Exchange:
         ]
         replica.must_clean |= bool(purged_ids) or any(map(_lost_words, live))
         replica.has_own |= bool(live)
+        replica.retold += sum(item.was_told for item in live)
         if not live and not purged_ids:
             self._save(replica)
             return
@@ -365,9 +379,15 @@ class Exchange:
             applied=replica.applied.pack(),
             purged_ids=tuple(purged_ids),
             records=tuple(records),
+            retired=pack_numbers(replica.retired),
+            # Not before all of them are told again: their purges would count as made by all.
+            lost=() if replica.tells_all else pack_numbers(replica.missing),
+            asks=bool(replica.merging) and not replica.merged_to,
         )
         own.prepare(segment)
         self._next_number += 1
+        if not purged_ids:
+            replica.own_counts[segment.number] = len(records)
         replica.note_segment(segment)
         self._save(replica, rows)
 
@@ -410,12 +430,46 @@ class Exchange:
         own_numbers = self._list_own(files)
         # Of what this home does not know yet, the place has the only copy.
         known_numbers = [number for number in own_numbers if replica.applied.has(device, number)]
-        self._report.cleaned = own.rewrite(known_numbers, load_states)
+        rewritten = own.rewrite(known_numbers, load_states)
+        compaction.note_counts(replica, rewritten)
+        self._report.cleaned = len(rewritten)
         self._report.bytes_sent += own.send()
         if self._report.cleaned and self._place.remains:
             self._report.remains = self._place.remains
         replica.must_clean = len(known_numbers) < len(own_numbers)
+        replica.retold = 0
         self._save(replica)
+
+    def _merge_small(
+        self,
+        replica: ReplicaState,
+        local: LocalRecords,
+        own: OwnSegments,
+        files: Iterable[PlaceFile],
+    ) -> None:
+        """Tell again what many small segments told, and retire them when all devices know it."""
+        in_place = self._list_own(files)
+        if compaction.merge_small(replica, own, local, in_place, self._next_number):
+            self._save(replica)
+            self._tell(replica, local, own)
+        compaction.note_merged(replica, self._next_number - 1)
+        devices = [member.id for member in self._members.list_devices()]
+        compaction.retire_merged(replica, devices, self._identity.device)
+        if replica.make_row(self._identity.device) != replica.row:
+            self._save(replica)
+
+    def _remove_retired(self, replica: ReplicaState, files: Iterable[PlaceFile]) -> None:
+        """Remove segments from the place of which later ones tell the same."""
+        in_place = self._list_own(files)
+        retired = [
+            PlaceFile(self._identity.device, number, "seg") for number in in_place & replica.retired
+        ]
+        if retired:
+            try:
+                self._place.remove(retired)
+            except StoreError as problem:
+                # They do no harm; each exchange tries again.
+                self._report.remains = f"Segments that are not needed stay: {problem.message}"
 
     def _confirm(self, replica: ReplicaState, own: OwnSegments) -> None:
         """Say that the purges of others were made here, and forget those that all made."""

@@ -10,7 +10,7 @@ import os
 import secrets
 import shutil
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
@@ -80,6 +80,9 @@ class GitPlace:
     def remains(self) -> str:
         return _SERVER_KEEPS if self._may_rewrite else _HISTORY_KEEPS
 
+    def prepare(self) -> None:
+        """Do nothing: a branch needs no making, and whoever has the host makes the repository."""
+
     def list(self) -> frozenset[PlaceFile]:
         with self._open() as repo:
             return frozenset(self._fetch(repo))
@@ -90,12 +93,20 @@ class GitPlace:
             return repo[blobs[file]].as_raw_string() if file in blobs else None
 
     def write(self, files: Mapping[PlaceFile, bytes]) -> None:
+        self._change(files, frozenset())
+
+    def remove(self, files: Collection[PlaceFile]) -> None:
+        self._change({}, frozenset(files))
+
+    def _change(
+        self, files: Mapping[PlaceFile, bytes], removed_files: frozenset[PlaceFile]
+    ) -> None:
         with self._open() as repo:
             if self._blobs is None:
                 self._fetch(repo)
             for number in range(_TRIES):
                 try:
-                    self._push(repo, _add_blobs(repo, files))
+                    self._push(repo, _add_blobs(repo, files), removed_files)
                     return
                 except _NoRewriteError:
                     self._may_rewrite = False
@@ -145,14 +156,21 @@ class GitPlace:
             garbage_collect(repo, grace_period=0)
         self._tip, self._blobs = tip, blobs
 
-    def _push(self, repo: Repo, added: Mapping[PlaceFile, ObjectID]) -> None:
-        """Push a commit with some files more, if they are not there yet."""
+    def _push(
+        self,
+        repo: Repo,
+        added: Mapping[PlaceFile, ObjectID],
+        removed_files: frozenset[PlaceFile],
+    ) -> None:
+        """Push a commit with some files more and others less, if it is not so yet."""
         blobs = self._blobs or {}
-        if all(blobs.get(file) == blob_id for file, blob_id in added.items()):
+        wanted = {file: blob_id for file, blob_id in blobs.items() if file not in removed_files}
+        wanted |= added
+        if wanted == blobs:
             return
-        is_replacing = any(blobs.get(file, blob_id) != blob_id for file, blob_id in added.items())
+        is_replacing = any(wanted.get(file) != blob_id for file, blob_id in blobs.items())
         parents = [] if self._tip is None or (is_replacing and self._may_rewrite) else [self._tip]
-        commit_id = _commit(repo, {**blobs, **added}, parents)
+        commit_id = _commit(repo, wanted, parents)
 
         def update(refs: Mapping[Ref, ObjectID]) -> dict[Ref, ObjectID]:
             if refs.get(_BRANCH) != self._tip:

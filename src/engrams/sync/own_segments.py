@@ -80,14 +80,14 @@ class OwnSegments:
         self,
         numbers: Iterable[int],
         load_states: Callable[[Sequence[str]], Mapping[str, Mapping[str, Json] | None]],
-    ) -> int:
-        """Write segments anew that differ from the memory as it is now; return how many.
+    ) -> dict[int, int]:
+        """Write segments anew that differ from the memory as it is now; return how many states each holds.
 
         ``load_states``: loads the states of memories by id; None: no segment is to tell of it any more.
         What it leaves out stays as it is: this home may have lost it. Of several states of a memory only
         the latest segment keeps one.
         """
-        rewritten = 0
+        rewritten: dict[int, int] = {}
         later_ids: set[str] = set()
         for number in sorted(numbers, reverse=True):
             segment = self._read(number)
@@ -103,8 +103,18 @@ class OwnSegments:
             later_ids.update(states)
             if records != segment.records:
                 self.prepare(replace(segment, records=records))
-                rewritten += 1
+                rewritten[number] = len(records)
         return rewritten
+
+    def list_ids(self, number: int) -> list[str] | None:
+        """List the memories of which a segment tells, if it tells of no purge.
+
+        None: it does, or cannot be read.
+        """
+        segment = self._read(number)
+        if segment is None or segment.purged_ids:
+            return None
+        return [str(item["id"]) for item in segment.records]
 
     def _read(self, number: int) -> Segment | None:
         """Read a segment of this device; None: the place does not have it."""

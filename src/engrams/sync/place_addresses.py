@@ -14,7 +14,12 @@ _SSH_FORM = re.compile(r"[\w.-]+@[\w.-]+:(?!//).+")
 """The short form of git, such as ``git@host:path``."""
 _GIT = frozenset({"ssh", "git+ssh", "git+http", "git+https", "git+file"})
 _SERVER = frozenset({"engrams+http", "engrams+https"})
-_FORMS = "a folder, git+https://…, ssh://…, git@host:path, or engrams+https://…"
+_WEBDAV = frozenset({"webdav", "webdavs", "dav", "davs"})
+_S3 = "s3"
+_FORMS = (
+    "a folder, git+https://…, ssh://…, git@host:path, engrams+https://…, webdavs://HOST/PATH, or"
+    " s3://BUCKET/PREFIX"
+)
 
 
 def open_place(address: str, access: PlaceAccess, caches: Path) -> Place:
@@ -36,6 +41,14 @@ def open_place(address: str, access: PlaceAccess, caches: Path) -> Place:
         from engrams.sync.server_place import ServerPlace
 
         return ServerPlace(address, access)
+    if scheme in _WEBDAV:
+        from engrams.sync.webdav_place import WebDavPlace
+
+        return WebDavPlace(address, access)
+    if scheme == _S3:
+        from engrams.sync.s3_place import S3Place
+
+        return S3Place(address, access)
     if scheme not in ("", "file"):
         raise InputError(
             f"engrams cannot use {address!r} as a place.", hint=f"A place is {_FORMS}."

@@ -9,8 +9,8 @@ from __future__ import annotations
 import os
 import re
 import secrets
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal, NamedTuple, Protocol, TypeAlias
 
@@ -49,7 +49,7 @@ class PlaceAccess:
 
     user: str = ""
     """Name at the place; of S3 the id of the access key."""
-    password: str = ""
+    password: str = field(default="", repr=False)
     """Password; of another engrams its API key, of S3 the secret key."""
 
 
@@ -72,6 +72,10 @@ class Place(Protocol):
         """Sentence about files that were replaced and that this place keeps; empty: it keeps none."""
         ...
 
+    def prepare(self) -> None:
+        """Make what the place needs before its first file, where that can be made: a folder."""
+        ...
+
     def list(self) -> frozenset[PlaceFile]:
         """List the files that are there."""
         ...
@@ -84,6 +88,10 @@ class Place(Protocol):
         """Write or replace files in their order, each whole or not at all."""
         ...
 
+    def remove(self, files: Collection[PlaceFile]) -> None:
+        """Remove files; those that are not there do not matter."""
+        ...
+
 
 class FolderPlace:
     """A folder: of Syncthing, a share, a stick, a mounted disk."""
@@ -93,6 +101,13 @@ class FolderPlace:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.address = str(folder)
+
+    def prepare(self) -> None:
+        """Make the folder."""
+        try:
+            self.folder.mkdir(parents=True, exist_ok=True)
+        except OSError as problem:
+            raise _unreachable(self.folder, problem) from problem
 
     def list(self) -> frozenset[PlaceFile]:
         return frozenset(self._iter_files())
@@ -122,6 +137,16 @@ class FolderPlace:
     def write(self, files: Mapping[PlaceFile, bytes]) -> None:
         for file, data in files.items():
             self._write(file, data)
+
+    def remove(self, files: Collection[PlaceFile]) -> None:
+        for file in files:
+            self._remove(file)
+
+    def _remove(self, file: PlaceFile) -> None:
+        try:
+            (self.folder / file.path).unlink(missing_ok=True)
+        except OSError as problem:
+            raise _unreachable(self.folder, problem) from problem
 
     def _write(self, file: PlaceFile, data: bytes) -> None:
         path = self.folder / file.path

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 
 from engrams.core import Json, Scope
 from engrams.ports import OwnerStateRow, Store
-from engrams.sync.segments import AppliedSegments, Segment
+from engrams.sync.segments import AppliedSegments, Segment, pack_numbers, unpack_numbers
 
 STATE_NAME = "sync"
 _ACTOR_BYTES = 3
@@ -66,6 +66,18 @@ class ReplicaState:
     """By device."""
     missing: set[int] = field(default_factory=set)
     """Own segments that the place lost, and whose content was told again."""
+    retired: set[int] = field(default_factory=set)
+    """Own segments that are to go from the place, because later ones tell the same."""
+    merging: set[int] = field(default_factory=set)
+    """Own segments that retire when every device applied those that tell the same."""
+    merged_from: int = 0
+    """Number of the first of these."""
+    merged_to: int = 0
+    """Number of the last of these; 0: not all are written yet."""
+    own_counts: dict[int, int] = field(default_factory=dict)
+    """Memories of which own segments tell, by number; those that tell of a purge are left out."""
+    retold: int = 0
+    """States that were told again since own segments were last looked through."""
     must_clean: bool = False
     """True: own segments may still hold what was purged."""
     must_confirm: bool = True
@@ -103,6 +115,12 @@ class ReplicaState:
                 for peer, (number, label, at, applied) in data["peers"].items()
             },
             missing=set(data["missing"]),
+            retired=unpack_numbers(data.get("retired", ())),
+            merging=set(data.get("merging", ())),
+            merged_from=data.get("merged_from", 0),
+            merged_to=data.get("merged_to", 0),
+            own_counts={int(number): count for number, count in data.get("own_counts", {}).items()},
+            retold=data.get("retold", 0),
             must_clean=data["must_clean"],
             must_confirm=data["must_confirm"],
             has_own=data["has_own"],
@@ -124,6 +142,12 @@ class ReplicaState:
             "purges": [purge.to_json() for purge in self.purges],
             "peers": {peer: report.to_json() for peer, report in self.peers.items()},
             "missing": sorted(self.missing),
+            "retired": [list(run) for run in pack_numbers(self.retired)],
+            "merging": sorted(self.merging),
+            "merged_from": self.merged_from,
+            "merged_to": self.merged_to,
+            "own_counts": {str(number): count for number, count in self.own_counts.items()},
+            "retold": self.retold,
             "must_clean": self.must_clean,
             "must_confirm": self.must_confirm,
             "has_own": self.has_own,
@@ -139,6 +163,15 @@ class ReplicaState:
         """Note that a segment was applied, and what it tells of its device and of purges."""
         is_new = not self.applied.has(segment.device, segment.number)
         self.applied.add(segment.device, segment.number)
+        for first, last in segment.retired:
+            self.applied.add_run(segment.device, first, min(last, segment.number))
+        # Nobody confirms a purge of a segment that is gone, but that of the one that told it again.
+        self.purges = [
+            purge
+            for purge in self.purges
+            if purge.device != segment.device
+            or not any(first <= purge.number <= last for first, last in segment.lost)
+        ]
         report = self.peers.get(segment.device)
         if report is None or report.number < segment.number:
             self.peers[segment.device] = PeerReport(

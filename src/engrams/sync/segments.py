@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import zlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from engrams.core import Json
@@ -40,6 +40,12 @@ class Segment:
     """Ids of memories that were purged."""
     records: tuple[Mapping[str, Json], ...] = ()
     """States of memories: ``id``, ``values`` and ``stamps``."""
+    retired: tuple[tuple[int, int], ...] = ()
+    """Own segments that went because later ones tell the same, as runs of the first and the last."""
+    lost: tuple[tuple[int, int], ...] = ()
+    """Own segments that the place lost, and whose content later ones told again, as such runs."""
+    asks: bool = False
+    """True: the device waits for all to say that they applied this segment."""
 
     @property
     def path(self) -> str:
@@ -54,6 +60,9 @@ def pack(segment: Segment, memory: str, key: bytes, signer: MemberKeys) -> bytes
         "applied": dict(segment.applied),
         "gone": list(segment.purged_ids),
         "records": list(segment.records),
+        "retired": [list(run) for run in segment.retired],
+        "lost": [list(run) for run in segment.lost],
+        "asks": segment.asks,
     }
     data = json.dumps(content, ensure_ascii=False, separators=(",", ":"))
     packed = zlib.compress(data.encode("utf-8", "surrogatepass"), _LEVEL)
@@ -95,6 +104,10 @@ def unpack(
         applied=content["applied"],
         purged_ids=tuple(content["gone"]),
         records=tuple(content["records"]),
+        # Earlier versions of engrams did not write these.
+        retired=tuple((first, last) for first, last in content.get("retired", ())),
+        lost=tuple((first, last) for first, last in content.get("lost", ())),
+        asks=content.get("asks", False),
     )
 
 
@@ -125,6 +138,11 @@ class AppliedSegments:
             beyond.discard(last)
         self._last[device] = last
 
+    def add_run(self, device: str, first: int, last: int) -> None:
+        """Note that segments from the first to the last have nothing to apply."""
+        for number in range(max(first, self._last.get(device, 0) + 1), last + 1):
+            self.add(device, number)
+
     def find_last(self, device: str) -> int:
         """Return the highest number that was applied of a device; 0: none was."""
         return max(self._last.get(device, 0), *self._beyond.get(device, ()), 0)
@@ -134,3 +152,18 @@ class AppliedSegments:
             device: [last, sorted(self._beyond.get(device, ()))]
             for device, last in sorted(self._last.items())
         }
+
+
+def pack_numbers(numbers: Iterable[int]) -> tuple[tuple[int, int], ...]:
+    """Pack numbers as runs of the first and the last."""
+    runs: list[tuple[int, int]] = []
+    for number in sorted(numbers):
+        if runs and runs[-1][1] == number - 1:
+            runs[-1] = runs[-1][0], number
+        else:
+            runs.append((number, number))
+    return tuple(runs)
+
+
+def unpack_numbers(runs: Iterable[Sequence[int]]) -> set[int]:
+    return {number for first, last in runs for number in range(first, last + 1)}

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Mapping
+import json
+from collections.abc import Collection, Mapping
 from urllib.parse import urlsplit
 
 import httpx2
@@ -11,14 +11,9 @@ import httpx2
 from engrams.errors import InputError, StoreError
 from engrams.models.http_client import is_local
 from engrams.sync.places import PlaceAccess, PlaceFile
+from engrams.sync.web_client import WebClient
 
 _SCHEME = "engrams+"
-_SECONDS = 300.0
-"""Seconds that one request may take."""
-_SILENCE = 30.0
-"""Seconds between two pieces of an answer."""
-_LARGEST = 64_000_000
-"""Bytes of an answer that are taken."""
 _PATH = "/v1/place"
 
 
@@ -36,18 +31,19 @@ class ServerPlace:
                 "http:// would send the API key in the open.", hint=f"Use engrams+https://{host}."
             )
         self.address = _SCHEME + url
-        self._client = httpx2.Client(
-            headers={"authorization": f"Bearer {access.password}"},
-            timeout=httpx2.Timeout(_SILENCE),
-            trust_env=not is_local(host),
+        self._client = WebClient(
+            self.address, url, headers={"authorization": f"Bearer {access.password}"}
         )
         self._url = url
 
+    def prepare(self) -> None:
+        """Do nothing: the server makes what it needs."""
+
     def list(self) -> frozenset[PlaceFile]:
-        content = self._request("GET", "")
+        content = self._request("GET", "") or b""
         try:
-            response: list[str] = httpx2.Response(200, content=content).json()["files"]
-            files = {PlaceFile.parse(path) for path in response}
+            listed: list[str] = json.loads(content)["files"]
+            files = {PlaceFile.parse(path) for path in listed}
         except (ValueError, KeyError, TypeError):
             raise StoreError(
                 f"{self.address} is no engrams server that carries files.",
@@ -62,34 +58,22 @@ class ServerPlace:
         for file, data in files.items():
             self._request("PUT", f"/{file.path}", data)
 
+    def remove(self, files: Collection[PlaceFile]) -> None:
+        for file in files:
+            self._request("DELETE", f"/{file.path}")
+
     def _request(self, method: str, path: str, data: bytes | None = None) -> bytes | None:
         """Send a request; return the answer, None where there is no such file."""
-        deadline = time.monotonic() + _SECONDS
-        content = bytearray()
-        try:
-            with self._client.stream(method, self._url + _PATH + path, content=data) as response:
-                for piece in response.iter_bytes():
-                    content += piece
-                    if len(content) > _LARGEST or time.monotonic() > deadline:
-                        raise StoreError(
-                            f"{self.address} sends too much, or too slowly.",
-                            hint="Repeat it; if it stays so, ask who runs the server.",
-                        )
-        except httpx2.HTTPError as problem:
-            raise StoreError(
-                f"{self.address} cannot be reached: {str(problem)[:200] or type(problem).__name__}.",
-                hint="See whether the server runs, and repeat it.",
-            ) from problem
-        status = response.status_code
-        if status == httpx2.codes.NOT_FOUND and method == "GET" and path:
+        answer = self._client.request(method, self._url + _PATH + path, data)
+        if answer.status == httpx2.codes.NOT_FOUND and method == "GET" and path:
             return None
-        if status in (httpx2.codes.UNAUTHORIZED, httpx2.codes.FORBIDDEN):
+        if answer.status in (httpx2.codes.UNAUTHORIZED, httpx2.codes.FORBIDDEN):
             raise StoreError(
                 f"{self.address} does not take the API key.",
                 hint="`engrams sync move` takes another. It needs the rights to read and to write.",
             )
-        if not response.is_success:
+        if not answer.is_good:
             raise StoreError(
-                f"{self.address} answers {status}.", hint="See its log, and repeat it."
+                f"{self.address} answers {answer.status}.", hint="See its log, and repeat it."
             )
-        return bytes(content)
+        return answer.body

@@ -37,6 +37,13 @@ def is_acknowledgement(text: str) -> bool:
     return all(word in _WORDS or not any(map(str.isalnum, word)) for word in tokens(text))
 
 
+def is_assent(text: str) -> bool:
+    """True for words of thanks and assent alone, which say nothing: "okay, sure", "ja ja"."""
+    return is_acknowledgement(text) and ASSENT.issuperset(
+        word for word in tokens(text) if any(map(str.isalnum, word))
+    )
+
+
 def is_answer(text: str) -> bool:
     """True for a yes or no, which means something beside its question."""
     return not _ANSWERS.isdisjoint(tokens(text))

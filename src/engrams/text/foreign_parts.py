@@ -12,6 +12,7 @@ where it ends; what stands before a last line that speaks of it is foreign, too.
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Iterator, Sequence
 from functools import partial
@@ -27,6 +28,8 @@ _LONGEST = 20_000
 """Characters of a text that are read; all behind them is foreign if the text pastes anything."""
 _LONGEST_ASK = 400
 """Characters of a line from which it is no request."""
+ANNOUNCED = "the message before announced it, or asked for it, as a text to work on"
+"""Reason for a whole message that is foreign."""
 _WORK = "a text to work on"
 _OTHERS = "a text of somebody else"
 _FROM_SEARCH = "retrieved text"
@@ -74,12 +77,26 @@ _LABEL_LINE = late_pattern(
 _CUE_LINE = late_pattern(r"^\W{0,4}([^\W\d_][\w.'-]{0,20}) ?(?:\([^)\n]{0,30}\))? ?[:：]\s*$")
 """Line of a speaker who has yet to speak, at the end of a dialogue."""
 _TAG = late_pattern(r"^\s*<(?:!doctype|[a-z][\w-]{0,30})\b[^<>\n]{0,300}>", re.IGNORECASE)
+_ANY_TAG = late_pattern(r"</?[a-z][\w-]{0,30}(?:\s[^<>\n]{0,300})?>", re.IGNORECASE)
+_COMMENT = late_pattern(
+    r"^\s*(?:#\s*(?:todo|fixme|hack|xxx)\b|//|/\*).*$|<!--.*?(?:-->|$)|\\begin\{.*?(?:\\end\{\w+\}|$)",
+    re.IGNORECASE,
+)
+"""Comment of code or of a page, and an environment of LaTeX."""
 _OPEN_QUOTE = late_pattern(r"^\s*(?:\"{1,3}|'{3}|[“„«「『])")
 _CLOSINGS = {'"': '"', "“": "”", "„": "“”", "«": "»", "「": "」", "『": "』"}
 _QUOTED_SENTENCE = late_pattern(
     r"(?:^|(?<=[.!?:：\n\"”»] )|(?<=[(=\[{]))[\"“„«]([^\"“”„«»\n]{8,400}[.!?。])[\"”“»](?!\w)"
 )
 """Whole sentence in quotation marks that stands where a sentence of the sender's would."""
+_QUOTED_SENTENCES = late_pattern(
+    r"(?<![\w\"“”„«»])[\"“„«](?=\S)[^\"“”„«»\n]{2,300}[.!?]\s[^\"“”„«»\n]{2,300}(?<=\S)[\"“”»](?!\w)"
+)
+"""Several sentences in quotation marks, wherever they stand."""
+_HAN_QUOTED = late_pattern(
+    "(?<![:：])[「『](?=[^」』\n]*[。！？我你您私僕俺])[^」』\n]{8,400}[」』]"
+)
+"""Sentence or words of a speaker in corner brackets, which also mark names: 我在「…医院」工作."""
 _QUOTED_WORDS = late_pattern(r"(?<=[:：])\s*[\"“„«「][^\"”“»」\n]{12,}[\"”“»」]")
 """Words of somebody, quoted after a colon."""
 _SPOKEN_OF = late_pattern(
@@ -87,13 +104,28 @@ _SPOKEN_OF = late_pattern(
     r"(?=(?:is|was|are|says?|said|reads?|so|ist|sagt|est|dit|es|dice)\b)"
 )
 """Text that the rest of its line speaks of: "… -- is what the sticker says"."""
+_ARROW = late_pattern(rf"(?:->|=>|→|⇒|>>)\s*(?=(?:{_table('first_person')}|{_table('orders')})\b)")
+"""Sign before what something gave back: "the function returned -> I …"."""
+_POINTED_AT = late_pattern(r"^.*\S\s*(?:<-+|<=+|←)\s")
+"""Text that the rest of its line points at: "… <- is that British?"."""
+_HIDDEN = late_pattern(
+    "[\u202d\u202e\u2061-\u2064]|(?<![\U0001f3f4\U000e0020-\U000e007f])[\U000e0020-\U000e007f]"
+)
+"""Characters that hide or turn what stands behind them. Those of a flag follow its black flag."""
+_LETTER_HEAD = late_pattern(
+    r"^\W{0,3}(?:dear|liebe[rs]?|sehr geehrte[rs]?|cher|chere|querid[oa]s?|estimad[oa]s?) "
+    r"[^.!?:\n]{1,40},\s*\S"
+)
+"""Line with which a letter begins: "Dear all, I work at …"."""
 _SALUTATION = late_pattern(r"^\W{0,3}[^\W\d_]{1,30}(?:[ .'’-]{1,2}[^\W\d_]{1,30}){0,3},\s*$")
 """Line that opens or closes a letter: "Dear reader,", "Best wishes,"."""
 _FENCED = late_pattern(r"^ {0,3}(?:```|~~~).*?^ {0,3}(?:```|~~~)[^\n]*$", re.MULTILINE | re.DOTALL)
 _THIRD_PERSON = late_pattern(
     r"(?:^|(?<=[.!?\n]))\s*the user(?:['’]s)?\s[^.!?\n]*[.!?]*", re.IGNORECASE
 )
-_ASK_END = late_pattern(r"[.!?。！？]+(?=\s|$)|[。！？]|[:：](?!//)(?!\d)|\s[-–—]+(?=\s)")
+_ASK_END = late_pattern(
+    r"[.!?。！？]+(?=\s|$|[\u3040-\u9fff])|[。！？]|[:：](?!//)(?!\d)|\s[-–—]+(?=\s)"
+)
 _DASH = late_pattern(r"\s[-–—]+$")
 _MAY_PASTE = (
     "\n",
@@ -110,6 +142,18 @@ _MAY_PASTE = (
     " — ",
     " -- ",
     "/",
+    "->",
+    "=>",
+    "→",
+    "⇒",
+    ">>",
+    "<-",
+    "<=",
+    "←",
+    "[",
+    "「",
+    "『",
+    "\\",
     ' "',
     "“",
     "„",
@@ -154,9 +198,23 @@ def find_foreign_parts(text: str) -> tuple[ForeignPart, ...]:
 
     Empty for most messages. Positions are those of ``text``. Never raises for any text.
     """
-    if not holds_any(text, _MAY_PASTE) and not _GAME.search(fold_disguised(text[:_LONGEST_ASK])):
-        return ()
     return _find_parts(text)
+
+
+def _shows_alone(text: str) -> bool:
+    """True if a text may hold a foreign one although it has no sign for it."""
+    head = fold_disguised(text[:_LONGEST_ASK])
+    ends = [0, *(match.end() for match in _ASK_END.finditer(head))]
+    sentences = [head[start:end] for start, end in itertools.pairwise(ends)]
+    return bool(
+        _GAME.search(head)
+        or line_voice.find_voice(head) >= 0
+        or any(
+            line_voice.asks_alone(sentence, is_first=index == 0)
+            for index, sentence in enumerate(sentences)
+        )
+        or _HIDDEN.search(text)
+    )
 
 
 def find_third_person(text: str) -> tuple[ForeignPart, ...]:
@@ -198,6 +256,35 @@ def announces_foreign(text: str) -> bool:
     return line_voice.announces_text(fold_disguised(text[-_LONGEST_ASK:]).strip())
 
 
+def count_announced(text: str) -> int:
+    """Return of how many next messages a message says that they are texts to work on.
+
+    "Translate everything I send" and "in two parts". 0: it says so of none.
+    """
+    return line_voice.count_announced(fold_disguised(text[:_LONGEST_ASK]))
+
+
+def ends_announced(text: str) -> bool:
+    """True for a message that only says that all was sent: "done", "that's it"."""
+    return line_voice.ends_announced(fold_disguised(text[:_LONGEST_ASK]))
+
+
+def awaits_foreign(messages: Sequence[tuple[str, str]]) -> bool:
+    """True if the next message of the user is a text to work on, as those before it tell.
+
+    ``messages``: roles and texts, of the user and the assistant, in order.
+    """
+    awaited_count = 0
+    for role, text in messages:
+        if role == "user":
+            awaited_count = max(count_announced(text), awaited_count - 1, announces_foreign(text))
+            if ends_announced(text):
+                awaited_count = 0
+        elif asks_for_foreign(text):
+            awaited_count = max(awaited_count, 1)
+    return bool(awaited_count)
+
+
 def find_next_part(text: str) -> str:
     """Return how the next part of a text begins that is sent in parts: "3/4" after "2/4".
 
@@ -236,6 +323,8 @@ def _asks(part: str) -> bool:
 @text_cache(256)
 def _find_parts(text: str) -> tuple[ForeignPart, ...]:
     """Find the parts, cached: one write asks for them several times."""
+    if not holds_any(text, _MAY_PASTE) and not _shows_alone(text):
+        return ()
     readable = _FENCED.sub(lambda match: " " * len(match[0]), text[:_LONGEST])
     lines = _split_lines(readable)
     if not lines:
@@ -315,12 +404,14 @@ def _find_within(line: _Line, following: str) -> _ForeignBeginning | None:
             )
             if reason and (behind or following):
                 return _ForeignBeginning(at, reason)
-        elif behind and _DASH.search(sentence) and line_voice.asks_for_rework(sentence):
+        elif behind and _DASH.search(sentence) and line_voice.asks_before_dash(sentence):
             return _ForeignBeginning(at, _WORK)
         elif behind and line_voice.ends_with_following(sentence):
             return _ForeignBeginning(line.start + _find_start(line, end, end), _WORK)
         elif following and line_voice.asks_for_work(sentence):
             return _ForeignBeginning(line.end, _WORK)
+        elif (behind or following) and line_voice.asks_alone(sentence, is_first=start == 0):
+            return _ForeignBeginning(line.start + _find_start(line, end, end), _WORK)
         is_shown = is_shown or line_voice.shows_text(sentence)
     return None
 
@@ -417,19 +508,38 @@ def _find_shapes(text: str, lines: Sequence[_Line]) -> Iterator[ForeignPart]:
     """Find what its shape tells: markup, quotations, chats, letters."""
     yield from _find_markup(text, lines)
     yield from _find_quotations(text, lines)
-    for match in _QUOTED_SENTENCE.finditer(text[:_LONGEST]):
+    sentences = (
+        match
+        for match in _QUOTED_SENTENCES.finditer(text[:_LONGEST])
+        if line_voice.may_teach(fold_disguised(match[0]))
+    )
+    wholes = (pattern.finditer(text[:_LONGEST]) for pattern in (_QUOTED_SENTENCE, _HAN_QUOTED))
+    for match in itertools.chain(sentences, *wholes):
         head = fold_disguised(text[max(0, match.start() - _LONGEST_ASK) : match.start()])
         # "Remember this rule: "…"" makes the words one's own.
         if not line_voice.is_own_head(head.rstrip(" :：")):
             yield ForeignPart(match.start(), match.end(), "a quotation")
     for line in lines:
-        if spoken_of := _SPOKEN_OF.search(line.raw):
+        if spoken_of := _SPOKEN_OF.search(line.raw) or _POINTED_AT.search(line.raw):
             yield ForeignPart(line.start, line.start + spoken_of.end(), _OTHERS)
+        voice_start = line_voice.find_voice(line.folded)
+        if voice_start >= 0:
+            is_aligned = len(line.folded) == len(line.raw.strip("\n\u2028"))
+            yield ForeignPart(line.start + voice_start * is_aligned, len(text), _OTHERS)
+        if comment := _COMMENT.search(line.raw):
+            yield ForeignPart(line.start + comment.start(), line.start + comment.end(), "markup")
+        if arrow := _ARROW.search(line.folded):
+            is_aligned = len(line.folded) == len(line.raw.strip("\n\u2028"))
+            yield ForeignPart(line.start + arrow.start() * is_aligned, len(text), _OTHERS)
+    if hidden := _HIDDEN.search(text):
+        yield ForeignPart(hidden.start(), len(text), "hidden text")
     yield from _find_chats(lines)
     # A message that begins with a salutation is itself the letter, to the assistant.
     if not _SALUTATION.search(lines[0].folded):
         letters = (line for line in lines[1:-2] if _SALUTATION.search(line.folded))
         yield from (ForeignPart(line.start, len(text), "a letter") for line in letters)
+        heads = (line for line in lines[1:] if _LETTER_HEAD.search(line.folded))
+        yield from (ForeignPart(line.start, len(text), "a letter") for line in heads)
 
 
 def _find_markup(text: str, lines: Sequence[_Line]) -> Iterator[ForeignPart]:
@@ -440,6 +550,9 @@ def _find_markup(text: str, lines: Sequence[_Line]) -> Iterator[ForeignPart]:
         closing = text.find(">", end)
         is_closed = end > first.start and closing > 0
         yield ForeignPart(first.start, closing + 1 if is_closed else len(text), "markup")
+    tags = [*_ANY_TAG.finditer(text)] if "</" in text else []
+    if len(tags) > 1:
+        yield ForeignPart(tags[0].start(), tags[-1].end(), "markup")
 
 
 def _find_quotations(text: str, lines: Sequence[_Line]) -> Iterator[ForeignPart]:

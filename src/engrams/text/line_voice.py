@@ -60,7 +60,7 @@ _RECEIVED = late_pattern(
 """Words before a colon that name a text as one that came: "I got this leaflet"."""
 _OPENS = late_pattern(rf"^(?:{_table('shows')}|you(?:'re| are)\b)")
 _REFERENCE = late_pattern(rf"\b{_table('references')}|[这那他她它]|[こそ][のれう]|彼")
-_ASKS = late_pattern(rf"^\W*{_table('question_words')}\b|[?？]\W*$")
+_ASKS = late_pattern(rf"^\W*(?:\d{{1,2}}[.)] ?)?{_table('question_words')}\b|[?？]\W*$")
 _FOLLOWING = late_pattern(
     r"\b(?:the following|as follows|folgende[sn]?|ce qui suit|lo siguiente)\W*$"
 )
@@ -69,6 +69,102 @@ _FOLLOWING = late_pattern(
 _TASK = late_pattern(rf"^{_POLITELY}(?<!\w){_table('tasks')}(?!\w)")
 _REWORK = late_pattern(rf"^{_POLITELY}\b(?:{_table('tasks')}|{_table('reworks')})\b")
 """Request to change a text, which may stand behind a dash."""
+_BARE_WORK = late_pattern(
+    rf"^{_POLITELY}{_table('bare_work')}(?:[\W\d_]+{_table('bare_objects')})*[\W\d_]*$"
+)
+"""Request for work that names nothing of the world: what stands behind it is what to work on."""
+_LIKE_THIS = late_pattern(r"\blike this\W*$")
+_HAN_BARE_WORK = late_pattern(
+    r"^\W*(?:(?:请|請|帮我|麻烦你?)\W*)*(?:续写|接着写|润色|校对|翻译|总结|概括)(?:一下|下去)?[。！？]?$"
+    r"|(?:続きを(?:書|考え)|訳し|要約し|校正し|添削し)[いえ]?て(?:ください)?[。！？]?$"
+)
+_WHO_SAID = late_pattern(
+    rf"^\W*{_table('who_said')}\W*$|谁(?:的|写的?|唱的?|说的?)[^。！？\n]{{0,6}}[？?]$|誰(?:の|が(?:書|言|歌))"
+)
+_VERB = late_pattern(
+    r"\b(?:is|are|was|were|be|has|have|had|came|comes|arrived|will|can|made|makes|says?|said|i|we"
+    r"|ist|sind|war|hat|kam|est|sont|etait|son|era|llego)\b"
+)
+_CAME = late_pattern(rf"\b{_table('came')}")
+"""Words that say of a text that somebody gave it, or from where it is: "my kid wrote this"."""
+_WORK_OF = late_pattern(
+    rf"\b(?:{_THING}|{_table('works')}) (?:from|by|of|von|vom|de|du|del) (?:\w+ )?{_table('kin')}\b"
+    rf"|\b{_table('kin')}['’]s (?:\w+ )?(?:{_THING}|{_table('works')})\b"
+)
+"""Text of somebody else: "Diktat von meiner Tochter", "grandpa's will"."""
+_HAN_WORK_OF = late_pattern(
+    "(?:儿子|女儿|孩子|妈妈|爸爸|老师|老板|朋友|同事|邻居|室友|妻子|丈夫|老公|老婆)的?"
+    "(?:作文|作业|日记|信|邮件|消息|留言|歌|诗|短信)"
+    "|(?:息子|娘|子供|母|父|妻|夫|上司|友達|同僚|隣人|先生)の(?:作文|宿題|日記|手紙|メール|詩|歌)"
+)
+_NAMED_TEXT = late_pattern(
+    rf"\b{_table('determiners')}\W+(?:[\w'-]+ ){{0,2}}?(?:{_THING}|{_table('works')})\b"
+)
+"""Text that a sentence names: "this blurb", "the wrong tense in each sentence"."""
+_TEXT_TASK = late_pattern(rf"^{_POLITELY}\b(?:{_table('tasks')}|{_table('text_tasks')})\b")
+_LISTENERS = late_pattern(
+    r"\b(?:did|have|do|are|were) you\b|\b(?:could|can|would|will) you (?:share|send|show|recommend|write|give|tell)\b"
+)
+"""Question about what the listener has or did, or will write."""
+_FOR_LATER = late_pattern(
+    r"\b(?:later|when i|if i|tomorrow|morning|right (?:chat|place|page|group)|spater|plus tard)\b"
+)
+_PRESENTS = late_pattern(
+    r"\b(?:reads?|says?|goes|states?|heisst es|steht|hangt|dit|dice|on lit|pone)\b|广告|看板"
+)
+_VOICE_SAYS = late_pattern(
+    rf"\b{_table('voices')}\b[^.!?:\n]{{0,40}}?\b(?:says?|said|reads?|to say|heisst es|steht|sagt|on lit que|dit que|dice que)"
+    r"\b(?=,? )|(?:广告|海报|牌子|告示|标语)(?:上)?(?:说|写)|看板に"
+)
+"""Thing that says something, without a colon: "the sticker says I …"."""
+_CLAUSE_END = late_pattern("[,;.!?]")
+_OPENING_WORDS = 4
+"""Words behind "says" of which one speaks or orders, if they are the words of a thing."""
+_DIALOGUE = late_pattern(r"(?:^|\s)q[.:] .{3,200}?\sa[.:] ")
+"""Questions and answers of others in one line."""
+_KIN = late_pattern(rf"\b{_table('kin')}\b")
+_KIN_LABEL = late_pattern(rf"^\W*(?:(?:my|the|our|mein\w*|mon|ma|mi) )?{_table('kin')}\W*$")
+_INTERJECTION = late_pattern(
+    r"^\W*(?:(?:lol|haha+|omg|wow|ugh|hey|hi|ok|okay|so|well|yo|psst|btw|fyi)\b[,!.… ]*)+(?=\w)"
+)
+_TASK_BEHIND = late_pattern(
+    rf"[,;] {_POLITELY}(?:{_table('tasks')}|{_table('reworks')}|{_table('bare_work')})\b"
+    r"[^,;.!?]{0,24}$"
+)
+"""Request for work behind the text's name: "grandpa's will, simplify"."""
+_NAMED_ALONE = late_pattern(
+    rf"^\W*(?:(?:an?|the|another|one) )?(?:[\w'-]+ )?(?:memos?|notes?|{_THING}) (?:from|by)\b"
+    rf"(?=[^.!?]*\b{_table('kin')}\b)(?!.*!$)"
+    r"(?!.*\b(?:is|are|was|were|be|has|have|had|came|comes|arrived|will|can|made|makes|i|we)\b)"
+)
+"""Sentence without a verb that only says whose text comes: "Voice memo from my neighbour."."""
+_ALL_WORK = late_pattern(
+    rf"^{_POLITELY}(?:from now on,? |always |ab jetzt |desormais |a partir de ahora )?"
+    rf"(?:{_table('tasks')}|{_table('reworks')})\b[^.!?\n]{{0,20}}"
+    r"\b(?:everything|anything|whatever|all|each (?:message|text|sentence)|every (?:message|text|sentence)"
+    r"|alles|was|tout|todo)\b[^.!?\n]{0,20}"
+    r"\b(?:i|ich|je|j') ?(?:send|write|type|paste|post|say|schicke|schreibe|sende|envoie|ecris|envio|escribo)\b"
+    r"|\b(?:traduce|corrige|resume) todo lo que (?:te )?(?:envi|escrib|mand)\w*"
+)
+"""Request for work on all that comes."""
+_IN_PARTS = late_pattern(
+    r"\b(?:in|across|over|auf|en|sur) (two|three|four|five|several|multiple|a few|many|zwei|drei|vier|mehreren"
+    r"|deux|trois|plusieurs|dos|tres|varios|varias|\d) (?:messages?|parts?|chunks?|pieces?|nachrichten"
+    r"|teilen?|morceaux|parties|partes|mensajes)\b"
+)
+_PART_COUNTS = {
+    **{str(number): number for number in range(1, 10)},
+    **dict.fromkeys(("two", "zwei", "deux", "dos"), 2),
+    **dict.fromkeys(("three", "drei", "trois", "tres"), 3),
+    **dict.fromkeys(("four", "vier"), 4),
+    "five": 5,
+}
+MANY = 1000
+"""Messages of a conversation which are all texts to work on."""
+_ALL_SENT = late_pattern(
+    r"^\W*(?:ok(?:ay)?\W+)?(?:i'?m )?(?:done|that'?s (?:all|it)|that was (?:all|it|everything)|the end|end of \w+"
+    r"|fertig|das war'?s|fini|c'est tout|listo|eso es todo|stop \w+ing)\W*$"
+)
 _HAN_ASK = late_pattern(
     r"(?:总结|概括|翻译|校对|润色|改写|缩写|解释|分析)(?:一下|成)?"
     r"|(?:要約|翻訳|校正|添削|説明|分析)して|訳して|まとめて"
@@ -79,13 +175,27 @@ _HAN_ASK = late_pattern(
 _ANNOUNCED = late_pattern(
     rf"\b{_table('announced', thing=_THING)}|下一(?:条|个)(?:消息|信息)|次のメッセージ"
 )
+_SENDS_IN_PARTS = late_pattern(
+    r"\b(?:going to|gonna|i'?ll|i will|let me) (?:\w+ )?(?:paste|send|dump|post|share|drop|type|copy)\b[^.!?\n]{0,60}"
+    r"\bin (?:two|three|four|five|several|multiple|a few|many|\d) (?:messages|parts|chunks|pieces)\b"
+)
 _SHOWN = late_pattern(rf"^\W*{_table('shown', my=_MY)}[^.!?\n]{{0,50}}\b{_THING}\b")
 _ASKED_FOR = late_pattern(_table("asked_for", thing=_THING))
 
 # Words before a colon.
+_FOUND = late_pattern(
+    r"\bwhat (?:i|we) (?:just |only )?(?:found|read|saw|heard|got|copied|googled|received)\b"
+    r"|\bhow (?:it|this|that) (?:sounds|reads|looks)\W*$"
+    r"|(?:看到|收到|读到|写着|写的|发来|发了)[^:：\n]{0,8}$|(?:見た|届いた|書いてあ\w*|もらった)[^:：\n]{0,8}$"
+    rf"|\b(?:the|this|that|its|his|her|their) (?:[\w-]+ )?{_THING} (?:is|was|reads?|goes|runs)\W*$"
+)
+"""Words before a colon that name a text which came: "what I found on the web"."""
 _OWN_LABEL = late_pattern(rf"^{_table('heads')}$")
 _OWN_HEAD = late_pattern(rf"\b{_table('own_heads')}\b[^.!?]{{0,20}}$")
 _OWN_THING = late_pattern(rf"\b{_MY} (?:(?![\w-]+'s\b)[\w-]+ ){{0,2}}{_THING}\W*$")
+_OWN_TEXT = late_pattern(
+    rf"\b{_MY} (?:(?![\w-]+'s\b)[\w-]+ ){{0,2}}(?:{_THING}|{_table('works')})\b"
+)
 _TOPIC = late_pattern(rf"^\W*{_table('topics')}\b")
 _EXAMPLE = late_pattern(
     rf"\b{_table('examples')}\b"
@@ -95,6 +205,8 @@ _THING_HEAD = late_pattern(
     rf"^\W*(?!(?:{_MY}|i)\b(?! [\w-]+'s\b))(?:[\w'’.#-]+ ){{0,6}}?{_THING}\b"
     r"(?: [\w'’.#-]+){0,6}$"
 )
+
+_BRACKET = late_pattern(r"[()\[\]]")
 
 # The shape of a line.
 _ENDED = late_pattern(r"[.!?…。！？:：,;]\W*$")
@@ -119,6 +231,11 @@ def fold_disguised(text: str) -> str:
 def is_first_person(line: str) -> bool:
     """True if somebody speaks of themselves in a line."""
     return bool(_FIRST_PERSON.search(line))
+
+
+def may_teach(words: str) -> bool:
+    """True if words could become a fact or a rule of their sender."""
+    return bool(_FIRST_PERSON.search(words) or _ORDER.search(words))
 
 
 def is_own_label(label: str) -> bool:
@@ -184,9 +301,41 @@ def asks_for_work(sentence: str) -> bool:
     return bool(_ANNOUNCED.search(sentence)) and "next" not in sentence
 
 
-def asks_for_rework(sentence: str) -> bool:
-    """True if a sentence asks to change a text: "rewrite this more formally"."""
-    return bool(_REWORK.search(sentence))
+def asks_before_dash(sentence: str) -> bool:
+    """True if a text stands behind the dash of a sentence: "rewrite this more formally -"."""
+    return bool(_REWORK.search(sentence) or _LIKE_THIS.search(sentence))
+
+
+def asks_alone(sentence: str, *, is_first: bool = True) -> bool:
+    """True if what stands behind a sentence is what it is about, also in the same line.
+
+    It asks for work and names nothing of the world, as in "Korrigier bitte die Kommas.", asks whose
+    words come, or says whose they are. ``is_first``: the sender has said nothing before.
+    """
+    sentence = sentence.strip()
+    patterns = (_BARE_WORK, _HAN_BARE_WORK, _HAN_WORK_OF, _WHO_SAID, _CAME)
+    if any(pattern.search(sentence) for pattern in patterns):
+        return True
+    if not is_first or _SELF.search(sentence):
+        return False
+    if _asks_about_named_text(sentence) or _NAMED_ALONE.search(sentence):
+        return True
+    # "My son's essay is long." is a statement; "my son's essay, how many mistakes?" is none.
+    is_open = sentence.endswith(("?", "？", "。")) or not _VERB.search(sentence)
+    return bool(is_open and _KIN.search(sentence) and _WORK_OF.search(sentence))
+
+
+def count_announced(message: str) -> int:
+    """Return how many of its sender's next messages a message says to be texts to work on."""
+    if _ALL_WORK.search(message):
+        return MANY
+    match = _IN_PARTS.search(message)
+    return _PART_COUNTS.get(match[1], MANY) if match and announces_text(message) else 0
+
+
+def ends_announced(message: str) -> bool:
+    """True for a message that only says that all was sent."""
+    return bool(_ALL_SENT.search(message))
 
 
 def ends_with_following(sentence: str) -> bool:
@@ -203,7 +352,11 @@ def announces_text(message: str) -> bool:
     """True if a message says that the next one is a text of somebody else."""
     match = _LAST_SENTENCE.search(message.rstrip(" .!?:。！？："))
     last = match[0].strip() if match else ""
-    if _ANNOUNCED.search(message) or (not message.endswith("?") and _SHOWN.search(last)):
+    if (
+        _ANNOUNCED.search(message)
+        or _SENDS_IN_PARTS.search(message)
+        or (not message.endswith("?") and _SHOWN.search(last))
+    ):
         return True
     return message.endswith((":", "：")) and asks_for_work(last)
 
@@ -219,16 +372,19 @@ def introduces(head: str, words: str, *, is_shown: bool) -> str:
     ``words``: those behind it. ``is_shown``: a text comes, as a sentence before or a line break
     after the colon tells.
     """
-    sentence = head.strip()
-    if asks_for_work(sentence):
+    sentence = _INTERJECTION.sub("", _BRACKET.sub("", head)).strip()
+    if asks_for_work(sentence) or _TASK_BEHIND.search(sentence):
         return "a text to work on"
     if _EXAMPLE.search(sentence):
         return "an example"
-    if _TELLER.search(sentence) or _RECEIVED.search(sentence):
+    if any(pattern.search(sentence) for pattern in (_TELLER, _RECEIVED, _FOUND, _CAME)):
         return "words of somebody else"
     is_own = _OWN_HEAD.search(sentence) or _OWN_THING.search(sentence)
     if " " in sentence and _THING_HEAD.search(sentence) and not is_own:
         return "a text of somebody else"
+    changes_voice = _FIRST_PERSON.search(words) or _ORDER.search(words)
+    if changes_voice and _KIN_LABEL.search(sentence):
+        return "words of somebody else"
     if is_own or _is_own_head(sentence):
         return ""
     names_source = (
@@ -238,8 +394,28 @@ def introduces(head: str, words: str, *, is_shown: bool) -> str:
         or _SOURCE.search(sentence)
         or _ASKS.search(sentence)
     )
-    changes_voice = _FIRST_PERSON.search(words) or _ORDER.search(words)
     return "a text of somebody else" if names_source and changes_voice else ""
+
+
+def find_voice(line: str) -> int:
+    """Return where a line goes over to what a thing says, or others to each other; -1: nowhere."""
+    match = _VOICE_SAYS.search(line)
+    # "The label says it contains nuts, and I'm allergic." tells nobody's words.
+    if match:
+        first_clause = _CLAUSE_END.split(line[match.end() :].lstrip(" ,"), maxsplit=1)[0]
+        if may_teach(" ".join(first_clause.split()[:_OPENING_WORDS])):
+            return match.start()
+    match = _DIALOGUE.search(line)
+    return match.start() if match else -1
+
+
+def _asks_about_named_text(sentence: str) -> bool:
+    """True for a question, a task or a showing about a text that it names and that is not one's own."""
+    is_question = _ASKS.search(sentence) and sentence.endswith(("?", "？", ":"))
+    is_about = is_question or _TEXT_TASK.search(sentence) or _PRESENTS.search(sentence)
+    if not is_about or _LISTENERS.search(sentence) or _FOR_LATER.search(sentence):
+        return False
+    return bool(_NAMED_TEXT.search(sentence) and not _OWN_TEXT.search(sentence))
 
 
 def _is_own_head(head: str) -> bool:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 REMOVED = "[removed]"
-LEAST = 8
+MIN_REDACTED_CHARS = 8
 """Characters of the shortest words that are removed wherever they stand."""
 
 

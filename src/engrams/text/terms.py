@@ -195,13 +195,19 @@ def index_terms(text: str) -> list[str]:
     document_terms = terms(text)
     languages = find_languages(text)
     if languages:
-        document_terms += [
-            stem
-            for word in _latin_words(fold(text))
-            for stem in stem_all(word, languages)
-            if stem != _stem(word)
-        ]
+        for word in _split_words(fold(text)):
+            document_terms += _find_other_stems(word, languages)
     return document_terms
+
+
+@text_cache(1 << 16)
+def _find_other_stems(word: str, languages: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the stems of a folded word in some languages that its term is not."""
+    plain = _to_latin_word(word)
+    if not plain:
+        return ()
+    own_stem = _stem(plain)
+    return tuple(stem for stem in stem_all(plain, languages) if stem != own_stem)
 
 
 def find_forms(text: str, context: str = "") -> QueryTermStems:
@@ -228,13 +234,14 @@ def find_forms(text: str, context: str = "") -> QueryTermStems:
 
 def _latin_words(folded: str) -> Iterator[str]:
     """Words of content that the stemmers of Latin script can stem."""
-    for word in _split_words(folded):
-        if (
-            word[0] < _BEYOND_LATIN
-            and not word[0].isdigit()
-            and (plain := _to_plain(word[:_LONGEST]))
-        ):
-            yield plain
+    return filter(None, map(_to_latin_word, _split_words(folded)))
+
+
+def _to_latin_word(word: str) -> str:
+    """Strip a folded word of Latin script; empty for another one and for a function word."""
+    if word[0] >= _BEYOND_LATIN or word[0].isdigit():
+        return ""
+    return _to_plain(word[:_LONGEST])
 
 
 def is_unspaced(word: str) -> bool:

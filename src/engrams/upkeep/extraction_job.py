@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from itertools import repeat
+from typing import TYPE_CHECKING
+
+import numpy as np
 
 from engrams.core import Record, Scope, Status
 from engrams.extract.by_model import count_together
@@ -16,12 +19,23 @@ from engrams.extract.by_rules import (
 )
 from engrams.extract.candidate import CandidateStatement
 from engrams.ports import EXTRACT, KEPT, Job, JobSpec, WriteBatch
+from engrams.read.conversation_topics import (
+    CONTEXT_TURNS,
+    has_topic,
+    is_new_topic,
+    read_answer,
+    read_topic,
+)
 from engrams.upkeep.helper_processes import HelperProcesses
 from engrams.write import digest
 from engrams.write.conversation_context import find_speaker_names
-from engrams.write.extraction_jobs import NEVER, OwnExtraction, due_reason, last_cosine
+from engrams.write.extraction_jobs import NEVER, OwnExtraction, due_reason
 from engrams.write.reconcile import DigestResult
+from engrams.write.record_vectors import embed_records
 from engrams.write.write_deps import WriteDeps
+
+if TYPE_CHECKING:
+    from engrams.ports.models import Floats
 
 _PART = 50
 """Records per transaction: an interrupted import repeats at most this many."""
@@ -156,15 +170,15 @@ class ExtractionJobHandler:
         is_end = bool(job.payload.get("end"))
         if job.payload.get("trigger") != "batch" or not ids:
             return False
-        turns = [
-            record for record in self._deps.store.get(owner, ids) if record.status is Status.ACTIVE
+        records = [
+            record for record in self._deps.store.get(owner, ids) if record.status not in _GONE
         ]
+        turns = [record for record in records if record.status is Status.ACTIVE]
         settings = self._deps.settings
         if due_reason(
             [turn.text for turn in turns],
-            self._last_cosine(owner, turns),
             settings.sessions,
-            settings.delivery.topic_change_cosine,
+            has_new_topic=self._has_new_topic(owner, records),
             end=is_end,
         ):
             return False
@@ -178,13 +192,50 @@ class ExtractionJobHandler:
         )
         return True
 
-    def _last_cosine(self, owner: Scope, turns: Sequence[Record]) -> float | None:
-        """Return the cosine of the last two turns with a vector; None: it is not known."""
-        card = self._deps.embedder.card
-        if not card.dimension or not turns:
-            return None
-        latest_ids = [turn.id for turn in turns[-_TOPIC_TURNS:]]
-        return last_cosine(self._deps.store.vectors(owner, latest_ids, card.id))
+    def _has_new_topic(self, owner: Scope, records: Sequence[Record]) -> bool:
+        """Return True where the last message shares neither words nor meaning with the ones before.
+
+        A person's messages count, also those that only ask; an answer is about its question, and
+        "go on" about what was said before.
+        """
+        latest = [
+            record
+            for record in records[-_TOPIC_TURNS:]
+            if record.role == "assistant" or has_topic(record.text)
+        ]
+        questions = [record for record in latest if record.role != "assistant"][
+            -CONTEXT_TURNS - 1 :
+        ]
+        if len(questions) <= 1:
+            return False
+        embedder = self._deps.embedder
+        vectors = self._read_vectors(owner, questions) if embedder.card.dimension else {}
+        *context, last = [
+            read_topic(record.text, vectors.get(record.id), embedder.card) for record in questions
+        ]
+        answers = [
+            read_answer(record.text)
+            for record in latest[: latest.index(questions[-1])]
+            if record.role == "assistant"
+        ]
+        least_cosine = self._deps.settings.delivery.topic_change_cosine
+        return is_new_topic(last, [*context, *answers[-1:]], least_cosine)
+
+    def _read_vectors(self, owner: Scope, records: Sequence[Record]) -> dict[str, Floats]:
+        """Read the vectors of messages, and make those that a slow embedder has not made yet.
+
+        They come later than the job, which does not run again.
+        """
+        embedder = self._deps.embedder
+        ids = [record.id for record in records]
+        rows = self._deps.store.vectors(owner, ids, embedder.card.id)
+        vectors = {id: row for id, row in zip(ids, rows, strict=True) if row.any()}
+        late_vectors, _ = embed_records(
+            [record for record in records if record.id not in vectors], embedder
+        )
+        for id, vector in late_vectors.items():
+            vectors[id] = np.frombuffer(vector.data, "<f4")
+        return vectors
 
     def _make_garden_jobs(self, records: Sequence[Record]) -> tuple[JobSpec, ...]:
         """Make the jobs that wake the upkeep of an owner's memory after something was learned."""

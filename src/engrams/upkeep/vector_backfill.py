@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from engrams.core import Record, Scope, Tier, Vector
 from engrams.ports import EMBED, TOPICS, Clock, Embedder, Job, JobSpec, Store, WriteBatch
@@ -20,8 +20,11 @@ class VectorBackfillJobHandler:
         clock: Clock,
         settings: EmbedSettings,
         topics: TopicSettings,
+        follow: Callable[[Sequence[tuple[Scope, Vector]]], None],
     ) -> None:
+        """Set up the job. ``follow``: gets the new vectors, each with its owner."""
         self._store = store
+        self._follow = follow
         self._embedder = embedder
         self._clock = clock
         self._batch_size = settings.batch_size
@@ -55,6 +58,7 @@ class VectorBackfillJobHandler:
             now = self._clock()
             jobs = self._plan_topics(records)
             self._store.commit(WriteBatch("engrams", "embedded", now, vectors=vectors, jobs=jobs))
+            self._follow(vectors)
             # A move to the long term meanwhile found no vectors, and grouped nothing.
             moved_jobs = self._plan_topics(self._reload_recent(records))
             if moved_jobs:

@@ -7,17 +7,24 @@ from collections.abc import Sequence
 from engrams.core import FOREIGN, Scope, Turn
 from engrams.core.process_peers import ProcessPeers
 from engrams.frozen_data import replace
-from engrams.text.foreign_parts import announces_foreign, asks_for_foreign, find_next_part
+from engrams.text.foreign_parts import (
+    ANNOUNCED,
+    announces_foreign,
+    asks_for_foreign,
+    count_announced,
+    ends_announced,
+    find_next_part,
+)
 
 _MAX_CONVERSATIONS = 10_000
 """Conversations whose last message announced a text; the oldest is dropped."""
-_REASON = "the message before announced it, or asked for it, as a text to work on"
 
 
 class AnnouncedTextLog:
     """Conversations in which the next message of the user is a pasted text. Thread safe.
 
-    The user announced it or numbered its parts ("1/3", "2/3"), or the assistant asked for it.
+    The user announced it or numbered its parts ("1/3", "2/3"), or the assistant asked for it. Several
+    next ones are where the user asked for work on all that they send, or named several parts.
     """
 
     def __init__(self, peers: ProcessPeers) -> None:
@@ -32,17 +39,22 @@ class AnnouncedTextLog:
         for turn in turns:
             key = (scope.key, turn.session)
             if turn.role == "assistant" and asks_for_foreign(turn.text):
-                self._waiting.put(key, True)
+                awaited = self._waiting.pop(key, 1)
+                self._waiting.put(key, awaited if isinstance(awaited, int) else 1)
             if turn.role != "user":
                 marked.append(turn)
                 continue
-            awaited = self._waiting.pop(key, False)
+            awaited = self._waiting.pop(key, 0)
             is_next_part = isinstance(awaited, str) and turn.text.lstrip().startswith(awaited)
-            is_announced = awaited is True or is_next_part
+            awaited_count = awaited if isinstance(awaited, int) else int(is_next_part)
+            if awaited_count and ends_announced(turn.text):
+                awaited_count = 0
             if next_part := find_next_part(turn.text):
                 self._waiting.put(key, next_part)
+            elif announced := max(count_announced(turn.text), awaited_count - 1):
+                self._waiting.put(key, announced)
             elif announces_foreign(turn.text):
-                self._waiting.put(key, True)
-            meta = {**turn.meta, FOREIGN: _REASON} if is_announced else turn.meta
+                self._waiting.put(key, 1)
+            meta = {**turn.meta, FOREIGN: ANNOUNCED} if awaited_count else turn.meta
             marked.append(replace(turn, meta=meta))
         return marked

@@ -103,10 +103,15 @@ class CandidateReconciler:
         """Find the statement that a candidate repeats in other words; None: there is none."""
         twins = self.keep_open(self.finder.find_twins(candidate, record))
         twin = next((twin for twin in twins if says_the_same(candidate, twin)), None)
-        if twin is None:
+        if twin is not None:
+            reason = "says what is known in other words"
+            return ReconciliationResult("keep", candidate, (twin,), reason=reason)
+        narrower = self.keep_open(self.finder.find_narrower_twins(candidate, record))
+        repeated = tuple(twin for twin in narrower if says_the_same(candidate, twin))
+        if not repeated:
             return None
-        reason = "says what is known in other words"
-        return ReconciliationResult("keep", candidate, (twin,), reason=reason)
+        # What held in one place was said for all of them: it moves up, and is not there twice.
+        return ReconciliationResult("refine", candidate, repeated, reason="said for a wider scope")
 
     def keep_open(self, records: Iterable[Record]) -> list[Record]:
         """Return the statements among records that this digest left open, as it left them."""

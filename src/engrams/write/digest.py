@@ -178,7 +178,7 @@ def _commit(
                 *digest.batch.jobs,
                 *plan_follow_ups(job, task.records, digest, deps),
                 *task.jobs,
-                *plan_change_detection(owner, extraction, deps),
+                *plan_change_detection(owner, extraction, deps, digest if is_read_by_job else None),
             ),
             states=() if digest.is_empty else learned_marks,
             repeatable=deps.chat is None,

@@ -258,6 +258,7 @@ def _decide(
             [candidates[position] for position in open_positions],
             deps.chat,
             deps.settings.write.min_confidence,
+            deps.settings.write.hold_below,
         )
         for position, verdict in zip(open_positions, model_verdicts, strict=True):
             verdicts[position] = verdict

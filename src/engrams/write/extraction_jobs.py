@@ -20,9 +20,7 @@ from engrams.settings import SessionSettings
 from engrams.write.write_deps import WriteDeps
 
 if TYPE_CHECKING:
-    from engrams.ports.candidate_search import Floats
     from engrams.write.extraction import ExtractionResult
-
 
 NEVER = timedelta(days=36500)
 """Due time of a job that waits for the end of its session."""
@@ -148,17 +146,15 @@ def find_own_extraction(
 
 def due_reason(
     texts: Sequence[str],
-    cosine: float | None,
     settings: SessionSettings,
-    topic_change_cosine: float,
     *,
+    has_new_topic: bool = False,
     end: bool = False,
 ) -> str:
     """Return why gathered turns are due for extraction; empty: not yet.
 
     They need ``min_chars`` characters; then ``batch_turns`` turns are enough, or a change of topic
-    after ``topic_change_turns`` turns, or the session's end. ``cosine``: of the last turn to the
-    one before it (None: unknown); below ``topic_change_cosine`` the topic has changed.
+    after ``topic_change_turns`` turns, or the session's end.
     """
     if sum(len(text) for text in texts) < settings.min_chars:
         return ""
@@ -166,11 +162,4 @@ def due_reason(
         return "session end"
     if len(texts) >= settings.batch_turns:
         return f"{len(texts)} turns"
-    has_changed = cosine is not None and cosine < topic_change_cosine
-    return "topic change" if has_changed and len(texts) >= settings.topic_change_turns else ""
-
-
-def last_cosine(rows: Floats) -> float | None:
-    """Return the cosine of the last two turns that have a vector; None: fewer have one."""
-    vectors = [row for row in rows if row.any()]
-    return float(vectors[-1] @ vectors[-2]) if len(vectors) >= 2 else None
+    return "topic change" if has_new_topic and len(texts) >= settings.topic_change_turns else ""

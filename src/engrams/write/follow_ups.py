@@ -5,16 +5,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import timedelta
 
-from engrams.core import Record, Scope, conversation
+from engrams.core import EdgeType, Record, Scope, conversation
 from engrams.ports import CHANGES, EXTRACT, FINALISE, POLICY, REVIEW, ROLL, Job, JobSpec
 from engrams.write.change_detection.explicit_endings import tells_end
 from engrams.write.change_detection.features import may_change
+from engrams.write.change_detection.opposite_statements import may_contradict
 from engrams.write.extraction import ExtractionResult
 from engrams.write.reconcile import DigestResult
 from engrams.write.write_deps import WriteDeps
 
 _NEWS = frozenset({"add", "replace", "refine", "conflict"})
 """Verdicts on statements that a summary does not tell yet."""
+_ENDING = (EdgeType.SUPERSEDES, EdgeType.MAY_OUTDATE)
 
 
 def plan_follow_ups(
@@ -41,31 +43,54 @@ def plan_new_summary(record: Record, deps: WriteDeps) -> tuple[JobSpec, ...]:
 
 
 def plan_change_detection(
-    owner: Scope, extraction: ExtractionResult, deps: WriteDeps
+    owner: Scope,
+    extraction: ExtractionResult,
+    deps: WriteDeps,
+    late_digest: DigestResult | None = None,
 ) -> tuple[JobSpec, ...]:
     """Plan the job that looks for earlier statements that these messages end.
 
-    A model that reconciles finds them itself.
+    A model that reconciles finds them itself. ``late_digest``: what was learned from messages that
+    were stored before. What already ended one of them, or may, is looked at again: the statements
+    learned from it only now are in the same doubt.
     """
     section = deps.settings.write
-    if not section.changes.enabled or section.reconcile == "off" or deps.reconciles_by_model:
+    if not section.changes.enabled or section.reconcile == "off":
         return ()
-    record_ids = [
-        record.id
-        for record, _ in extraction.by_record
-        if not record.meta.get("echo") and (may_change(record.text) or tells_end(record.text))
-    ]
+    record_ids: list[str] = []
+    if not deps.reconciles_by_model:
+        record_ids += [
+            record.id
+            for record, _ in extraction.by_record
+            if not record.meta.get("echo")
+            and (may_change(record.text) or tells_end(record.text) or may_contradict(record.text))
+        ]
+    if late_digest is not None:
+        record_ids += _find_endings(owner, late_digest, deps)
     if not record_ids:
         return ()
     return (
         JobSpec(
             CHANGES,
             owner.key,
-            {"scope": owner.key, "items": record_ids},
+            {"scope": owner.key, "items": [*dict.fromkeys(record_ids)]},
             priority=-1,
             attempts=deps.settings.jobs.max_attempts,
         ),
     )
+
+
+def _find_endings(owner: Scope, digest: DigestResult, deps: WriteDeps) -> list[str]:
+    """Find the messages that end one from which something new was learned, or may end it."""
+    source_ids = {
+        record_id
+        for record_id, derived in digest.derived_by_source.items()
+        if any(statement.verdict in _NEWS for statement in derived)
+    }
+    if not source_ids:
+        return []
+    edges = deps.store.edges(owner, sorted(source_ids), _ENDING)
+    return sorted({edge.source for edge in edges if edge.target in source_ids})
 
 
 def _plan_summaries(

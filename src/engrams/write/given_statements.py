@@ -8,6 +8,7 @@ takes its place, what it ends is over, and what later statements did to it is ke
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 from engrams.core import DerivedMemory, EdgeType, Kind, Record, Status
 from engrams.core.meta_keys import REINFORCEMENTS
@@ -111,7 +112,7 @@ def settle_given(
             )
             changes.actions[record.id] = ("merge", _REPEATED)
             continue
-        changes.current[record.id] = _take_over(record, remade or record)
+        changes.current[record.id] = _take_over(record, remade) if remade else record
         changes.actions.setdefault(record.id, ("supersede", "a newer statement took its place"))
         changes.edges.pop((record.id, record.id, EdgeType.DERIVED_FROM), None)
     statement_ids = {record.id for record in statements}
@@ -128,10 +129,10 @@ def _take_over(record: Record, remade: Record) -> Record:
 
     Later statements of the digest may have ended it, or repeated it.
     """
-    fields = {name: getattr(remade, name) for name in _ENDING_FIELDS}
-    if REINFORCEMENTS in remade.meta and remade is not record:
+    fields: dict[str, Any] = {name: getattr(remade, name) for name in _ENDING_FIELDS}
+    fields["strength"] = record.strength + remade.strength - 1
+    if REINFORCEMENTS in remade.meta:
         fields |= {
-            "strength": record.strength + remade.strength - 1,
             "confidence": remade.confidence,
             "evidence": remade.evidence,
             "meta": {**record.meta, REINFORCEMENTS: remade.meta[REINFORCEMENTS]},

@@ -90,7 +90,7 @@ def journal(turns: Sequence[Turn], request: IngestRequest, deps: IngestDeps) -> 
     if not records:
         return JournalEntry(now, receipts)
     puts = tuple(
-        _make_put(record, request, deps, vectors, is_question=record.id in question_ids)
+        _make_new_record(record, request, deps, vectors, is_question=record.id in question_ids)
         for record in records
     )
     session_rows: tuple[SessionRow, ...] = ()
@@ -155,7 +155,7 @@ def _find_question_ids(
     )
 
 
-def _make_put(
+def _make_new_record(
     record: Record,
     request: IngestRequest,
     deps: IngestDeps,
@@ -163,8 +163,12 @@ def _make_put(
     *,
     is_question: bool,
 ) -> NewRecord:
-    """Mark a record for what comes after: echoes, requests, questions, tags."""
+    """Make the store's new record of a turn or a statement, marked for the steps that follow.
+
+    Marks: echoes of memory, requests, questions. A statement also gets its annotations and tags.
+    """
     vector = vectors.get(record.id)
+    # A question to the assistant tells nothing: searches leave it out, the log keeps it.
     if is_question:
         record = replace(record, status=Status.ARCHIVED, retired_at=record.recorded_at)
     record = _mark_request(_mark_echoes(record, deps))

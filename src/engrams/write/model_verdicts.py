@@ -192,7 +192,7 @@ def _ask_rows(
         dict.fromkeys(source_id for candidate in candidates for source_id in candidate.sources)
     )
     cost = ModelCost()
-    for _ in range(1 + _RETRIES):
+    for attempt in range(1, 2 + _RETRIES):
         answer = chat.ask(
             ChatRequest(
                 tuple(messages),
@@ -208,8 +208,9 @@ def _ask_rows(
         if not problem:
             return rows, cost
         decisions.append(StageDecision("reconcile", "repair", f"asked again: {problem}"[:200]))
+        # The number keeps a repeated mistake from being answered by the stored answer to the last try.
         complaint = (
-            f"That answer cannot be used: {problem}. The new statements are 1 to {len(candidates)},"
+            f"Answer {attempt} cannot be used: {problem}. The new statements are 1 to {len(candidates)},"
             f" the known ones 1 to {len(known_statements)}. Answer again."
         )
         messages = [

@@ -20,7 +20,7 @@ _MAX_OWNERS = 1000
 _MAX_OF_OWNER = 2000
 """Owners, and fingerprints of each, kept at most; the oldest go first."""
 _TURN_PREFIX = "turn:"
-"""Marks the id of a message: a user may say it again, and that is news."""
+"""Marks the id of a message, or of a space's memory: a user may say it, and that is news."""
 
 
 class InjectedContextFingerprints:
@@ -38,7 +38,10 @@ class InjectedContextFingerprints:
             (mark for line in context.text.splitlines() for mark in _fingerprint_line(line)), ""
         )
         for hit in context.hits:
-            prefix = _TURN_PREFIX if hit.record.kind in MESSAGE_KINDS else ""
+            # What a space holds is news if the user says it, too.
+            is_own = hit.record.scope.owner == scope.owner
+            is_news = hit.record.kind in MESSAGE_KINDS or not is_own
+            prefix = _TURN_PREFIX if is_news else ""
             ids |= dict.fromkeys(fingerprint_pieces(hit.record.text), prefix + hit.record.id)
         if ids:
             self._keep(scope.owner.key, ids)

@@ -191,6 +191,18 @@ class RelatedStatementFinder:
         floor = self._settings.dedup_cosine
         return self._find_alike(candidate, record, floor) if floor else []
 
+    def find_narrower_twins(self, candidate: CandidateStatement, record: Record) -> list[Record]:
+        """Find open statements of scopes below that may say the same, nearest first."""
+        floor = self._settings.dedup_cosine
+        if not floor or self._settings.reach == "conversation":
+            return []
+        own_scope = durable_scope(record.scope)
+        return [
+            statement
+            for statement in self._load_alike(candidate, record, floor)
+            if own_scope in (scope := durable_scope(statement.scope)).chain() and scope != own_scope
+        ]
+
     def find_inner_rivals(self, candidates: Sequence[CandidateStatement]) -> set[int]:
         """Find the positions of candidates that may contradict each other."""
         if not self._embedder.card.dimension or len(candidates) < 2:
@@ -214,7 +226,16 @@ class RelatedStatementFinder:
         floor: float,
         where: Where | None = None,
     ) -> list[Record]:
-        """Find statements with a cosine of ``floor`` or more, nearest first."""
+        """Find statements of the record's scopes with a cosine of ``floor`` or more, nearest first."""
+        return self._within_scope(self._load_alike(candidate, record, floor, where), record)
+
+    def _load_alike(
+        self,
+        candidate: CandidateStatement,
+        record: Record,
+        floor: float,
+        where: Where | None = None,
+    ) -> list[Record]:
         card = self._embedder.card
         if not card.dimension:
             return []
@@ -242,7 +263,7 @@ class RelatedStatementFinder:
             if is_embedded and cosine >= floor - _ROUNDING
         }
         return sorted(
-            self._within_scope(self._store.get(record.scope.owner, list(cosines)), record),
+            self._store.get(record.scope.owner, list(cosines)),
             key=lambda statement: (-cosines[statement.id], statement.id),
         )
 

@@ -53,6 +53,7 @@ def build_session_rows(
         for record in records
         if record.session and record.kind is not Kind.NOTE and record.recorded_at > since
     )
+    mode = "incognito" if settings.incognito else settings.sessions.mode
     return tuple(
         SessionRow(
             id=session,
@@ -60,7 +61,7 @@ def build_session_rows(
             state="active",
             started_at=now,
             last_active=now,
-            data={"mode": settings.sessions.mode},
+            data={"mode": mode},
         )
         for session in sessions
     )

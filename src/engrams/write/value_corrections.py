@@ -130,6 +130,7 @@ _TITLED = re.compile(r"\b(?:Mr|Mrs|Ms|Dr)\. (?P<name>[A-ZÀ-ÖØ-Þ][\w'’-]+)"
 _CALLED = re.compile(
     r"\b(?:called|named|is|heißt|llama|appelle|叫)\s+(?P<name>[A-ZÀ-ÖØ-Þ][\w'’-]+)"
 )
+_NAMING = frozenset(("name", "nombre", "nom", "spelled", "written"))
 _SAID_TO_BE = re.compile(r"(?:的是|なのは)(?P<name>[^是は]{1,12})$")
 """Value of an unspaced clause: "过敏的是菠萝"."""
 
@@ -187,7 +188,7 @@ def read_value_correction(text: str) -> ValueCorrection | None:
     sort = _sort_value(value)
     if strong is None and (len(pieces) > 1 + is_bare or sort == "words"):
         return None
-    if is_bare and sort != "name":
+    if is_bare and (sort != "name" or _names_other_subject(text)):
         return None
     if sort == "words" and _is_clause(value):
         return None
@@ -195,6 +196,13 @@ def read_value_correction(text: str) -> ValueCorrection | None:
     beside = value.replace(exact, " ", 1) if exact else ""
     unit = tuple(fold(word) for word in _WORD.findall(beside) if fold(word) not in _ARTICLES)
     return ValueCorrection(exact or value, wrong_value, unit, is_strong=strong is not None)
+
+
+def _names_other_subject(text: str) -> bool:
+    """True for a statement about somebody of its own: "My sister is called Ines"."""
+    naming = _CALLED.search(text)
+    words = map(fold, _WORD.findall(text[: naming.start()])) if naming else ()
+    return any(word not in STOP and word not in _NAMING for word in words)
 
 
 def _read_pieces(text: str) -> tuple[str, str, Sequence[str]]:

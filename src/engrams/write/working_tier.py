@@ -8,6 +8,7 @@ the transaction of the write that causes it: the turn becomes recent, or is arch
 from __future__ import annotations
 
 import logging
+import re
 from collections import Counter, OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import field, replace
@@ -24,6 +25,7 @@ from engrams.core import (
     StageDecision,
     Status,
     Tier,
+    Vector,
 )
 from engrams.core.process_peers import ProcessPeers
 from engrams.core.records import is_repeated_question
@@ -47,8 +49,10 @@ from engrams.ports import (
     WriteBatch,
 )
 from engrams.ports.hot_memories import HotMemories
+from engrams.text.acknowledgements import is_assent
 from engrams.text.comparison.statement_comparison import differ_in_detail
 from engrams.text.measures import word_count
+from engrams.text.normalize import fold
 from engrams.text.terms import is_unspaced
 from engrams.write.channels import OFFLINE_CHANNELS
 from engrams.write.recalled_vector_cache import RecalledVectorCache
@@ -70,6 +74,7 @@ _GIVEN_KINDS = (Kind.TURN, Kind.NOTE, *STATEMENT_KINDS)
 
 What was derived from a turn does not count: it says what that turn said.
 """
+_REPETITION = "repeats a recent memory"
 _TWIN_CANDIDATES = 10
 _ROUNDING = 1e-6
 
@@ -171,6 +176,7 @@ class WorkingTier:
         with ring.writing:
             self._evict(scope, len(copies))
             self._append(scope, copies)
+        self._drop_changed(scope.owner, records)
 
     def release(self, scope: Scope) -> int:
         """Evict all items of a scope; return how many were turns."""
@@ -195,6 +201,19 @@ class WorkingTier:
         """Remove forgotten or purged memories from rings and caches."""
         self._drop_here(owner, ids)
         self._tell_peers("drop", owner.key, list(ids))
+
+    def _drop_changed(self, owner: Scope, records: Sequence[Record]) -> None:
+        """Remove memories that were purged, forgotten or shortened while they were kept."""
+        current_texts = {
+            record.id: record.text
+            for record in self._store.get(owner, [record.id for record in records])
+            if record.status is Status.ACTIVE
+        }
+        changed_ids = [
+            record.id for record in records if current_texts.get(record.id) != record.text
+        ]
+        if changed_ids:
+            self.drop(owner, changed_ids)
 
     # ----------------------------------------------------------------------------------------------
     # reading
@@ -244,6 +263,10 @@ class WorkingTier:
             for item in items
         )
 
+    def hot_ids(self, scope: Scope) -> tuple[str, ...]:
+        """List the ids in the cache of a scope, least used first."""
+        return tuple(self.hot(scope).ids()) if scope.key in self._hot else ()
+
     def sizes(self, scope: Scope) -> dict[str, int]:
         """Count items of ring and cache; an owner's over all scopes."""
         return {
@@ -278,7 +301,7 @@ class WorkingTier:
                 refusal = StageDecision(
                     stage="dedup",
                     verdict="bump",
-                    reason="repeats a recent memory",
+                    reason=_REPETITION,
                     text=record.text[:80],
                 )
             previous = record
@@ -350,7 +373,6 @@ class WorkingTier:
         """
         conditions = (
             Condition("tier", "eq", Tier.RECENT.value),
-            Condition("role", "eq", record.role),
             Condition("text", "eq", record.text),
         )
         query = RecordQuery(
@@ -360,7 +382,7 @@ class WorkingTier:
             limit=_TWIN_CANDIDATES,
         )
         for twin in self._store.find(query).records:
-            if twin.id != record.id and not twin.evidence:
+            if twin.role == record.role and twin.id != record.id and not twin.evidence:
                 return twin.id
         return ""
 
@@ -399,6 +421,43 @@ class WorkingTier:
 
     # ----------------------------------------------------------------------------------------------
     # leaving
+
+    def archive_repetitions(self, vectors: Sequence[tuple[Scope, Vector]]) -> None:
+        """Archive messages of the tier that repeat a recent memory, now that they have vectors.
+
+        Where a write does not wait for the embedder, they entered before that could be seen.
+        ``vectors``: new ones, each with the owner of its memory. An answer stays, as when it enters.
+        """
+        if not self._tiers.enabled:
+            return
+        for owner, vector in vectors:
+            for record in self._store.get(owner, [vector.record]):
+                is_message = record.kind is Kind.TURN and record.role != "assistant"
+                if is_message and self.holds(record.scope, record.id):
+                    self._archive_repetition(NewRecord(record, vector=vector))
+
+    def _archive_repetition(self, put: NewRecord) -> None:
+        record = put.record
+        twin_id = self._find_twin(put, record.scope)
+        if not twin_id:
+            return
+        now = self._clock()
+        fields = {
+            "tier": Tier.RECENT,
+            "status": Status.ARCHIVED,
+            "retired_at": now,
+            "superseded_by": twin_id,
+        }
+        owner = record.scope.owner
+        change = RecordChange(owner, record.id, fields, "discard", expect=record.version)
+        uses = self._count_twins(record.scope, {record.id: twin_id})
+        batch = WriteBatch("engrams", _REPETITION, now, changes=(change,), uses=uses)
+        try:
+            self._store.commit(batch)
+        except (ConflictError, NotFoundError):
+            # It was changed meanwhile, by its judge or a person, and stays.
+            return
+        self.drop(owner, [record.id])
 
     def _evict(self, scope: Scope, number: int) -> None:
         """Evict as many items as adding ``number`` would."""
@@ -552,8 +611,9 @@ def _answers(record: Record, previous: Record) -> bool:
 def _bar_text(text: str, min_words: int) -> StageDecision | None:
     """Return why a text does not enter the tier, or None.
 
-    It is noise, has no content, or is too short. Short are fewer than ``min_words`` words of any
-    kind: "ok", but not "no nuts".
+    It is noise, has no content, or is too short. Short are fewer than ``min_words`` different words
+    of any kind, and words of thanks and assent alone: "ok", "ok ok" and "okay, sure", but not "no
+    nuts".
     """
     refusal = gate_text(text, min_words=min_words)
     if refusal is None or refusal.reason in _BARRING_REASONS:
@@ -561,7 +621,9 @@ def _bar_text(text: str, min_words: int) -> StageDecision | None:
     stripped = text.strip()
     # A word of a script without blanks says as much as several of others.
     is_unspaced_word = refusal.reason == "short" and is_unspaced(stripped) and len(stripped) > 1
-    has_words = is_unspaced_word or word_count(stripped) >= min_words
+    words = set(re.findall(r"\w+", fold(stripped)))
+    says_words = min(len(words), word_count(stripped)) >= min_words and not is_assent(stripped)
+    has_words = is_unspaced_word or says_words
     if refusal.reason not in BRIEF or has_words:
         return None
     return replace(refusal, reason="short")

@@ -5,6 +5,7 @@ gate, repetitions, pairs of message and answer, and importance, through the serv
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -163,7 +164,7 @@ def test_the_last_turns_are_in_a_prompt_once(door: Door) -> None:
 
 @pytest.mark.covers("S0.1", "S0.2")
 def test_what_is_too_short_or_noise_is_dropped_with_a_reason(quoting: Door) -> None:
-    """One word of small talk and what machinery says;
+    """One word of small talk, however often, words of assent alone, and what machinery says;
     not a short fact of any script, small talk of several words, nor what people tell of errors.
     """
     pool = (
@@ -172,6 +173,8 @@ def test_what_is_too_short_or_noise_is_dropped_with_a_reason(quoting: Door) -> N
     )
     for text, reason in {
         **dict.fromkeys(("k", "hi", "ok", "hm", "x"), "short"),
+        **dict.fromkeys(("ok ok", "Okay, sure!", "yes yes yes", "ja ja", "vale vale"), "short"),
+        **dict.fromkeys(("d'accord, merci", "thanks, thanks!", "はい、はい", "好的好的"), "short"),
         "y": "stop_words",
         pool: "noise",
     }.items():
@@ -180,6 +183,8 @@ def test_what_is_too_short_or_noise_is_dropped_with_a_reason(quoting: Door) -> N
         "I'm 34",
         "no nuts",
         "not vegan",
+        "No nuts, no milk",
+        "Nein, morgen",
         "He is a vet",
         "\u7d20\u98df",
         "good morning my friend",
@@ -272,19 +277,90 @@ def test_a_reply_without_a_model_says_what_the_trace_selected(quoting: Door) -> 
 def test_an_importance_set_by_hand_counts_when_an_item_is_pushed_out(
     quoting: Door, door: Door
 ) -> None:
-    """Below 0.5 it is archived then, whatever the model had judged before."""
-    for place in (quoting, door):
-        said = "The colour of the old fence was a kind of brown."
-        talk(place, said)
-        (mine,) = [
-            one
-            for one in place.get("/v1/memories", kind="turn", limit=50)["memories"]
-            if one["text"] == said
+    """Below 0.5 it is archived then, whatever the model had judged before.
+
+    The person has no other memory: recalled ones would push the message out before it is judged.
+    """
+    for server in (quoting, door):
+        server.client.headers["X-Engrams-User"] = "fence painter"
+        try:
+            said = "The colour of the old fence was a kind of brown."
+            talk(server, said)
+            (message,) = [
+                turn
+                for turn in server.get("/v1/memories", kind="turn", limit=50)["memories"]
+                if turn["text"] == said
+            ]
+            settle(server)
+            server.patch(f"/v1/memories/{message['id']}", {"importance": 0.1})
+            assert server.get(f"/v1/memories/{message['id']}")["tier"] == "working"
+            for number in range(2):
+                talk(server, f"The lamp of corridor {number} needs a new bulb of forty watts.")
+            evicted = server.get(f"/v1/memories/{message['id']}")
+            assert (evicted["status"], evicted["importance"]) == ("archived", 0.1)
+        finally:
+            del server.client.headers["X-Engrams-User"]
+
+
+@pytest.mark.covers("S0.48", "S0.44")
+def test_a_trace_tells_what_is_over_and_the_least_similarity(quoting: Door) -> None:
+    """A statement that a later one ends is marked with the words that end it; what holds is not."""
+    talk(quoting, "I live in Utrecht near the canal.")
+    talk(quoting, "I moved to Ghent last week.")
+
+    def explain() -> dict[str, Any]:
+        trace = quoting.post(f"/api/explain/{AGENT}", {"query": "Where do I live?"})
+        selected = [row for row in trace["rows"] if row["selected"]]
+        towns = ("Utrecht", "Ghent")
+        return {town: row for town in towns for row in selected if town in row["text"]} | {
+            "least": trace["min_sim"]
+        }
+
+    rows = eventually(lambda: (found := explain()) and found["Utrecht"]["ended"] and found)
+    assert rows["Utrecht"]["ended"].startswith(("no longer so", "may be outdated"))
+    assert rows["Utrecht"]["status"] == "superseded"
+    assert (rows["Ghent"]["ended"], rows["Ghent"]["status"]) == ("", "active")
+    assert min(rows["Utrecht"]["sim"], rows["Ghent"]["sim"]) >= rows["least"] > 0
+
+
+@pytest.mark.covers("S0.3")
+def test_a_repetition_leaves_the_tier_once_a_slow_embedder_has_seen_it(tmp_path: Path) -> None:
+    """A model on a server makes the vectors after the write: a message that repeats a recent one in
+    other letters leaves the tier then, and the recent one counts a use. Another number, another
+    name, and an answer stay.
+    """
+    said = "The pottery wheel in the annex squeaks badly on Mondays."
+    with ScriptedModel() as model:
+        embedder = {
+            "embed.provider": "openai",
+            "embed.model": "scripted",
+            "embed.url": f"{model.url}/v1",
+            "embed.cosine_model": "",
+        }
+        options = [
+            part for name, value in embedder.items() for part in ("--set", f"{name}={value}")
         ]
-        assert mine["tier"] == "working"
-        settle(place)
-        place.patch(f"/v1/memories/{mine['id']}", {"importance": 0.1})
-        for number in range(2):
-            talk(place, f"The lamp of corridor {number} needs a new bulb of forty watts.")
-        gone = place.get(f"/v1/memories/{mine['id']}")
-        assert (gone["status"], gone["importance"]) == ("archived", 0.1)
+        with served("cache", tmp_path / "home", model, *options, L0_MAXLEN="3") as door:
+
+            def list_turns(of_status: str = "active") -> dict[str, Any]:
+                query = {"status": of_status, "kind": "turn", "limit": 50}
+                page = door.client.get("/v1/memories", params=query).json()
+                return {row["text"]: row for row in page["memories"]}
+
+            def settle_vectors() -> None:
+                eventually(lambda: door.get("/v1/jobs")["unembedded"] == 0)
+                settle(door)
+
+            talk(door, said)
+            for shelf in ("north", "south", "upper"):
+                talk(door, f"The jars of the {shelf} shelf went to the potter in Lund.")
+                settle_vectors()
+            assert list_turns()[said]["tier"] == "recent"
+            talk(door, said.upper())
+            talk(door, said.replace("Mondays", "Fridays"))
+            settle_vectors()
+            eventually(lambda: said.upper() in list_turns("archived"))
+            turns = list_turns()
+            assert said.upper() not in turns
+            assert said.replace("Mondays", "Fridays") in turns
+            assert turns[said]["access_count"] > 0

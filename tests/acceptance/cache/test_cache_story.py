@@ -6,10 +6,13 @@ from __future__ import annotations
 
 import json
 import re
+import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
 from math import exp
 from pathlib import Path
+from threading import Event
 from typing import Any
 
 import pytest
@@ -230,6 +233,58 @@ def test_reset_leaves_an_empty_store_that_works(door: Door) -> None:
     assert done["remaining"] == 0
     assert state(door)["registry"] == 0
     assert talk(door, "The roof is new since March")["reply"]
+
+
+@pytest.mark.covers("S0.54")
+def test_reset_ends_while_others_chat(door: Door) -> None:
+    """It erases what was said before it, and does not wait until everybody is silent."""
+    talk(door, "The weathercock of the chapel is gilded")
+    is_over = Event()
+
+    def chat() -> None:
+        number = 0
+        while not is_over.is_set():
+            number += 1
+            talk(door, f"Barge {number} passed the lock with gravel for pier {number % 9}")
+
+    with ThreadPoolExecutor(2) as pool:
+        chats = [pool.submit(chat) for _ in range(2)]
+        try:
+            assert eventually(lambda: state(door)["l0"])
+            began = time.monotonic()
+            done = door.post("/api/reset")
+            seconds = time.monotonic() - began
+        finally:
+            is_over.set()
+        assert [one.result() for one in chats] == [None, None]
+    assert done["wiped"] > 0
+    assert seconds < 20
+    texts = [row["text"] for row in door.get("/v1/memories", limit=500)["memories"]]
+    assert not any("weathercock" in text for text in texts)
+    assert door.post("/api/reset")["remaining"] == 0
+    tiers = door.get("/api/state")["tiers"][AGENT]
+    assert tiers == {"l0": [], "l1": [], "hot": [], "registry": []}
+
+
+@pytest.mark.covers("S0.53")
+def test_the_state_of_all_agents_has_what_is_in_each_tier(door: Door) -> None:
+    """The words of the working tier, the recent one, the hot buffer and the registry."""
+    door.post("/api/reset")
+    door.post(f"/api/seed/{AGENT}", {"facts": ["The orchard gate is painted green."]})
+    door.post(f"/api/consolidate/{AGENT}")
+    door.post(f"/api/seed/{AGENT}", {"facts": ["The cider press is in the byre."]})
+    talk(door, "Which colour has the orchard gate?")
+    eventually(lambda: door.get("/api/state")["tiers"][AGENT]["hot"])
+    tiers = door.get("/api/state")["tiers"][AGENT]
+    counts = state(door)
+    assert [row["content"] for row in tiers["registry"]] == ["The orchard gate is painted green."]
+    assert [row["content"] for row in tiers["l1"]] == ["The cider press is in the byre."]
+    assert [row["content"] for row in tiers["hot"]] == ["The orchard gate is painted green."]
+    said = [(item["source"], item["content"]) for item in tiers["l0"]]
+    assert ("user", "Which colour has the orchard gate?") in said
+    assert ("promoted_l2", "The orchard gate is painted green.") in said
+    assert counts["l0"] == len(tiers["l0"])
+    assert counts["registry"] == counts["hot"] == 1
 
 
 @pytest.mark.covers("S0.56")

@@ -209,6 +209,41 @@ def test_topics_near_the_same_question_are_linked_once(
         assert together(engine) == [(*sorted((named["one"], named["two"])), weight)]
 
 
+@pytest.mark.covers("S0.35")
+def test_topics_as_good_as_one_are_merged_with_their_links(home: Path, angles: Angles) -> None:
+    """On request, from a cosine of 0.93 on: the members of both are in one, the weights of their
+    links to a third add up, and no link leads to the one that is gone.
+    """
+    turned = 0.94
+    side = sqrt(1 - 0.8**2)
+    with opened(home, embedder=angles, topics__join_cosine=0.99) as engine:
+        for text, row in (
+            ("boiler", (0.8, side, 0.0, 0.0)),
+            ("heater", (0.8, (turned - 0.64) / side, 0.0, 0.0)),
+            ("garden", (0.7, 0.0, 0.0, sqrt(1 - 0.49))),
+        ):
+            vector = np.zeros(8, np.float32)
+            vector[: len(row)] = row
+            vector[2] = sqrt(max(0.0, 1 - float(vector @ vector)))
+            angles.known[text] = vector
+            engine.add(text, scope=ANN)
+        engine.tiers.consolidate(ANN)
+        engine.topics.refresh(ANN)
+        for _ in range(2):
+            engine.search(ASKED, scope=ANN)
+            engine.drain()
+        before = topics(engine)
+        assert [weight for *_, weight in together(engine)] == [2.0, 2.0, 2.0]
+        assert engine.topics.dedupe(ANN).merged == 1
+        sizes = {group.topic.id: len(group.members) for group in engine.topics.list(ANN)}
+        assert sorted(sizes.values()) == [1, 2]
+        gone = set(before.values()) - sizes.keys()
+        edges = engine.inspect.edges(OWNER, list(before.values()))
+        assert not gone & {end for edge in edges for end in (edge.source, edge.target)}
+        ((first, second, weight),) = together(engine)
+        assert ({first, second}, weight) == (set(sizes), 4.0)
+
+
 @pytest.mark.covers("S0.47")
 def test_a_linked_topic_comes_with_the_one_that_was_hit(home: Path, angles: Angles) -> None:
     """Of the topics beside the one looked into, the one that was found with it is fetched at 0.6;

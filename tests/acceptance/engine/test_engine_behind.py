@@ -465,3 +465,31 @@ def test_what_a_timer_sent_is_in_no_note(home: Path, clock: SettableClock) -> No
     assert "walnuts" in note
     assert "Turin" not in note
     assert "Milan" not in note
+
+
+@pytest.mark.covers("S1.37")
+def test_the_same_messages_are_flushed_once(home: Path, clock: SettableClock) -> None:
+    """Without ids they are known by their words, also after a restart; what comes after them in a
+    longer piece is new, and so is what is said again in one piece or in another session.
+    """
+    said = [
+        {"role": "user", "content": "The tripod is at Omar's."},
+        {"role": "assistant", "content": "Noted."},
+        {"role": "user", "content": "The tripod is at Omar's."},
+    ]
+    spaced = [{**message, "content": f" {message['content']}\n"} for message in said]
+    with bare(home, clock) as engine:
+        assert engine.flush(said, scope=ANN) is True
+        assert engine.flush(said, scope=ANN) is False
+        assert engine.flush([{"role": "user", "content": " "}, *spaced], scope=ANN) is False
+        engine.drain()
+    with bare(home, clock) as engine:
+        assert engine.flush(said, scope=ANN) is False
+        assert len(engine.list(scope=ANN, kinds=(Kind.TURN,)).records) == 3
+        later = {"role": "user", "content": "The finder scope wobbles."}
+        assert engine.flush([*said, later], scope=ANN) is True
+        assert engine.flush(said, scope=ANN, session="b") is True
+        assert len(engine.list(scope=ANN, kinds=(Kind.TURN,)).records) == 7
+        engine.drain()
+    note = (home / "vault/memory/users/ann/2026-03-01.md").read_text()
+    assert note.count("wobbles") == 1

@@ -91,3 +91,23 @@ def test_a_dream_after_so_many_notes_reads_all_of_them(home: Path) -> None:
         core = (home / CORE).read_text("utf-8")
         # A learned sentence stands there without its full stop.
         assert all(core.count(text.rstrip(".")) == 1 for text in (*said, *more))
+
+
+@pytest.mark.covers("S1.41")
+def test_notes_are_dreamed_of_once_a_day_by_each_number_of_days(home: Path) -> None:
+    """A dream of more days in between makes the notes of fewer days no news."""
+    clock = SettableClock(START)
+    with opened(home, clock) as engine:
+        for text in ("The harp is kept in the loft.", "The sled is kept in the barn."):
+            engine.flush([{"role": "user", "content": text}], scope=ANN)
+            engine.drain()
+            clock.forward(days=1)
+        clock.back(days=1)
+        assert engine.dream(1, scope=ANN)
+        assert engine.dream(30, scope=ANN)
+        assert not engine.dream(1, scope=ANN)
+        assert not engine.dream(30, scope=ANN)
+        assert engine.dream(1, scope=ANN, force=True)
+        engine.flush([{"role": "user", "content": "The oar is kept in the shed."}], scope=ANN)
+        engine.drain()
+        assert engine.dream(1, scope=ANN)

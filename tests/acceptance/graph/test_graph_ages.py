@@ -99,6 +99,7 @@ def run(home: Path, *arguments: str) -> None:
         ),
     ],
 )
+@pytest.mark.slow
 def test_right_answers_are_found_at_any_age(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], days: float, spread: float
 ) -> None:

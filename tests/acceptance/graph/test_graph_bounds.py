@@ -187,3 +187,20 @@ def test_a_measure_is_repeated_in_whatever_way_it_is_written(engine: MemoryEngin
     }
     assert texts[wordings[0]] == len(wordings)
     assert not texts.keys() & set(wordings[1:])
+
+
+@pytest.mark.covers("S3.39")
+def test_what_is_said_for_all_projects_after_one_moves_up(engine: MemoryEngine) -> None:
+    """A repetition for the person of what two projects know leaves one memory, the person's, which
+    is as strong as all of them; another project's number stays.
+    """
+    texts = ("Tests run on 4 cores", "Tests run on 4 cores", "Tests run on 8 cores")
+    for name, text in zip(("p", "q", "r"), texts, strict=True):
+        engine.add(Turn(text), scope=(*ANN, "project", name), kind=Kind.FACT)
+    said = engine.add(Turn("The tests run on 4 cores"), scope=ANN, kind=Kind.FACT).id
+    engine.drain()
+    left = engine.list(scope=ANN, kinds=(Kind.FACT,)).records
+    assert {(record.id == said, record.strength) for record in left} == {(True, 2), (False, 1)}
+    assert [record.text for record in left if record.id != said] == [texts[2]]
+    (found,) = engine.search("How many cores do tests run on?", scope=(*ANN, "project", "p")).hits
+    assert found.record.id == said

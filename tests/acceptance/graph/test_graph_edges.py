@@ -101,6 +101,8 @@ def test_facts_of_a_theme_are_a_cluster(engine: MemoryEngine) -> None:
         frozenset(record.text for record in group.members) for group in engine.topics.list(ANN)
     }
     assert groups == {frozenset(cat), frozenset(car)}
+    labels = {group.topic.label for group in engine.topics.list(ANN)}
+    assert labels == {"cat Miso", "car tyres"}, "without a model: words that members share"
 
 
 @pytest.mark.covers("S3.13")
@@ -188,6 +190,8 @@ def test_a_question_without_an_answer_is_a_gap(
             (gap,) = eventually(gaps)
             assert gap.text == "Who repairs the boats of the harbour?"
             assert (gap.session, gap.recorded_at) == ("s", START)
+            (vector,) = engine.inspect.vectors(Scope(ANN), [gap.id], engine.status()["embedder"])
+            assert vector @ vector == pytest.approx(1.0, abs=1e-3)
 
 
 @pytest.mark.covers("S3.43")
@@ -223,6 +227,26 @@ def test_recall_has_three_modes(engine: MemoryEngine, clock: SettableClock) -> N
     assert cat not in recalled("green boat", "semantic")
     assert recalled("green boat", "cascade")[:2] == [boat, dog]
     assert len(engine.links.recall("", scope=ANN, mode="recent", limit=2)) == 2
+
+
+@pytest.mark.covers("S3.6", "S3.45")
+def test_a_cascade_goes_two_steps_from_what_was_found(engine: MemoryEngine) -> None:
+    """What is three links away is not recalled, though a search of this preset follows links
+    itself; recall by meaning follows none; a memory and its statement come once.
+    """
+    engine.add("Ann rows a green boat", scope=ANN)
+    boat = engine.search("green boat", scope=ANN).hits[0].record.id
+    dog, cat, jar = add(engine, "Rex barks at night", "Tom naps", "Quince jam")
+    for first, second in ((boat, dog), (dog, cat), (cat, jar)):
+        engine.links.link(first, second, scope=ANN, weight=1.0)
+
+    def recalled(mode: Any) -> list[str]:
+        return [
+            each.record.text for each in engine.links.recall("green boat", scope=ANN, mode=mode)
+        ]
+
+    assert recalled("cascade") == ["Ann rows a green boat", "Rex barks at night", "Tom naps"]
+    assert recalled("semantic") == ["Ann rows a green boat"]
 
 
 @pytest.mark.covers("S3.55", "S3.63")

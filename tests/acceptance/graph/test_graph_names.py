@@ -54,6 +54,7 @@ def angles() -> Angles:
     return made
 
 
+@pytest.mark.slow
 def test_a_cluster_is_shown_by_the_name_the_model_gave(model: ScriptedModel) -> None:
     """The graph and the notebook say "Ways through town", no id."""
     model.when("names", {"names": [{"id": 1, "name": "Ways through town"}]})

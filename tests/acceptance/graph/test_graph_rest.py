@@ -26,10 +26,11 @@ from tests.read.vectors import Angles
 import engrams
 from engrams import MemoryEngine, Turn
 from engrams.core import EdgeType, Kind, Status
-from engrams.errors import ConflictError
+from engrams.errors import ConflictError, RefusedError
 from engrams.ports import EmbedderCard
 from engrams.program.main import main
 from engrams.testing import ReceivedModelRequest, ScriptedModel, SettableClock
+from engrams.upkeep.garden.garden import MemoryGarden
 
 ANN = ("user", "ann")
 BOB = ("user", "bob")
@@ -463,15 +464,18 @@ def test_the_command_does_all_of_it(
 
 @pytest.mark.covers("S3.61")
 def test_the_gardens_jobs_are_apart(engine: MemoryEngine) -> None:
-    """Each by its name: memories of two sessions that are near are linked, spellings of a tag become
-    one and links to tags that nobody has go, links grow with use, like clusters become one.
+    """Each by its name: memories that are near are linked, of two sessions or told outside of any,
+    but not those of one; spellings of a tag become one and links to tags that nobody has go, links
+    grow with use, like clusters become one.
     """
     for session, text in (
         ("s1", "Ann trains for the marathon in Ghent"),
         ("s2", "Ann runs the Ghent marathon in May"),
+        ("s3", "The parrot Kiki bites cables"),
+        ("s3", "The parrot Kiki bites wires"),
     ):
         engine.add(Turn(text, session=session), scope=ANN, kind=Kind.FACT)
-    first, second = (
+    first, second, *_ = (
         record.id for record in engine.list(scope=ANN, kinds=(Kind.FACT,), order="oldest").records
     )
 
@@ -484,7 +488,8 @@ def test_the_gardens_jobs_are_apart(engine: MemoryEngine) -> None:
     for record_id, tag in zip(novels, ("book", "book", "Books"), strict=True):
         engine.links.tag(record_id, tag, scope=ANN)
     assert weights() == []
-    assert engine.garden.run(ANN, ["links"]).jobs == {"links": 1}
+    pairs_of_novels = 3
+    assert engine.garden.run(ANN, ["links"]).jobs == {"links": 1 + pairs_of_novels}
     assert weights() == [0.6]
     assert engine.links.tags(ANN) == {"book": 2, "Books": 1}
     assert engine.garden.run(ANN, ["tags"]).jobs["tags"] >= 1
@@ -530,6 +535,42 @@ def test_one_cycle_at_a_time_and_none_while_somebody_talks(
         clock.forward(minutes=6)
         engine.drain()
         assert engine.garden.reports(ANN)[-1].state == "complete"
+
+
+@pytest.mark.covers("S3.62")
+def test_a_cycle_that_a_worker_took_first_is_the_one_asked_for(
+    home: Path, clock: SettableClock, model: ScriptedModel
+) -> None:
+    """Whoever asks for a cycle gets its report, also where a worker took the job before."""
+    gate = threading.Event()
+    model.when("look after", lambda _request: gate.wait(20) and {"report": {"summary": "Done."}})
+    workers: list[threading.Thread] = []
+
+    def take_first(job_id: str) -> None:
+        if not workers:
+            workers.append(threading.Thread(target=engine.work.run_job, args=(job_id,)))
+            workers[0].start()
+            eventually(lambda: [r for r in model.requests if "look after" in r.prompt])
+            threading.Timer(0.2, gate.set).start()
+
+    with opened(home, clock, model) as engine:
+        add(engine, "Ann has a boat of oak")
+        asked = MemoryGarden(engine.garden._deps, take_first)
+        assert asked.run(ANN, ["agent"]).summary == "Done."
+        workers[0].join(20)
+
+
+@pytest.mark.covers("S3.53")
+def test_no_cycle_is_queued_while_memory_is_off(home: Path, clock: SettableClock) -> None:
+    """It is refused with the setting's name, and nothing waits for when memory is on again."""
+    with engrams.open(home=home, preset="graph", clock=clock, jobs__workers=0) as engine:
+        add(engine, "Ann has a boat of oak")
+    with engrams.open(
+        home=home, preset="graph", clock=clock, jobs__workers=0, enabled=False
+    ) as engine:
+        with pytest.raises(RefusedError, match="enabled"):
+            engine.garden.run(ANN)
+        assert "garden" not in engine.status()["jobs"]
 
 
 @pytest.mark.covers("S3.68")
@@ -596,6 +637,7 @@ def test_the_log_has_a_file_a_day_for_a_fortnight_and_stats_count(home: Path) ->
 
 
 @pytest.mark.covers("S3.70")
+@pytest.mark.slow
 def test_memory_and_a_turn_keep_to_their_budgets(home: Path, clock: SettableClock) -> None:
     """A turn's statements to the database do not grow with what is remembered; a thousand memories
     take 3.3 MB in the process at most.

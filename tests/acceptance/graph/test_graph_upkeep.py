@@ -5,6 +5,7 @@ triggers, scopes, clusters and the garden, by the engine with that preset.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -83,6 +84,20 @@ def test_a_category_of_ones_own_has_a_section(engine: MemoryEngine) -> None:
     text = engine.context("What about the ladder of the barn?", scope=ANN).text
     heads = [line for line in text.splitlines() if line.startswith("## ")]
     assert heads == ["## Facts", "## Entities", "## Rules", "## Tool shed"]
+
+
+@pytest.mark.covers("S3.22")
+def test_a_text_stands_once_in_the_block(engine: MemoryEngine) -> None:
+    """Also in another case and of another kind; and no category writes a heading of its own."""
+    add(engine, "The barn roof leaks", category="## Corrections\n# Barn")
+    add(engine, "The barn door squeaks")
+    add(engine, "the barn door squeaks!", Kind.RULE)
+    add(engine, "The barn door squeaks.", Kind.NEGATIVE)
+    add(engine, "Paint the barn door in spring", Kind.RULE)
+    text = engine.context("", scope=ANN).text
+    assert text.casefold().count("the barn door squeaks") == 1
+    heads = [line for line in text.splitlines() if line.startswith("#")]
+    assert heads == ["# Memory", "## Corrections Barn", "## Rules"]
 
 
 @pytest.mark.covers("S3.4", "S3.6", "S3.7", "S3.9", "S3.47")
@@ -169,6 +184,160 @@ def test_a_change_of_topic_clears_what_was_shown(home: Path, clock: SettableCloc
         assert shown("Who is the harbour master in Genoa?")
 
 
+@pytest.mark.covers("S3.20")
+def test_the_same_memories_wait_where_the_talk_comes_back_at_once(
+    home: Path, clock: SettableClock
+) -> None:
+    """A change of topic clears what was shown, but a block that was given two minutes ago stands a
+    few messages above: it comes again after three minutes.
+    """
+    with engrams.open(
+        home=home,
+        preset="graph",
+        clock=clock,
+        jobs__workers=0,
+        delivery__mode="sync",
+        vault__enabled=False,
+    ) as engine:
+        add(engine, "The harbour master in Genoa is Ida")
+
+        def shown(query: str) -> bool:
+            return bool(engine.deliver(query, scope=ANN, session="s").hits)
+
+        assert shown("Who is the harbour master in Genoa?")
+        for seconds, comes in ((60, False), (60, False), (60, True)):
+            clock.forward(seconds=seconds)
+            shown("spaghetti recipe tomato basil cooking dinner")
+            assert shown("Who is the harbour master in Genoa?") is comes
+
+
+@pytest.mark.covers("S3.19")
+@pytest.mark.parametrize(
+    "follow_up", ["und danach?", "et après ?", "¿y después?", "然后呢？", "それから？"]
+)
+def test_a_question_that_goes_on_is_no_new_topic(
+    home: Path, clock: SettableClock, follow_up: str
+) -> None:
+    """In any of the languages; what was shown stays quiet."""
+    with engrams.open(
+        home=home,
+        preset="graph",
+        clock=clock,
+        jobs__workers=0,
+        delivery__mode="sync",
+        vault__enabled=False,
+    ) as engine:
+        add(engine, "The harbour master in Genoa is Ida")
+        query = "Who is the harbour master in Genoa?"
+        assert engine.deliver(query, scope=ANN, session="s").hits
+        clock.forward(minutes=4)
+        engine.deliver(follow_up, scope=ANN, session="s")
+        assert not engine.deliver(query, scope=ANN, session="s").hits
+
+
+@dataclass(frozen=True)
+class Talk:
+    """What is known, a question about it, one more about the same, and one about something else."""
+
+    known: str
+    query: str
+    more: str
+    other: str
+
+
+TALKS = {
+    "en": Talk(
+        "The harbour master in Genoa is Ida",
+        "Who is the harbour master in Genoa?",
+        "Does the harbour open on Sundays?",
+        "How long does the risotto simmer tonight?",
+    ),
+    "de": Talk(
+        "Die Hafenmeisterin in Genua heißt Ida",
+        "Wie heißt die Hafenmeisterin in Genua?",
+        "Wann hat die Hafenmeisterin Urlaub?",
+        "Was soll ich heute Abend kochen, Risotto oder Spaghetti?",
+    ),
+    "fr": Talk(
+        "La capitaine du port de Gênes est Ida",
+        "Qui est la capitaine du port de Gênes ?",
+        "Le port est-il ouvert le dimanche ?",
+        "Combien de temps mijote le risotto aux champignons ?",
+    ),
+    "es": Talk(
+        "La capitana del puerto de Génova es Ida",
+        "¿Quién es la capitana del puerto de Génova?",
+        "¿Abre el puerto los domingos?",
+        "¿Cuánto tiempo se cuece el arroz con setas?",
+    ),
+    "ja": Talk(
+        "ジェノヴァの港長はイダです",
+        "ジェノヴァの港長は誰ですか？",
+        "港長は日曜日も働きますか？",
+        "今夜のリゾットは何分煮ますか？",
+    ),
+    "zh": Talk(
+        "热那亚的港长是艾达", "热那亚的港长是谁？", "港长星期天上班吗？", "今晚的烩饭要煮几分钟？"
+    ),
+}
+
+
+@pytest.mark.covers("S3.19")
+@pytest.mark.parametrize("language", TALKS)
+def test_a_topic_is_that_of_the_context_in_any_language(
+    home: Path, clock: SettableClock, language: str
+) -> None:
+    """A question about the same leaves quiet what was shown, also behind another one; a question
+    about something else makes it worth showing again.
+    """
+    talk = TALKS[language]
+    with engrams.open(
+        home=home,
+        preset="graph",
+        clock=clock,
+        jobs__workers=0,
+        delivery__mode="sync",
+        vault__enabled=False,
+    ) as engine:
+        name = add(engine, talk.known)
+
+        def shown(query: str) -> bool:
+            clock.forward(minutes=4)
+            hits = engine.deliver(query, scope=ANN, session="s").hits
+            return name in [hit.record.id for hit in hits]
+
+        assert shown(talk.query)
+        shown(talk.more)
+        assert not shown(talk.query)
+        shown(talk.other)
+        assert shown(talk.query)
+
+
+@pytest.mark.covers("S3.19")
+def test_an_answer_is_part_of_the_context(home: Path, clock: SettableClock) -> None:
+    """A question about what was just answered goes on with it, whatever its own words are."""
+    with engrams.open(
+        home=home,
+        preset="graph",
+        clock=clock,
+        jobs__workers=0,
+        delivery__mode="sync",
+        vault__enabled=False,
+    ) as engine:
+        add(engine, "The harbour master in Genoa is Ida")
+        asked = {"role": "user", "content": "Who is the harbour master in Genoa?"}
+        answer = {"role": "assistant", "content": "Ida. She took the telescope over from her aunt."}
+        more = {"role": "user", "content": "Which telescope lens magnifies most?"}
+
+        def shown(*messages: dict[str, str]) -> bool:
+            clock.forward(minutes=4)
+            return bool(engine.deliver(messages, scope=ANN, session="s").hits)
+
+        assert shown(asked)
+        shown(asked, answer, more)
+        assert not shown(asked, answer, more, asked)
+
+
 @pytest.mark.covers("S3.43")
 def test_learning_waits_for_twelve_turns_or_the_end(engine: MemoryEngine) -> None:
     """Eleven turns teach nothing yet, the twelfth does;
@@ -211,6 +380,28 @@ def test_the_garden_merges_with_plan_and_undo(engine: MemoryEngine) -> None:
     assert report.compactions == len([step for step in plan.steps if step.verb == "merge"])
     engine.garden.undo(ANN)
     assert len(engine.list(scope=ANN).records) == active
+
+
+@pytest.mark.covers("S3.63")
+def test_a_whole_cycle_is_taken_back(engine: MemoryEngine) -> None:
+    """A memory that took others in, and got a tag of its topic in the same cycle, has its own
+    strength again after the undo.
+    """
+    for text in ("We tar the jetty in spring", "We tar the jetty in spring!", "we tar the jetty"):
+        engine.add(text, scope=ANN, kind=Kind.NOTE, settle=False)
+    engine.add("The jetty has new planks", scope=ANN, kind=Kind.NOTE, settle=False)
+    engine.drain()
+
+    def believed() -> dict[str, tuple[object, ...]]:
+        records = engine.list(scope=ANN, statuses=tuple(Status)).records
+        return {each.id: (each.status, each.strength, each.confidence) for each in records}
+
+    before = believed()
+    report = engine.garden.run(ANN)
+    assert report.compactions and report.jobs["topics"]
+    assert [each for each in engine.list(scope=ANN).records if each.strength > 1 and each.tags]
+    assert engine.garden.undo(ANN).left == ()
+    assert believed() == before
 
 
 @pytest.mark.covers("S3.56")

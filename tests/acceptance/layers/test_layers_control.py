@@ -72,6 +72,20 @@ def test_slots_are_reconciled(engine: MemoryEngine) -> None:
     )
 
 
+@pytest.mark.covers("S4.25")
+@pytest.mark.parametrize(
+    "said",
+    ["My sister is called Ines", "Meine Schwester heißt Ines", "Mi hermana se llama Ines"],
+)
+def test_a_name_of_somebody_else_corrects_no_slot(engine: MemoryEngine, said: str) -> None:
+    """Though it is spelled like the value that was told a moment ago."""
+    engine.observe(Turn("I work at Ikea", session="s"), scope=ANN)
+    engine.drain()
+    engine.observe(Turn(said, session="s"), scope=ANN)
+    engine.drain()
+    assert set(texts(engine)) == {"I work at Ikea", said}
+
+
 @pytest.mark.covers("S4.30", "S4.31")
 def test_rules_are_capped_and_archived(home: Path, clock: SettableClock) -> None:
     """Beyond the cap the oldest rule is archived by eviction, never deleted;
@@ -207,8 +221,8 @@ def test_a_guest_takes_only_what_declares_that_it_keeps_nothing(home: Path) -> N
 
 @pytest.mark.covers("S4.10")
 def test_what_a_model_says_has_its_bounds(home: Path) -> None:
-    """Quotes of 1 to 280 characters, a turn that is there, a word for the confidence:
-    a row that breaks one is left out, not mended.
+    """Quotes of 1 to 280 characters, a turn that is there, a word or a share for the confidence, a
+    kind that is known: a row that breaks one is left out, not mended.
     """
     said = {
         "turn": 1,
@@ -226,6 +240,10 @@ def test_what_a_model_says_has_its_bounds(home: Path) -> None:
         {"subject": "s" * 201},
         {"predicate": "p" * 201},
         {"confidence": "certain"},
+        {"confidence": 7},
+        {"confidence": -0.1},
+        {"importance": 1.2},
+        {"kind": "gossip"},
     ]
     rows = [
         {**said, "text": f"Wrong {place}", "object": f"o{place}", **part}

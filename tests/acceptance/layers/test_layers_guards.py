@@ -200,6 +200,21 @@ def test_a_wish_that_gives_up_nothing_is_a_rule(lenient: MemoryEngine, wish: str
         ("soy un inútil", "require_repetition"),
         ("je suis nulle", "require_repetition"),
         ("我一文不值", "require_repetition"),
+        ("my brother drowned last spring", "commit_at_session_end"),
+        ("our dog was put down", "commit_at_session_end"),
+        ("crowded trams make me panic", "commit_at_session_end"),
+        ("wir haben unsere Tochter verloren", "commit_at_session_end"),
+        ("enge Räume lösen bei mir Panik aus", "commit_at_session_end"),
+        ("los ascensores me dan ansiedad", "commit_at_session_end"),
+        ("les foules me donnent des angoisses", "commit_at_session_end"),
+        ("我失去了妈妈", "commit_at_session_end"),
+        ("大きな音でパニックになります", "commit_at_session_end"),
+        ("nobody could ever love me", "require_repetition"),
+        ("ich tauge zu nichts", "require_repetition"),
+        ("no sirvo para nada", "require_repetition"),
+        ("je ne sers à rien", "require_repetition"),
+        ("我是个废物", "require_repetition"),
+        ("私は何の価値もない", "require_repetition"),
     ],
 )
 def test_losses_and_low_views_of_oneself_wait_in_every_language(
@@ -282,6 +297,61 @@ def test_clamps_of_a_model_that_would_store_at_once(lenient: MemoryEngine) -> No
     }
 
 
+@pytest.mark.covers("S4.5")
+@pytest.mark.parametrize(
+    "said", ["My mother died in spring", "Meine Mutter ist gestorben", "Mi madre murió en mayo"]
+)
+def test_a_loss_waits_without_a_model_too(home: Path, said: str) -> None:
+    """It is held until it comes up again; whoever asks for it to be remembered is heard at once."""
+    with engrams.open(home=home, preset="layers", jobs__workers=0) as engine:
+        engine.observe(Turn(said, session="s"), scope=ANN)
+        engine.drain()
+        assert texts(engine) == []
+        (held,) = statements(engine, Status.CANDIDATE)
+        assert (held.text, held.meta["hold"]) == (said, "commit_at_session_end")
+        engine.observe(Turn("Remember that my uncle died in May", session="s"), scope=ANN)
+        engine.drain()
+        assert texts(engine) == ["my uncle died in May"]
+        engine.observe(Turn(said, session="t"), scope=ANN)
+        engine.sessions.end("t", scope=ANN, wait=True)
+        engine.drain()
+        assert said in texts(engine)
+
+
+@pytest.mark.covers("S4.5")
+def test_what_holds_for_the_day_is_dropped_in_every_language(lenient: MemoryEngine) -> None:
+    """Though the model would store all of it: a wish of today and a state of the moment. What is so
+    from today on is stored, and so are a fact of today that lasts and a tool that is good for
+    nothing.
+    """
+    tell(
+        lenient,
+        "preference wants heute kurze Antworten",
+        "fact is im Moment gereizt",
+        "preference wants hoy respuestas cortas",
+        "fact is ahora mismo estoy agotado",
+        "preference wants aujourd'hui des réponses courtes",
+        "fact is en ce moment épuisée",
+        "preference wants 今天想要简短的回答",
+        "preference wants 今は短く答えてほしい",
+        "rule answers French for this reply",
+    )
+    assert texts(lenient, Status.ACTIVE, Status.CANDIDATE) == []
+    lasting = [
+        "Equinor from today on",
+        "ab heute Vegetarier",
+        "a partir de hoy vegetariano",
+        "végétarienne à partir d'aujourd'hui",
+        "从今天起吃素",
+        "今日からベジタリアン",
+        "hoy aprobé el examen de conducir",
+        "die Musik von heute",
+        "die App taugt nichts",
+    ]
+    tell(lenient, *(f"fact likes {said}" for said in lasting))
+    assert sorted(texts(lenient)) == sorted(lasting)
+
+
 @pytest.mark.covers("S4.7", "S4.13")
 def test_an_implied_wish_waits_and_survives_a_restart(home: Path, clock: SettableClock) -> None:
     """By rules: an explicit instruction is stored at once; a preference that was only implied is
@@ -337,6 +407,14 @@ def test_forgetting_a_memory_takes_what_is_held_of_it(lenient: MemoryEngine) -> 
         ("Ne sauvegarde pas cette conversation", "fact knows que la conversation reste"),
         ("不要保存这次对话", "fact knows 不要保存文件"),
         ("これは保存しないでください", "fact knows ファイルを保存しないで"),
+        ("I don't want any of this saved", "fact knows that no need to save water exists"),
+        ("Bitte nichts davon speichern", "fact knows die App kann nichts davon speichern"),
+        ("Que no quede registro de esto", "fact knows que no quede registro en la caja"),
+        ("Ne retiens rien de tout cela", "fact knows qu'il ne retient rien de tout cela"),
+        ("请不要记住这些。", "fact knows 这个文件别存"),
+        ("不要保存刚才说的话。", "fact knows 这条路别记错"),
+        ("这件事别存。", "fact knows 这件衣服别存在柜子里"),
+        ("このことは保存しないで。", "fact knows この写真は保存しないで"),
     ],
 )
 def test_a_wish_not_to_keep_a_conversation_drops_what_is_held(
@@ -433,6 +511,11 @@ def test_the_cap_archives_the_oldest_rules_only(home: Path, clock: SettableClock
             clock.forward(seconds=1)
             rule = Turn(f"Always greet in {language}")
             ids.append(engine.add(rule, scope=ANN, kind=Kind.RULE).id)
+        told = engine.context("Hello", scope=ANN).text
+        assert [word for word in ("Latin", "Greek", "Dutch", "Welsh") if word in told] == [
+            "Dutch",
+            "Welsh",
+        ], "also before the older two are archived"
         engine.drain()
         rows = [engine.get(record_id, scope=ANN) for record_id in ids]
         assert [row.status for row in rows] == [Status.ARCHIVED] * 2 + [Status.ACTIVE] * 2

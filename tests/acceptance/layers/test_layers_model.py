@@ -177,6 +177,34 @@ def test_many_held_statements_are_judged_by_several_jobs(
         )
 
 
+@pytest.mark.covers("S4.7")
+@pytest.mark.parametrize(
+    ("words", "confidence", "status"),
+    [
+        ("I kind of like shorter replies", 0.55, Status.CANDIDATE),
+        ("I like shorter replies", 0.9, Status.ACTIVE),
+        ("Remember that I like shorter replies", 0.55, Status.ACTIVE),
+    ],
+)
+def test_a_model_cannot_store_an_implied_wish_at_once(
+    home: Path,
+    clock: SettableClock,
+    model: ScriptedModel,
+    words: str,
+    confidence: float,
+    status: Status,
+) -> None:
+    """Below write.hold_below a preference is held whatever the model rules, unless the user asked to
+    remember it.
+    """
+    model.when("rulings", {"rulings": [{"id": 1, "action": "commit_now", "reason": "plain"}]})
+    model.when(FACTS, said(words, kind="preference", confidence=confidence))
+    with opened(home, clock, model, write__policy="llm") as engine:
+        tell(engine, f"{words}.")
+        (record,) = known(engine, Status.ACTIVE, Status.CANDIDATE)
+        assert record.status is status
+
+
 @pytest.mark.covers("S4.60")
 @pytest.mark.parametrize(("broken", "kept"), [(FACTS, Kind.RULE), (RULES, Kind.PREFERENCE)])
 def test_each_lane_fails_alone(

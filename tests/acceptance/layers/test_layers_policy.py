@@ -157,11 +157,11 @@ def test_an_implied_wish_is_held_until_it_is_repeated(door: Door) -> None:
     tell(door, "gil", "Answer in French")
     eventually(lambda: len(known(door, "gil")) == 3)
     held = {
-        "Maybe begin with a joke": "active",
+        "Maybe begin with a joke": "candidate",
         "You know, metaphors help me more": "candidate",
         "Answer in French": "active",
     }
-    assert known(door, "gil") == held, "above the floor it is the model's to say"
+    assert known(door, "gil") == held, "below write.hold_below no model stores it at once"
     tell(door, "gil", "As I said", "You know, metaphors help me more")
     eventually(lambda: is_quiet(door))
     assert known(door, "gil") == held

@@ -155,3 +155,32 @@ def test_incognito_is_on_or_refused_and_never_silently_off(
         assert answer.headers["x-engrams-memory"] in ("skipped:incognito", "skipped:off")
     listed = door.client.get("/v1/export", headers={"x-engrams-user": "quiet"}).text
     assert secret not in listed
+
+
+@pytest.mark.covers("S4.41")
+@pytest.mark.parametrize(
+    "wish", ["mode=incognito", "Incognito=true", "x-engrams-mode=guest", "off"]
+)
+def test_a_wish_for_privacy_in_the_address_is_refused_at_each_door_that_keeps_something(
+    door: Door, wish: str
+) -> None:
+    """By rule and not by a list of paths; nothing reaches the model or the store."""
+    text = f"The safe opens with {wish}"
+    chat = {"model": "m", "messages": [{"role": "user", "content": text}]}
+    headers = {"x-engrams-user": "silent", "x-engrams-session": "silent"}
+    before = len(door.model.requests)
+    doors = [
+        (method.upper(), path)
+        for path, operations in door.get("/openapi.json")["paths"].items()
+        for method, operation in operations.items()
+        if method in ("post", "put", "patch", "delete")
+    ]
+    assert len(doors) > 50
+    for method, path in (*doors, ("POST", "/v1/chat/completions"), ("POST", "/api/chat")):
+        body = {"text": text, "query": text, **chat}
+        answer = door.client.request(method, f"{path}?{wish}", json=body, headers=headers)
+        assert answer.status_code == 400, path
+        assert "Nothing was stored" in answer.text, path
+        assert answer.headers["referrer-policy"] == "no-referrer", path
+    assert len(door.model.requests) == before
+    assert text not in door.client.get("/v1/export", headers={"x-engrams-user": "silent"}).text

@@ -13,7 +13,7 @@ from typing import Any
 
 import httpx2
 import pytest
-from tests.acceptance.process import Door, run, served
+from tests.acceptance.process import Door, eventually, run, served
 
 import engrams
 from engrams import MemoryEngine, Turn
@@ -67,10 +67,14 @@ def product(door: Door, name: str) -> list[str]:
 
 @pytest.mark.covers("S4.1", "S4.52", "S4.63")
 def test_counts_and_lists_agree(door: Door) -> None:
-    """facts, sessions and rules, by their storage names, count what the lists show;
-    deleted by number; beyond the end is 404.
+    """facts, sessions and rules, by their storage names, count what the lists show, and a note is no
+    fact beside what was learned from it; deleted by number; beyond the end is 404.
     """
     add(door, "I live in Ghent")
+    add(door, "The code of the garage is 4711")
+    eventually(lambda: [text for text in product(door, "facts") if "Ghent" in text])
+    assert [text for text in product(door, "facts") if "Ghent" in text] == ["I live in Ghent"]
+    assert "The code of the garage is 4711" in product(door, "facts"), "which taught nothing"
     add(door, "Always answer in French", kind="rule")
     add(door, "Never answer in rhymes", kind="rule")
     door.post(
@@ -83,6 +87,10 @@ def test_counts_and_lists_agree(door: Door) -> None:
     for layer, name in status["names"].items():
         assert status["counts"][layer] == len(product(door, name)), name
     page = door.get("/v1/state")["layers"]
+    stats = door.get("/v1/stats")["product"]
+    assert {status["names"][layer]: count for layer, count in page.items()} == stats
+    told = [entry for topic in door.get("/v1/notebook")["topics"] for entry in topic["memories"]]
+    assert sum(entry["text"] == "I live in Ghent" for entry in told) == 1
     command = json.loads(door.run("stats", "--json"))["active_layers"]
     for layer, count in status["counts"].items():
         assert page.get(layer, 0) == command.get(layer, 0) == count, layer
@@ -172,8 +180,14 @@ def test_a_guest_leaves_no_trace(home: Path) -> None:
             {"preset": "layers", "home": str(home), "sessions.mode": mode}, environ={}
         ).settings
         assert settings.incognito
+        assert settings.sessions.mode == "incognito"
         with engrams.open(settings) as engine:
             assert engine.embedder.card.dimension == 0
+            engine.observe(Turn("I keep bees", session="s"), scope=("user", "ann"))
+            assert engine.sessions.get("s", scope=("user", "ann")).mode == "incognito"
+    with engrams.open(home=home, preset="layers", incognito=True) as engine:
+        engine.observe(Turn("I keep bees", session="s"), scope=("user", "ann"))
+        assert engine.sessions.get("s", scope=("user", "ann")).mode == "incognito"
     assert not load(
         {"preset": "layers", "home": str(home), "sessions.mode": "synced"}, environ={}
     ).settings.incognito

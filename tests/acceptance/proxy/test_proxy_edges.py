@@ -149,6 +149,7 @@ def test_a_broken_repository_is_told_and_fails_nothing(home: Path) -> None:
 
 
 @pytest.mark.covers("S2.24")
+@pytest.mark.slow
 def test_git_holds_no_request_up(door: Door) -> None:
     """While a commit cannot begin, chats and memories are stored; it comes afterwards."""
     door.chat("Fact one: the barge is long", memory_id="g1")
@@ -175,6 +176,7 @@ def test_git_holds_no_request_up(door: Door) -> None:
 
 
 @pytest.mark.covers("S2.11", "S2.10")
+@pytest.mark.slow
 def test_the_server_watches_while_it_lives_and_ends_what_it_began(home: Path) -> None:
     """A file edited by hand is read as long as the server runs; told to stop, it first stores what
     was said and answered, and learns what is being learned.
@@ -408,7 +410,9 @@ def test_what_fails_afterwards_fails_no_later_request(door: Door) -> None:
 
 @pytest.mark.covers("S2.12", "S2.55")
 def test_a_fact_bears_the_role_of_its_file(door: Door) -> None:
-    """A fact has the role ``memory`` where it is filtered, and in the client's list."""
+    """A fact has the role ``memory`` where it is filtered, and in the client's list; the messages of
+    a person are messages alone.
+    """
     door.chat("Fact one: Alice hikes in the Alps", memory_id="roles")
     eventually(lambda: facts(door, "roles"))
 
@@ -419,6 +423,7 @@ def test_a_fact_bears_the_role_of_its_file(door: Door) -> None:
 
     assert "fact" in list_kinds("memory")
     assert "turn" not in list_kinds("memory")
+    assert list_kinds("user") == {"turn"}
     assert "fact" not in list_kinds("assistant")
 
     async def list_roles() -> set[tuple[Any, Any]]:

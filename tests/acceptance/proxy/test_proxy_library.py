@@ -13,9 +13,9 @@ from tests.acceptance.process import run
 import engrams
 from engrams import AsyncMemoryEngine, MemoryEngine, Turn
 from engrams.adapters import MemoryClient
-from engrams.core import Kind, Status
+from engrams.core import Kind, Record, Scope, Status
 from engrams.errors import EngramsError
-from engrams.ports import Condition, Where
+from engrams.ports import Condition, NewRecord, Operator, Where, WriteBatch
 from engrams.testing import ScriptedModel, SettableClock, temp_engine
 
 ANN = ("user", "ann")
@@ -326,6 +326,45 @@ def test_files_metadata_are_filters(home: Path, clock: SettableClock) -> None:
             ("superseded_by", "eq", new), statuses=(Status.SUPERSEDED,), kinds=(Kind.FACT,)
         )
         assert gone == [engine.get(old, scope=ANN).text]
+
+
+@pytest.mark.covers("S2.33", "S2.55")
+@pytest.mark.parametrize(
+    ("name", "op", "value", "expected"),
+    [
+        ("conversation_id", "in", ["c1", "c3"], "one summary"),
+        ("conversation_id", "nin", ["c1"], "two own summary"),
+        ("conversation_id", "exists", True, "one two summary"),
+        ("conversation_id", "exists", False, "own"),
+        ("summary_kind", "eq", "conversation", "summary"),
+        ("summary_kind", "exists", False, "one two own"),
+        ("summary_kind", "exists", True, "summary"),
+        ("summary_kind", "ne", "conversation", "one two own"),
+        ("summary_kind", "in", ["conversation", "short"], "summary"),
+    ],
+)
+def test_a_conversation_and_a_kind_of_summary_take_every_comparison(
+    home: Path, clock: SettableClock, name: str, op: Operator, value: object, expected: str
+) -> None:
+    """A memory outside of conversations has no conversation; what is no summary has no kind of one,
+    and both are found by that.
+    """
+    with opened(home, clock) as engine:
+        for text, scope in (("one", "c1"), ("two", "c2")):
+            engine.add(text + " boat", scope=(*ANN, "conversation", scope))
+        engine.add("own boat", scope=ANN)
+        summary = Record(
+            "0000000000388bfc376201e1b1",
+            Scope((*ANN, "conversation", "c3")),
+            Kind.SUMMARY,
+            "summary of boats",
+            START,
+            category="conversation",
+        )
+        engine.store.commit(WriteBatch("test", "add", START, puts=(NewRecord(summary),)))
+        where = Where("and", (Condition(name, op, value),))
+        records = engine.list(scope=ANN, where=where, order="oldest").records
+        assert " ".join(record.text.split()[0] for record in records) == expected
 
 
 @pytest.mark.covers("S2.26")

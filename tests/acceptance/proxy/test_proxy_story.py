@@ -279,7 +279,25 @@ def test_a_conversation_means_the_same_at_every_door(door: Door, tmp_path: Path)
     assert "drum" in listed("conversation_id=c42")
     assert "violin" not in listed("conversation_id=c4")
     assert "violin" not in listed("created_at<2020-01-01")
-    assert "violin" not in listed("summary_kind=summary")
+    assert "violin" not in listed("summary_kind=conversation")
+    either = '{"$or": [{"conversation_id": "c41"}, {"text": {"contains": "drum"}}]}'
+    assert "violin" in listed(either)
+    assert "drum" in listed(either)
+    assert "cello" not in listed(either)
+    assert "drum" not in listed(either, "conversation_id=c41")
+    assert "is no filter" in door.run("list", "--where", '{"$or": ', status=1)
+    page = door.client.get("/v1/memories", params={"where": either})
+    assert {memory["text"] for memory in page.json()["memories"]} >= {
+        "The violin is Italian",
+        "The drum is loud",
+    }
+    assert "cello" not in page.text
+    assert door.client.get("/v1/memories", params={"where": "speaker=Ann"}).status_code == 400
+    asked = {"query": "the violin and the drum", "where": json.loads(either)}
+    hits = door.post("/v1/search", asked)["hits"]
+    assert {hit["memory"]["text"] for hit in hits} == {"The violin is Italian", "The drum is loud"}
+    unknown = {"query": "x", "where": {"speaker": {"like": "A"}}}
+    assert "no operator" in door.post("/v1/search", unknown, 400)["detail"]
     assert "violin" in listed("replaced_by=")
     seen = [
         door.client.get("/v1/memories", params={"conversation": "c43"}).text,
@@ -408,14 +426,18 @@ def test_files_are_the_truth(door: Door) -> None:
 
 @pytest.mark.covers("S2.14")
 def test_a_hostile_conversation_id_stays_inside(door: Door) -> None:
-    """``../x`` is a folder like any other, and two ids that look alike are two."""
-    for name in ("../x", "a/b", "a_b"):
+    """``../x`` is a folder like any other, two ids that look alike are two, and letters are kept."""
+    for name in ("../x", "a/b", "a_b", "Ålesund", "ålesund", "港-7.b"):
         door.chat("Fact five is about folders", memory_id=name)
     eventually(
         lambda: len(door.files("entries/user/ann/conversation/[ax][_~]*/turns/user/*.md")) == 3
     )
     folders = {path.name for path in door.files("entries/user/ann/conversation/*")}
     assert len([name for name in folders if name.startswith(("a_b", "x~"))]) == 3
+    for letters in ("Ålesund~", "ålesund~", "港-7.b~"):
+        eventually(
+            lambda start=letters: door.files(f"entries/user/ann/conversation/{start}*/turns")
+        )
     assert not (door.home.parent / "x").exists()
 
 

@@ -174,9 +174,10 @@ def test_memory_stands_before_the_last_words_of_the_user(keyed: Door) -> None:
 
 
 @pytest.mark.covers("S2.41", "S2.42")
-def test_a_wrong_number_is_pointed_out_three_times(home: Path) -> None:
+@pytest.mark.parametrize("step", [1, 0], ids=["other", "same"])
+def test_a_wrong_number_is_pointed_out_three_times(home: Path, step: int) -> None:
     """A model that names a statement which it was not shown is told so and asked again, three
-    times; then the new fact is stored all the same.
+    times, also where it repeats itself; then the new fact is stored all the same.
     """
 
     numbers: list[int] = []
@@ -185,7 +186,7 @@ def test_a_wrong_number_is_pointed_out_three_times(home: Path) -> None:
         if "New statements have come in" not in request.prompt:
             return learn(request)
         row = {"new": 1, "reason": "r", "earlier": [], "confidence": "high"}
-        numbers.append(77 + len(numbers))
+        numbers.append(77 + step * len(numbers))
         return {"decisions": [{**row, "known": numbers[-1:], "verdict": "replace"}]}
 
     with ScriptedModel(answer=answer) as model:

@@ -82,6 +82,8 @@ def test_explain_tells_every_score_and_asks_nobody(
             "selected",
             "dropped",
             "parts",
+            "status",
+            "ended",
         }
         assert 0 <= row["sim"] <= 1 and 0 < row["recency"] <= 1 and 0 <= row["importance"] <= 1
         assert row["selected"] == (row["dropped"] == "")

@@ -92,6 +92,17 @@ def test_tokens_end_the_day(connect, ask, server) -> None:
     assert spent_today(model.budget) == (3, 120)
 
 
+def test_a_prompt_counts_before_it_is_sent(connect, ask, server) -> None:
+    """A call whose prompt alone would use up the day is refused before it is sent."""
+    server.when("", ScriptedReply("ok", usage=(900, 10)))
+    model = connect(server, daily_tokens=1000)
+    model.ask(ask(max_tokens=10))
+    with pytest.raises(BudgetError, match="1,000 model tokens"):
+        model.ask(ask("word " * 200, max_tokens=10))
+    assert len(server.requests) == 1
+    assert spent_today(model.budget) == (1, 910)
+
+
 def test_the_hint_says_when_it_resets_and_then_it_does(connect, ask, server) -> None:
     """A spent budget names the time of its reset; from midnight UTC on there is a new one."""
     clock = SettableClock(NOON)

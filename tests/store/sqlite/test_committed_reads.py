@@ -79,6 +79,7 @@ def seen(memory: MemoryEngine) -> list[Any]:
 
 
 @pytest.mark.parametrize("seed", range(3))
+@pytest.mark.slow
 def test_each_sees_at_once_what_either_changed(home: Path, seed: int) -> None:
     """After any change, and any count of uses, both find what one finds that has kept nothing;
     so do records that nobody searched for.
@@ -121,7 +122,8 @@ def test_a_write_voids_only_what_it_changed(home: Path, monkeypatch: pytest.Monk
     """
     with open_home(home) as memory, open_home(home) as other:
         first, second = (
-            memory.add(f"The boat lies in {town}.", scope=ANN).id for town in ("Bergen", "Porto")
+            memory.add(f"Look for {thing}.", scope=ANN).id
+            for thing in ("the boat in Bergen", "the piano in Porto")
         )
         memory.store.get(ANN, [first, second])
         other.add("The barn is red.", scope=ANN)
@@ -134,10 +136,10 @@ def test_a_write_voids_only_what_it_changed(home: Path, monkeypatch: pytest.Monk
         )  # type: ignore[attr-defined]
         memory.store.get(ANN, [first, second])
         assert read == []
-        other.edit(first, scope=ANN, text="The boat lies in Oslo.")
+        other.edit(first, scope=ANN, text="Look for the boat in Oslo.")
         assert [record.text for record in memory.store.get(ANN, [first, second])] == [
-            "The boat lies in Oslo.",
-            "The boat lies in Porto.",
+            "Look for the boat in Oslo.",
+            "Look for the piano in Porto.",
         ]
         assert read == [first]
 

@@ -83,7 +83,15 @@ def test_every_query_is_valid_and_used() -> None:
             named_queries.query("select_records") + " ",
         ),
         **dict.fromkeys(
-            ("quoting_numbers", "about_names", "folded_text", "saying", "saying_formerly"), where
+            (
+                "quoting_numbers",
+                "about_names",
+                "folded_text",
+                "saying",
+                "saying_formerly",
+                "is_taught",
+            ),
+            where,
         ),
     }
     fragments["once"] = "INSERT INTO records (id) VALUES ('x') "

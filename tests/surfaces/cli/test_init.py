@@ -9,11 +9,16 @@ from typing import Any
 
 import pytest
 
+import engrams
+from engrams import Turn
 from engrams.models import server_discovery
 from engrams.ports import DiscoveredModelServer
 from engrams.program.main import main
 from engrams.surfaces.cli import init
 from engrams.testing import ScriptedModel
+
+THINGS = ("violin", "kayak", "tractor", "lantern", "teapot", "carpet", "hammer", "saddle")
+PLACES = ("attic", "cellar", "garage", "kitchen", "garden", "hallway")
 
 
 def setup(home: Path, *arguments: str) -> int:
@@ -266,6 +271,45 @@ def test_an_embedder_that_fails_or_is_not_there_is_not_written(
         assert not (tmp_path / "config.toml").exists()
 
 
+@pytest.fixture
+def talked(tmp_path: Path) -> Path:
+    """A home in which forty-eight pairs of messages follow each other, each pair about one thing."""
+    with engrams.open(home=tmp_path, jobs__workers=0) as memory:
+        for place in PLACES:
+            for thing in THINGS:
+                pair = (f"The {thing} is in the {place}.", f"A {thing} is heavy in a {place}.")
+                turns = [Turn(text, session=f"{place} {thing}") for text in pair]
+                memory.observe(turns, scope=("user", "ann"))
+        memory.drain(60)
+    return tmp_path
+
+
+def test_an_embedder_that_is_worse_on_the_persons_own_messages_is_not_written(
+    talked: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """It is tried on them, beside the one in use; only --no-test writes it, and then the doctor
+    says that words take its part.
+    """
+    # In four dimensions there is not much to tell apart.
+    with ScriptedModel(models=("scripted", "tiny-embed"), dimension=4) as model:
+        options = ("--user", "ann", "--url", model.url, "--embedding-model", "best")
+        assert setup(talked, *options, "--json") == 0
+        answer = json.loads(capsys.readouterr().out)
+        assert answer["embedding_model"] == ""
+        assert "tells your last 96 messages apart" in answer["embedding_tested"]
+        config = tomllib.loads((talked / "config.toml").read_text("utf-8"))
+        assert (config["chat"]["model"], "embed" in config) == ("scripted", False)
+        assert setup(talked, *options) == 0
+        assert "The embedder stays as it was" in capsys.readouterr().out
+        assert setup(talked, *options, "--no-test") == 0
+        config = tomllib.loads((talked / "config.toml").read_text("utf-8"))
+        assert config["embed"]["model"] == "tiny-embed"
+        assert main(["status", "--home", str(talked), "--wait"]) == 0
+        capsys.readouterr()
+        main(["doctor", "--home", str(talked), "--user", "ann"])
+        assert "words count instead of its vectors" in capsys.readouterr().out.replace("\n", " ")
+
+
 @pytest.mark.parametrize(
     ("name", "address"),
     [
@@ -288,3 +332,39 @@ def test_a_server_with_an_address_of_its_own_needs_more(
     """The error says what to add to the name."""
     assert setup(tmp_path, "--url", "azure") != 0
     assert "azure:NAME" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "before",
+    [
+        None,
+        "",
+        "[read]\nlimit = 7\n",
+        '# mine\npreset = "graph"\nuser = "ann"\n\n[read]\nlimit = 7\n',
+        'user = "ann"\n\n[[serve.routes]]\nmodels = ["m"]\nurl = "http://127.0.0.1:9"\n',
+    ],
+)
+def test_a_named_preset_is_that_of_the_home(
+    tmp_path: Path, before: str | None, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Later commands start from it without the option; the rest of the file stays."""
+    config = tmp_path / "config.toml"
+    if before is not None:
+        config.write_text(before, "utf-8")
+    old = tomllib.loads(before or "")
+    assert setup(tmp_path, "--no-model", "--preset", "cache") == 0
+    assert "preset of this home is cache" in capsys.readouterr().out
+    assert tomllib.loads(config.read_text("utf-8")) == {
+        **old,
+        "preset": "cache",
+        "chat": {"provider": "none"},
+    }
+    assert main(["config", "tiers.enabled", "--home", str(tmp_path), "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["tiers.enabled"]["value"] is True
+    with ScriptedModel() as model:
+        assert setup(tmp_path, "--url", model.url, "--yes", "--preset", "engine", "--json") == 0
+    assert json.loads(capsys.readouterr().out)["preset"] == "engine"
+    assert setup(tmp_path, "--no-model") == 0
+    assert tomllib.loads(config.read_text("utf-8"))["preset"] == "engine"
+    assert setup(tmp_path, "--no-model", "--preset", "cahce") != 0
+    assert tomllib.loads(config.read_text("utf-8"))["preset"] == "engine"

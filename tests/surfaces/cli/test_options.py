@@ -432,6 +432,7 @@ def test_an_import_that_only_computes_starts_no_workers(
         assert "Oslo" in engrams("list", "--kind", "fact", "--json").out
 
 
+@pytest.mark.slow
 def test_an_import_that_only_computes_learns_batch_by_batch(
     engrams: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

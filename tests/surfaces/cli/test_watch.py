@@ -177,6 +177,7 @@ def _end_after(engine: MemoryEngine, steps: int, monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(target.store, "save_state", guard(target.store.save_state))
 
 
+@pytest.mark.slow
 def test_a_run_may_end_between_any_two_writes(docs: Path, tmp_path: Path) -> None:
     """However far a run came, the next one leaves each document once, as its file is."""
     steps = 0

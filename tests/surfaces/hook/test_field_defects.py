@@ -115,6 +115,49 @@ def test_a_tool_is_nobodys_home(agent: Agent) -> None:
     assert ". we moved from pnpm to bun\n" in start and "LIVES_IN" not in start
 
 
+@pytest.mark.parametrize(
+    "rule",
+    [
+        "telemetry is off and stays off",
+        "dark mode is the default and stays that way",
+        "our coding guidelines forbid global state",
+        "according to our styleguide, constants are upper case",
+        "the house rule is one class per file",
+        "no barrel files, import from the module itself",
+        "do not touch the vendor directory on any account",
+        "Telemetrie ist aus und bleibt aus",
+        "la télémétrie est désactivée et le reste",
+        "la telemetría está apagada y se queda así",
+        "la telemetria è spenta e resta spenta",
+        "mai usare variabili globali nel backend",
+        "niente mock nei test di integrazione",
+    ],
+)
+def test_what_stays_and_what_the_house_asks_for_are_rules(agent: Agent, rule: str) -> None:
+    """A state that stays, the words of a style guide, and what is done in place of a banned thing."""
+    agent.say(rule)
+    assert f". {rule}\n" in agent.begin()
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "the build is red and stays red",
+        "the server is off and stays off until I fix the fan",
+        "our style guide is out of date",
+        "our handbook says nothing about it",
+        "no tests, go to the shop first",
+        "niente paura, lo faccio io",
+        "pas de souci, on verra demain",
+        "nada de eso, déjalo como está",
+    ],
+)
+def test_a_state_of_the_day_and_comfort_are_no_rules(agent: Agent, said: str) -> None:
+    """What only sounds like a ban, or tells how a thing is, stands in no list of rules."""
+    agent.say(said)
+    assert f". {said}" not in agent.begin()
+
+
 def test_how_to_answer_is_kept_where_one_sentence_says_two_things(agent: Agent) -> None:
     """Style of answers in one breath with a name, two wishes in one sentence."""
     agent.say("I'm Lena. Keep answers short, no emojis.")

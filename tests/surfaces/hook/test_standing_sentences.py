@@ -24,6 +24,7 @@ RULES = [
     'the word is "tenant" in this codebase, not "customer"',
     "german error texts for customers, english in logs",
     "you can assume python 3.11, no need for compat shims",
+    "where possible use the helpers in src/dates.ts",
 ]
 FOREIGN_RULES = [
     "wir loggen nie personenbezogene daten",
@@ -48,6 +49,8 @@ PASSING = [
     "wir brauchen noch einen test für den leeren warenkorb",
     "bitte keine änderungen an der api, nur das css",
     "never seen that error before",
+    "what does `satisfies` do in typescript",
+    "why does `pnpm gen` touch the generated folder",
     "don't bother with the old tests",
     "change it so every row has its own key",
     "immer noch rot",

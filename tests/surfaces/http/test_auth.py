@@ -254,6 +254,30 @@ def test_the_proxy_stores_for_the_key_owner_and_hides_the_key(kept: Kept) -> Non
     assert "engrams_" not in sent and "x-engrams" not in sent.casefold()
 
 
+@pytest.mark.covers("S4.41")
+@pytest.mark.parametrize(
+    ("path", "body"),
+    [
+        ("/v1/memories", {"text": "My tortoise is called Odessa."}),
+        ("/v1/observe", {"messages": [{"role": "user", "content": "My dog is Rex."}]}),
+        (
+            "/v1/chat/completions",
+            {"model": "m", "messages": [{"role": "user", "content": "My cat is Tom."}]},
+        ),
+    ],
+)
+@pytest.mark.parametrize("header", ["X-Engrams-Mode", "X-Engrams-Incognito", "X-Engrams-Memory"])
+def test_a_wish_for_privacy_in_a_header_is_refused(
+    kept: Kept, header: str, path: str, body: dict[str, object]
+) -> None:
+    """A header that asks for a mode has no meaning, so the request is refused and nothing stored."""
+    _, ann = kept.key(f"{header}-{path}".replace("/", "-"))
+    answer = ann.post(path, json=body, headers={header: "incognito"})
+    assert answer.status_code == 400
+    assert header.casefold() in answer.text and "Nothing was stored" in answer.text
+    assert ann.get("/v1/memories").json()["memories"] == []
+
+
 def test_refused_keys_are_in_the_audit_log(kept: Kept) -> None:
     """The audit log has the key that was refused something, and that an unknown one was tried;
     never the key itself.

@@ -89,6 +89,7 @@ def test_a_key_that_may_only_read_forwards_nothing(
     assert not model.requests
 
 
+@pytest.mark.slow
 def test_open_paths_and_wrong_keys_have_limits() -> None:
     """Wrong keys are answered later and later, are counted, and run out like requests without a
     key.
@@ -120,7 +121,7 @@ def test_open_paths_and_wrong_keys_have_limits() -> None:
 
 
 def test_every_answer_of_ours_tells_browsers_to_be_careful(engine: MemoryEngine) -> None:
-    """The page, JSON, and refusals alike; JSON is not kept in caches."""
+    """The page, JSON, and refusals alike; no data of ours is kept in caches."""
     with running(patient(engine)) as url:
         for path in ("/", "/health", "/openapi.json", "/v1/stats", "/v1/models", "/nowhere"):
             told = httpx2.get(url + path, timeout=60).headers
@@ -131,6 +132,7 @@ def test_every_answer_of_ours_tells_browsers_to_be_careful(engine: MemoryEngine)
                 or "frame-ancestors" in told["content-security-policy"]
             ), path
             assert "json" not in told["content-type"] or "no-store" in told["cache-control"], path
+        assert "no-store" in httpx2.get(f"{url}/metrics", timeout=60).headers["cache-control"]
 
 
 def test_jobs_are_counted_for_their_owner_alone(engine: MemoryEngine) -> None:
@@ -158,6 +160,7 @@ def test_jobs_are_counted_for_their_owner_alone(engine: MemoryEngine) -> None:
     ],
     ids=["idle", "line", "head", "body", "kept", "next"],
 )
+@pytest.mark.slow
 def test_connections_that_stall_are_closed(sent: bytes) -> None:
     """Idle, with half a head, with half a body, after an answer, and with half of the next request."""
     import threading

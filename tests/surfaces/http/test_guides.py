@@ -28,12 +28,19 @@ COMMANDS = [
 
 
 @pytest.fixture(scope="module")
-def served() -> Iterator[tuple[str, str]]:
+def served() -> Iterator[tuple[str, dict[str, str]]]:
+    """A server, and the keys of the people of the guides by the names of their variables."""
     with temp_engine(user="ann") as engine, running(create_app(engine, engine.settings)) as url:
-        _, key = ApiKeyStore.open(engine.settings.home).add(
-            "docs", Scope(("user", "ann")), ("read", "write", "proxy"), engine.now()
+        keys = ApiKeyStore.open(engine.settings.home)
+        yield (
+            url,
+            {
+                variable: keys.add(
+                    "docs", Scope(("user", user)), ("read", "write", "proxy"), engine.now()
+                )[1]
+                for variable, user in (("ENGRAMS_KEY", "ann"), ("ANN", "ann"), ("BOB", "bob"))
+            },
         )
-        yield url, key
 
 
 @pytest.mark.parametrize(
@@ -41,15 +48,17 @@ def served() -> Iterator[tuple[str, str]]:
     COMMANDS,
     ids=[f"{page}-{number}" for number, (page, _) in enumerate(COMMANDS)],
 )
-def test_a_command_of_a_guide_works(served: tuple[str, str], page: str, line: str) -> None:
+def test_a_command_of_a_guide_works(
+    served: tuple[str, dict[str, str]], page: str, line: str
+) -> None:
     """It is answered with a success, and with something."""
     if shutil.which("curl") is None:
         pytest.skip("there is no curl here")
-    url, key = served
+    url, keys = served
     command = line.replace("http://127.0.0.1:8100", url).replace("curl -s ", "curl -sf ")
     done = subprocess.run(
         ["sh", "-c", command],
-        env={**os.environ, "ENGRAMS_KEY": key},
+        env={**os.environ, **keys},
         capture_output=True,
         text=True,
         timeout=60,

@@ -137,7 +137,8 @@ def test_changes_are_sent_in_order_and_signed(home: Path) -> None:
         ]
         heads, body = receiver.got[0]
         signed = f"{heads['webhook-id']}.{heads['webhook-timestamp']}.".encode() + body
-        key = made["secret"].removeprefix("whsec_").encode()
+        key = base64.b64decode(made["secret"].removeprefix("whsec_"), validate=True)
+        assert len(key) == 24
         assert (
             heads["webhook-signature"]
             == "v1," + base64.b64encode(hmac.new(key, signed, hashlib.sha256).digest()).decode()

@@ -80,14 +80,14 @@ async def test_two_keys_at_one_address(home: Path) -> None:
             == 401
         )
         async with (
-            connected(f"{url}/mcp", authorization=f"Bearer {keys['ann']}") as ann,
-            connected(f"{url}/mcp", authorization=f"Bearer {keys['bob']}") as bob,
+            connected(f"{url}/mcp/full", authorization=f"Bearer {keys['ann']}") as ann,
+            connected(f"{url}/mcp/full", authorization=f"Bearer {keys['bob']}") as bob,
         ):
             told = (
                 await call(
                     ann,
                     "memory_add",
-                    content="Quentin breeds ferrets in the cellar.",
+                    text="Quentin breeds ferrets in the cellar.",
                     tags=["pets"],
                 )
             )["results"][0]["id"]

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 from mcp.shared.exceptions import MCPError
-from tests.surfaces.mcp.conftest import Open, call
+from tests.surfaces.mcp.conftest import Open, call, refused
 
 from engrams.core import Scope
 from engrams.engine import MemoryEngine
@@ -142,3 +142,33 @@ async def test_nothing_of_theirs_is_changed(
         (record.id, record.text, record.status)
         for record in engine.list(scope=victim, order="oldest").records
     ] == before
+
+
+async def test_a_space_is_reached_by_its_members_only(client: Open, engine: MemoryEngine) -> None:
+    """A member's tools tell the space something, find it and read it; a reader's only read; those of
+    others find nothing.
+    """
+    ann, rita, eve = (Scope(("user", uuid.uuid4().hex[:12])) for _ in range(3))
+    space = f"home {ann.labels[1]}"
+    engine.spaces.create(space, scope=ann)
+    engine.spaces.set_role(space, rita.key, "reader", scope=ann)
+    question = f"Where is the {WORD}?"
+    async with client("full", ann) as tools:
+        told = await call(
+            tools, "memory_add", text=f"The {WORD} is in the attic.", space=space, tags=["attic"]
+        )
+        (memory_id,) = [write["id"] for write in told["results"]]
+        assert WORD in json.dumps(await call(tools, "memory_search", query=question))
+    async with client("full", rita) as tools:
+        assert WORD in json.dumps(await call(tools, "memory_search", query=question))
+        assert WORD in json.dumps(await call(tools, "memory_get", id=memory_id))
+        refusal = await refused(tools, "memory_add", text="It is gone.", space=space)
+        assert "takes the role editor; you are reader" in refusal
+    async with client("full", eve) as tools:
+        answer = await call(tools, "memory_search", query="Where is the thing in the attic?")
+        assert WORD not in json.dumps(answer)
+        for name, arguments in (
+            ("memory_get", {"id": memory_id}),
+            ("memory_add", {"text": "It is gone.", "space": space}),
+        ):
+            assert "attic" not in await refused(tools, name, **arguments)

@@ -183,7 +183,11 @@ def test_without_an_embedder() -> None:
         assert [model["id"] for model in httpx2.get(url + "/v1/models").json()["data"]] == [
             "engrams-offline"
         ]
-        assert httpx2.post(url + "/v1/embeddings", json={"input": "x"}).status_code == 404
+        for path in ("/v1/embeddings", "/embeddings"):
+            assert (
+                httpx2.post(url + path, json={"input": "x"}).json()["error"]["code"]
+                == "model_not_found"
+            )
 
 
 def test_embeddings_hold_up_no_lookup(home: Path) -> None:

@@ -57,6 +57,29 @@ def test_models_are_the_upstreams(bench: Harness) -> None:
 
 @pytest.mark.covers("S2.6")
 @pytest.mark.parametrize(
+    ("method", "path", "target"),
+    [
+        ("GET", "/models", "/v1/models"),
+        ("GET", "/models/m%2F1?x=1", "/v1/models/m%2F1?x=1"),
+        ("POST", "/embeddings", "/v1/embeddings"),
+        ("POST", "/completions", "/v1/completions"),
+        ("POST", "/messages/count_tokens", "/v1/messages/count_tokens"),
+        ("POST", "/audio/transcriptions", "/v1/audio/transcriptions"),
+        ("GET", "/modelsheet", "/modelsheet"),
+        ("GET", "/images/logo.png", "/images/logo.png"),
+    ],
+)
+def test_a_base_url_without_version_reaches_the_api(
+    bench: Harness, method: str, path: str, target: str
+) -> None:
+    """A client whose base URL lacks /v1 reaches a model server's API as chats do; other paths stay."""
+    bench.raw.says(reply(b"{}"))
+    assert bench.client.request(method, path).status_code == 200
+    assert (bench.raw.last.method, bench.raw.last.target) == (method, target)
+
+
+@pytest.mark.covers("S2.6")
+@pytest.mark.parametrize(
     ("base", "path", "url"),
     [
         ("http://h:1/v1", "/v1/models", "http://h:1/v1/models"),

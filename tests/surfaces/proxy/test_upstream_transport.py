@@ -36,9 +36,7 @@ def test_a_piece_of_a_stream_costs_little() -> None:
             "stream": True,
             "messages": [{"role": "user", "content": f"Tell me {number}."}],
         }
-        with httpx2.stream(
-            "POST", f"{url}/v1/chat/completions", json=asked, headers={"x-engrams-memory": "off"}
-        ) as answer:
+        with httpx2.stream("POST", f"{url}/v1/chat/completions", json=asked) as answer:
             for event, _ in zip([*events, threading.Event()], answer.iter_raw(), strict=False):
                 event.set()
         return calls - before

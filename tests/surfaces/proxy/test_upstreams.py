@@ -75,6 +75,7 @@ def test_the_lists_of_models_are_one(two: Two) -> None:
         reply(b'{"object":"list","data":[{"id":"gpt-6","from":"other"},{"id":"whisper"}]}')
     )
     body = two.client.get("/v1/models").json()
+    assert two.client.get("/models").json() == body
     assert body == {
         "object": "list",
         "data": [{"id": "gpt-6", "from": "other"}, {"id": "qwen3:4b"}],

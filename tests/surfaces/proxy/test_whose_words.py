@@ -53,3 +53,25 @@ def test_the_question_of_a_template_and_the_asking_part_are_the_users(bench: Har
     assert "Ghent" in texts
     assert "Nordea" in texts
     assert "Acmetown" not in texts
+
+
+def test_a_text_that_the_messages_before_announce_is_not_the_users(bench: Harness) -> None:
+    """Two messages in a row, and an answer that is not stored yet, are read from the request."""
+    before: tuple[list[Json], ...] = (
+        [{"role": "user", "content": "the next thing is from a website"}],
+        [
+            {"role": "user", "content": "can you check something for me"},
+            {"role": "assistant", "content": "Sure! Paste the text you'd like me to check."},
+        ],
+        [
+            {"role": "user", "content": "translate everything I send into Danish"},
+            {"role": "assistant", "content": "OK."},
+            {"role": "user", "content": "The sea is wide."},
+            {"role": "assistant", "content": "Havet er bredt."},
+        ],
+    )
+    for number, messages in enumerate(before):
+        said: Json = {"role": "user", "content": f"I moved to Acmetown {number} last week."}
+        assert bench.ask([*messages, said]).status_code == 200
+        assert bench.engine.drain(30)
+    assert list_statements(bench.engine, bench.user) == []

@@ -31,9 +31,16 @@ TOKEN = re.compile(
     r"//[^\n]*|/\*.*?\*/|\"(?:[^\"\\\n]|\\.)*\"|`(?:[^`\\]|\\.)*`|/(?![/*\s])(?:[^/\\\n\[]|\\.|\[(?:[^\]\\\n]|\\.)*\])+/[gimsuy]*(?=\s*[.,;)\]])",
     re.DOTALL,
 )
-NO_TEXT = {"Escape", "Enter", "OpenAI", "Ollama", "AbortError", "ScopeError", "Bearer "} | {
-    f"Arrow{way}" for way in ("Left", "Right", "Up", "Down")
-}
+NO_TEXT = {
+    "Escape",
+    "Enter",
+    "Files",
+    "OpenAI",
+    "Ollama",
+    "AbortError",
+    "ScopeError",
+    "Bearer ",
+} | {f"Arrow{way}" for way in ("Left", "Right", "Up", "Down")}
 """What begins with a capital and is shown to nobody, or is a name in every language."""
 
 UNTRANSLATED = """() => {
@@ -110,9 +117,12 @@ def test_the_languages_are_those_that_have_a_file() -> None:
 
 
 def test_names_of_formats_belong_to_formats() -> None:
-    """A format has a text only under its own name: the page would not find it under another."""
+    """A format has a text only under its own name: the page would not find it under another.
+
+    A document is none of the formats of memories, and is named beside them.
+    """
     keys = {key.removeprefix("format.") for key in texts("en") if key.startswith("format.")}
-    assert keys - set(FORMATS) == set()
+    assert keys - {*FORMATS, "document"} == set()
 
 
 def test_the_scripts_hold_keys_and_no_texts() -> None:

@@ -1,14 +1,20 @@
-"""The other views: tiers, graph, timeline, jobs, charts, import, settings."""
+"""The other views: tiers, graph, timeline, jobs, devices, spaces, charts, import, settings."""
 
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
 
 import pytest
-from tests.surfaces.ui.conftest import Window
+from bench.documents import making
+from tests.surfaces.http.running import running
+from tests.surfaces.proxy.harness import patient
+from tests.surfaces.ui.conftest import Served, Window, opened
 
-from engrams.core import Kind, Turn
+from engrams.core import Kind, Scope, Turn
 from engrams.ports import JobClaim, JobFailure, JobSpec
+from engrams.testing import temp_engine
 
 pytestmark = pytest.mark.slow
 
@@ -25,6 +31,8 @@ EMPTY = {
     "charts": "Growth appears here",
     "garden": "No cycles yet",
     "jobs": "Nothing has failed.",
+    "devices": "On this device alone",
+    "spaces": "In no space yet",
     "import": "Drop files here",
     "settings": "This browser",
 }
@@ -261,6 +269,25 @@ def test_files_are_imported_by_dropping_them(window: Window) -> None:
     }
 
 
+def test_a_document_is_imported_by_dropping_it_on_any_view(window: Window) -> None:
+    """The page goes to the import, and shows what the file holds."""
+    window.go("memories")
+    lease = making.make_pdf([["The tenant may keep one cat."]], "Lease")
+    data = window.page.evaluate_handle(
+        "bytes => { const data = new DataTransfer();"
+        " data.items.add(new File([new Uint8Array(bytes)], 'lease.pdf')); return data; }",
+        list(lease),
+    )
+    window.page.locator("#main").dispatch_event("drop", {"dataTransfer": data})
+    row = window.page.locator(".list .memory").filter(has_text="lease.pdf")
+    expect(row).to_contain_text("Document · 1 memory")
+    row.get_by_role("button", name="Import lease.pdf", exact=True).click()
+    expect(row.locator(".chip")).to_have_text("Done")
+    assert [item.name for item in window.served.engine.documents.list(window.scope)] == [
+        "lease.pdf"
+    ]
+
+
 def test_a_large_file_is_sent_in_pieces(window: Window) -> None:
     """A file of more than one piece arrives whole, by the file chooser as by dropping."""
     window.go("import")
@@ -387,3 +414,66 @@ def test_a_picture_is_refused_on_the_page(window: Window) -> None:
     window.page.get_by_label("Files to import").set_input_files(file)
     window.page.get_by_text("It is a PNG picture, not text.").wait_for()
     assert not window.served.engine.list(scope=window.scope).records
+
+
+def test_devices_are_shown_with_what_they_did_not_confirm(
+    browser: Any, tmp_path: Path, request: pytest.FixtureRequest
+) -> None:
+    """The view names each device and when it told something; a purge that one did not make stands there
+    until it did; a press exchanges.
+    """
+    owner = Scope(("user", "ann"))
+    with temp_engine(user="ann") as laptop, temp_engine(user="ann") as phone:
+        note = laptop.add("The piano is in the hall.", scope=owner).id
+        laptop.sync.init(str(tmp_path / "place"), owner, "laptop")
+        phone.sync.join(str(tmp_path / "place"), laptop.sync.pair(), owner, "phone")
+        for device in (laptop, phone, laptop):
+            device.sync.now()
+        laptop.purge(note, scope=owner)
+        with running(patient(laptop)) as url:
+            for window in opened(browser, Served(url, laptop), request, "ann"):
+                window.go("devices")
+                page = window.page
+                expect(page.get_by_role("row", name="laptop")).to_contain_text("This device")
+                expect(page.get_by_role("row", name="phone")).to_contain_text("Device")
+                expect(page.get_by_role("row", name="Recovery code")).to_be_visible()
+                expect(page.get_by_text("Something here is not told yet.")).to_be_visible()
+                page.get_by_role("button", name="Exchange now").click()
+                expect(page.get_by_text("Not yet confirmed by phone")).to_be_visible()
+                phone.sync.now()
+                page.get_by_role("button", name="Exchange now").click()
+                expect(page.get_by_text("No purge waits for a device.")).to_be_visible()
+
+
+def test_a_space_is_made_shared_and_left_on_the_page(window: Window) -> None:
+    """A person makes a space, adds another, changes the role, and removes them; what the space holds is
+    found with its name, and opened.
+    """
+    page, spaces = window.page, window.served.engine.spaces
+    other = f"o-{window.user}"
+    name = f"home of {window.user}"
+    window.go("spaces")
+    page.get_by_role("button", name="Create a space").click()
+    page.get_by_label("Name").fill(name)
+    page.get_by_label("Name").press("Enter")
+    expect(page.get_by_role("heading", name=name)).to_be_visible()
+    page.get_by_role("button", name="Add a member").click()
+    page.get_by_label("User").fill(other)
+    page.get_by_label("User").press("Enter")
+    with page.expect_response(lambda answer: "/members/" in answer.url):
+        page.get_by_label(f"Role of {other}").select_option("Reader")
+    expect(page.get_by_label(f"Role of {other}")).to_have_value("reader")
+    assert [str(space.role) for space in spaces.list(scope=("user", other))] == ["reader"]
+    space = spaces.enter(name, scope=window.scope, writes=True)
+    window.served.engine.add("The ladder is in the shed.", scope=space)
+    window.go("memories?q=Where is the ladder")
+    row = page.locator(".memory", has_text="The ladder is in the shed.")
+    expect(row).to_contain_text(f"Space {name}")
+    row.locator(".memory-open").click()
+    expect(page.locator(".drawer .quote")).to_have_text("The ladder is in the shed.")
+    page.keyboard.press("Escape")
+    window.go("spaces")
+    page.get_by_role("button", name=f"Remove {other}").click()
+    page.get_by_role("button", name="Remove member").click()
+    expect(page.get_by_label(f"Role of {other}")).to_have_count(0)
+    assert spaces.list(scope=("user", other)) == ()

@@ -103,6 +103,56 @@ def shelf(folder: Path) -> Path:
     return folder
 
 
+def test_columns_are_named_by_the_row_under_the_titles_of_a_sheet(
+    engine: MemoryEngine, tmp_path: Path
+) -> None:
+    """Titles stay, and no row is lost where nothing names the columns."""
+    path = tmp_path / "results.xlsx"
+    path.write_bytes(
+        making.make_xlsx(
+            {
+                "Zones": [
+                    ["Analyses by segment"],
+                    ["In millions", "2023"],
+                    ["", "Sales", "Profit", "Tax"],
+                    ["North", "12553", "2713", "300"],
+                ],
+                "People": [["Board"], ["Ann", "Oslo", "chair"], ["Ben", "Rome", "deputy"]],
+            }
+        )
+    )
+    engine.add_document(path, scope=ANN)
+    zones, people = engine.documents.read("results.xlsx", ANN)
+    assert zones.text.splitlines() == [
+        "Analyses by segment",
+        "In millions; 2023",
+        "North; Sales: 12553; Profit: 2713; Tax: 300",
+    ]
+    assert people.text.splitlines() == ["Board", "Ann; Oslo; chair", "Ben; Rome; deputy"]
+
+
+def test_a_page_and_a_mail_are_known_by_their_names(engine: MemoryEngine, tmp_path: Path) -> None:
+    """A page without ``<html>``, and a mail with a long header, are read as what they are."""
+    folder = tmp_path / "papers"
+    folder.mkdir()
+    page = b"<head><title>Steel</title></head><body><p>Grade B16 has one part of chromium.</p>"
+    (folder / "steel.html").write_bytes(page)
+    mail = making.make_mail(
+        "Per <per@ror.example>",
+        "Ann <ann@x.example>",
+        "The boiler",
+        "Tue, 03 Mar 2026 09:15:00 +0100",
+        ["I replaced the valve of the boiler."],
+    )
+    (folder / "boiler.eml").write_bytes(b"X-Trace: " + b"a" * 70 + b"\n" + b" b\n" * 2000 + mail)
+    engine.add_document(folder, scope=ANN)
+    documents = {document.name: document for document in engine.documents.list(ANN)}
+    assert documents["steel.html"].first.title == "Steel"
+    assert documents["boiler.eml"].first.title == "The boiler"
+    (passage,) = engine.documents.read("steel.html", ANN)
+    assert passage.text == "Grade B16 has one part of chromium."
+
+
 def test_a_document_of_each_kind_is_found_with_its_place(
     engine: MemoryEngine, tmp_path: Path
 ) -> None:
@@ -263,6 +313,34 @@ def test_a_forgotten_document_returns_and_can_be_added_again(
     engine.documents.forget("boat.txt", ANN)
     assert engine.add_document(path, scope=ANN).stored == 1
     assert labels(engine, "which colour is the boat?") == ["boat.txt"]
+
+
+def test_each_file_of_a_folder_has_its_own_end_whatever_stands_beside_it(
+    engine: MemoryEngine, tmp_path: Path
+) -> None:
+    """A damaged file is named, the same contents are stored once, and no neighbour is lost."""
+    folder = tmp_path / "papers"
+    folder.mkdir()
+    boat = making.make_pdf([["The boat lies at pier seven."]], "Boat")
+    contents = {
+        "a.pdf": boat,
+        "b.pdf": boat,
+        "c.pdf": b"%PDF-1.7 nothing follows",
+        "d.pdf": making.make_pdf([["The shed has a green door."]], "Shed"),
+        "e.docx": b"PK\x03\x04 not a zip",
+        "f.txt": b"The well is four metres deep.",
+    }
+    for name, data in contents.items():
+        (folder / name).write_bytes(data)
+
+    counts = engine.add_document(folder, scope=ANN)
+
+    assert (counts.stored, counts.existing, counts.rejected) == (3, 1, 2)
+    assert [reason.split(":")[0] for _, reason in counts.bad] == ["c.pdf", "e.docx"]
+    assert labels(engine, "which pier has the boat?")[0] == "a.pdf, p. 1"
+    assert labels(engine, "what colour is the door of the shed?")[0] == "d.pdf, p. 1"
+    again = engine.add_document(folder, scope=ANN)
+    assert (again.stored, again.existing) == (0, 4)
 
 
 def test_another_owner_sees_no_document(engine: MemoryEngine, tmp_path: Path) -> None:

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 from bench.documents import making
+from tests.transfer.documents.crafted_files import make_crafted_files
 
 from engrams.core import Scope
 from engrams.errors import InputError
@@ -157,6 +158,8 @@ def _make_files() -> Iterator[tuple[str, Callable[[], bytes]]]:
         "giant.png",
         lambda: b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR" + (0x7FFFFFFF).to_bytes(4, "big") * 2 + bytes(9),
     )
+    for name, make in make_crafted_files(Path(_EVIL)).items():
+        yield f"crafted-{name}", make
 
 
 FILES = list(_make_files())
@@ -165,7 +168,7 @@ FILES = list(_make_files())
 @pytest.mark.slow
 def test_no_file_of_the_table_does_harm(tmp_path: Path) -> None:
     """Time and memory have their limits, nothing else is read or written, and each error has a hint."""
-    assert len(FILES) >= 140
+    assert len(FILES) >= 200
     assert len({name for name, _ in FILES}) == len(FILES)
     refused: dict[str, InputError] = {}
     with DocumentReadingProcess(_SECONDS) as reading:
@@ -194,7 +197,7 @@ def test_a_folder_of_the_table_is_added_whole(tmp_path: Path) -> None:
     folder = tmp_path / "files"
     folder.mkdir()
     for number, (name, make) in enumerate(FILES):
-        if not name.startswith(("inflate", "nest", "columns")):
+        if not name.startswith(("inflate", "nest", "columns", "crafted")):
             (folder / f"{number}-{name[-60:]}").write_bytes(make())
     before = set(tmp_path.rglob("*"))
     with temp_engine() as engine:

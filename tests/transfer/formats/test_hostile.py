@@ -82,6 +82,7 @@ def test_nothing_in_it_is_nothing(load: Any, content: bytes) -> None:
         '[{{"mapping":{}}}]',
     ],
 )
+@pytest.mark.slow
 def test_deep_nesting_is_bad_not_fatal(load: Any, wrap: str) -> None:
     """Brackets nested a hundred thousand deep are a bad piece in every format."""
     for named in ("auto", *FORMATS):

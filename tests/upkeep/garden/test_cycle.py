@@ -166,7 +166,7 @@ def test_the_pause_is_between_five_minutes_and_two_hours() -> None:
     the longest without a known limit or tokens; twice as long with each failure.
     """
     section = GardenSettings()
-    assert [compute_pause(wish, 1000, 0, section) for wish in (45, 1, 500, None)] == [
+    assert [compute_pause(wish, 10_000, 0, section) for wish in (45, 1, 500, None)] == [
         45,
         5,
         120,
@@ -176,10 +176,11 @@ def test_the_pause_is_between_five_minutes_and_two_hours() -> None:
         compute_pause(10, None, 0, section)
         == compute_pause(10, 0, 0, section)
         == compute_pause(10, -5, 0, section)
+        == compute_pause(10, 1000, 2, section)
         == 120
     )
     wide = GardenSettings(max_pause_minutes=10_000)
-    assert [compute_pause(5, 1000, failures, wide) for failures in (0, 1, 2, 6, 7, 100)] == [
+    assert [compute_pause(5, 10_000, failures, wide) for failures in (0, 1, 2, 6, 7, 100)] == [
         5,
         10,
         20,
@@ -187,7 +188,7 @@ def test_the_pause_is_between_five_minutes_and_two_hours() -> None:
         320,
         320,
     ]
-    assert compute_pause(5, 1000, 6, section) == 120
+    assert compute_pause(5, 10_000, 6, section) == 120
 
 
 @pytest.mark.covers("S3.69")
@@ -339,6 +340,20 @@ def test_no_more_tokens_are_spent_than_there_are(opened: Open, model: ScriptedMo
         model.say(ScriptedReply('{"actions": [{"do": "look", "query": "boat"}]}', usage=(800, 100)))
     report = engine.garden.run(ANN, ["agent"])
     assert 900 <= report.tokens <= 2000 and "the cycle's tokens are used up" in report.notes
+
+
+@pytest.mark.covers("S3.69")
+def test_a_prompt_counts_among_the_tokens_of_a_cycle(opened: Open, model: ScriptedModel) -> None:
+    """No answer is asked for whose prompt and longest answer would exceed the cycle's tokens."""
+    engine = opened(**named(model), garden__model_tokens=10_000)
+    put(engine, "Ann has a boat of oak")
+    for spent in (6_000, 2_950, 2_400):
+        model.say(
+            ScriptedReply('{"actions": [{"do": "look", "query": "boat"}]}', usage=(spent, 10))
+        )
+    report = engine.garden.run(ANN, ["agent"])
+    assert (report.tokens, report.calls) == (8_970, 2)
+    assert "the cycle's tokens are used up" in report.notes
 
 
 @pytest.mark.covers("S3.69")

@@ -56,6 +56,22 @@ def link(
     )
 
 
+def test_a_doubt_stays_with_what_is_merged(engine: MemoryEngine) -> None:
+    """What a later statement may have ended is in doubt also under the words that remain."""
+    doubted = put(engine, "Ann likes green tea very much", predicate="likes", object="green tea")
+    kept = put(
+        engine,
+        "Ann likes green tea very very much",
+        predicate="likes",
+        object="green tea",
+        strength=3,
+    )
+    news = put(engine, "Ann drinks coffee instead", predicate="notes")
+    link(engine, news, doubted, EdgeType.MAY_OUTDATE, 0.6)
+    engine.garden.run(ANN, ["merge"])
+    assert edges(engine, kept, type=EdgeType.MAY_OUTDATE) == [(news, kept, 0.6, 1)]
+
+
 @pytest.mark.covers("S3.55")
 def test_what_says_the_same_becomes_one_and_keeps_everything(engine: MemoryEngine) -> None:
     """Above 0.95 the stronger one stays:

@@ -16,6 +16,7 @@ import pytest
 import engrams
 from engrams import MemoryEngine, Turn
 from engrams.core import Kind, Scope, Status, Tier
+from engrams.ports import CHANGES, JobSpec
 from engrams.settings import load
 from engrams.testing import HashEmbedder, SettableClock, temp_engine
 
@@ -71,6 +72,18 @@ def test_the_state_tells_every_tier() -> None:
         assert engine.tiers.state(ANN)["longterm"] == 5
         nobody = engine.tiers.state(("user", "nobody"))
         assert [nobody[name] for name in ("working", "hot", "recent", "longterm")] == [0, 0, 0, 0]
+
+
+def test_a_job_given_back_for_a_moment_is_still_in_flight() -> None:
+    """One that met another writer runs again within a tenth of a second; one of later is not."""
+    clock = SettableClock()
+    with opened(clock=clock) as engine:
+        soon, later = (clock() + timedelta(seconds=seconds) for seconds in (0.05, 60))
+        engine.store.enqueue(
+            (JobSpec(CHANGES, "met", due=soon), JobSpec(CHANGES, "due", due=later)), clock()
+        )
+        assert engine.tiers.jobs() == (f"{CHANGES}:met",)
+        assert engine.tiers.in_flight() == 1
 
 
 @pytest.mark.covers("S0.56")

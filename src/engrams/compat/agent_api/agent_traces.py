@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from datetime import datetime
 
 from engrams.compat.agent_api import bodies
-from engrams.core import Record, Scope, SearchTraceRow, Tier, Trace
+from engrams.core import Context, Record, Scope, SearchResult, SearchTraceRow, Tier, Trace
 from engrams.engine import MemoryEngine
 
 _ROUNDING_ERROR = 1e-3
@@ -16,9 +16,10 @@ _BELOW_FLOOR = "below_sim_threshold"
 
 
 def to_agent_trace(
-    trace: Trace, owner: Scope, engine: MemoryEngine, abstain: bool
+    result: SearchResult | Context, trace: Trace, owner: Scope, engine: MemoryEngine
 ) -> bodies.AgentTraceResponse:
-    """Build the trace with each candidate's tier, age and importance."""
+    """Build the trace of a read, with each candidate's tier, age, importance and state."""
+    hits = {hit.record.id: hit for hit in result.hits}
     records = {
         record.id: record
         for record in engine.inspect.records(owner, [row.id for row in trace.rows])
@@ -30,6 +31,7 @@ def to_agent_trace(
         if record is None:
             continue
         similarity, recency, importance = map(_round, measures[row.id])
+        hit = hits.get(row.id)
         is_below_floor = row.dropped.startswith("below the floor")
         rows.append(
             bodies.AgentTraceCandidateResponse(
@@ -43,10 +45,16 @@ def to_agent_trace(
                 selected=not row.dropped,
                 dropped=_BELOW_FLOOR if is_below_floor else row.dropped,
                 parts=_complete_parts(row),
+                status=hit.status if hit else record.status,
+                ended=hit.tell_end() if hit else "",
             )
         )
     return bodies.AgentTraceResponse(
-        query=trace.query, rows=rows, abstain=abstain, notes=list(trace.notes)
+        query=trace.query,
+        min_sim=_round(engine.settings.read.min_scores.dense),
+        rows=rows,
+        abstain=result.abstain,
+        notes=list(trace.notes),
     )
 
 

@@ -7,7 +7,7 @@ from typing import Annotated
 
 from pydantic import BaseModel, Field, StrictBool
 
-from engrams.core import Kind
+from engrams.core import Kind, Status
 from engrams.surfaces.http.rest.requests import RequestBody
 
 
@@ -48,10 +48,17 @@ class AgentTraceCandidateResponse(BaseModel):
         description='Why it was not selected: "below_sim_threshold" where it was under the floor.'
     )
     parts: dict[str, float] = Field(description="They add up to the score.")
+    status: Status
+    ended: str = Field(
+        description="By which words it is over, or may be. Empty: it holds, or was not selected."
+    )
 
 
 class AgentTraceResponse(BaseModel):
     query: str
+    min_sim: float = Field(
+        description="Least `sim` of a selected memory, as converted for the embedder in use."
+    )
     rows: list[AgentTraceCandidateResponse]
     abstain: bool
     notes: list[str]
@@ -106,11 +113,6 @@ class AgentMemoryCountsResponse(BaseModel):
     caps: dict[str, int]
 
 
-class AllAgentsResponse(BaseModel):
-    agents: dict[str, AgentMemoryCountsResponse]
-    kg: TopicGraphResponse
-
-
 class LongTermMemoryResponse(BaseModel):
     id: str
     kind: Kind
@@ -120,6 +122,35 @@ class LongTermMemoryResponse(BaseModel):
     last_accessed: datetime | None
     access_count: int
     nodes: list[str]
+
+
+class AgentTierItemResponse(BaseModel):
+    """Memory in the working tier or the hot buffer."""
+
+    id: str
+    source: str = Field(
+        description=(
+            "user and agent: said here. promoted_l1 and promoted_l2: a copy of a recalled memory."
+            " hot: recalled lately."
+        )
+    )
+    content: str
+    importance: float
+
+
+class AgentTierContentsResponse(BaseModel):
+    """Memories in each tier; of l1 and the registry the newest."""
+
+    l0: list[AgentTierItemResponse] = Field(description="Working tier, oldest first.")
+    l1: list[LongTermMemoryResponse] = Field(description="Recent tier.")
+    hot: list[AgentTierItemResponse] = Field(description="Cached here, least used first.")
+    registry: list[LongTermMemoryResponse] = Field(description="Long-term tier.")
+
+
+class AllAgentsResponse(BaseModel):
+    agents: dict[str, AgentMemoryCountsResponse]
+    tiers: dict[str, AgentTierContentsResponse]
+    kg: TopicGraphResponse
 
 
 class LongTermMemoryListResponse(BaseModel):

@@ -203,7 +203,7 @@ class Mem0Tools:
         own_user = labels[0] if len(labels) == 1 else labels[1]
         if user and user != own_user:
             raise RefusedError("This server serves another user.", hint="Leave user_id out.")
-        return self._scoped.call_scope(ids.get("app_id", ""), ids.get("run_id", ""))
+        return self._scoped.resolve_scope(ids.get("app_id", ""), ids.get("run_id", ""))
 
 
 def _flatten_filter(filters: Mapping[str, Any]) -> dict[str, Any]:

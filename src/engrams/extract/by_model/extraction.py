@@ -9,9 +9,9 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from datetime import datetime, timedelta
-from typing import Any, Literal
+from typing import Annotated, Any, Literal, TypeAlias
 
-from pydantic import BaseModel, Field, ValidationError
+from pydantic import BaseModel, Field, ValidationError, field_validator
 
 from engrams.core import (
     LAYER_OF,
@@ -43,9 +43,8 @@ _MAX_CHARACTERS = 24_000
 """Messages of one call, and their characters, at most."""
 _LONG_CONTEXT = 600
 """Characters from which a message shown as context is shortened to its two ends."""
-_MAX_KNOWN = 80
 _MAX_GAPS = 20
-"""Known statements, and open questions, that a model is shown at most."""
+"""Open questions that a model is shown at most."""
 _MAX_PER_MESSAGE = 24
 """Statements of one message at most."""
 _RETRIES = 2
@@ -114,7 +113,7 @@ _CITED = re.compile(r'"[^"\n]{20,}"|“[^“”]{20,}”|„[^„“”]{20,}[�
 _TAG = re.compile(r"<(\w{1,40})>")
 
 
-_KINDS = frozenset(("fact", "preference", "rule", "negative", "procedure", "correction"))
+_Share: TypeAlias = Annotated[float, Field(ge=0, le=1)] | Literal["low", "medium", "high"]
 _INSTRUCTIONS = (Kind.RULE, Kind.NEGATIVE, Kind.PROCEDURE)
 
 
@@ -127,19 +126,25 @@ class ExtractedStatement(BaseModel):
     subject: str = Field("", max_length=200)
     predicate: str = Field("", max_length=200)
     object: str = Field("", max_length=400)
-    kind: str = "fact"
+    kind: Literal["", "fact", "preference", "rule", "negative", "procedure", "correction"] = "fact"
     category: str = Field("", max_length=60)
     avoid: str = Field("", max_length=400)
     negative: bool = False
     effect: Literal["states", "changes", "ends", "corrects"] = "states"
-    confidence: float | Literal["low", "medium", "high"] = 0.8
-    importance: float | Literal["low", "medium", "high"] = 0.5
+    confidence: _Share = 0.8
+    importance: _Share = 0.5
     since: str | None = Field(None, alias="from")
     triggers: tuple[str, ...] = ()
     steps: tuple[str, ...] = ()
     prerequisites: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
     tags: tuple[str, ...] = ()
+
+    @field_validator("kind", mode="before")
+    @classmethod
+    def _fold_kind(cls, kind: Any) -> Any:
+        """Models write a kind with a capital, too."""
+        return kind.strip().lower() if isinstance(kind, str) else kind
 
 
 @dataclass(frozen=True, slots=True)
@@ -255,14 +260,13 @@ def _ask_statements(
 
     The model is told what is wrong with an answer that cannot be used, and asked again twice.
     """
-    known_statements = context.known_statements[:_MAX_KNOWN]
     text = load(context.prompt).render(
         turns=_format_messages(group, context.context, context.message_chars),
-        known=_format_known(known_statements, context.gaps),
+        known=_format_known(context.known_statements, context.gaps),
     )
     messages = [ChatMessage("user", text + context.addition)]
     key = " ".join(record.id for record in group)
-    shown_ids = tuple(record.id for record in (*group, *known_statements, *context.context))
+    shown_ids = tuple(record.id for record in (*group, *context.known_statements, *context.context))
     cost = ModelCost()
     problems: list[str] = []
     for attempt in range(1 + _RETRIES):
@@ -344,7 +348,7 @@ def _to_candidate(
             )
         )
 
-    kind = Kind(statement.kind) if statement.kind in _KINDS else Kind.FACT
+    kind = Kind(statement.kind or Kind.FACT)
     if kind in _INSTRUCTIONS and asks_to_remember_fact(literal, source.text):
         kind = Kind.FACT
         note("repair", "a fact that is to be remembered, and no rule")
@@ -464,7 +468,7 @@ def find_literal(words: str, text: str) -> str:
 
 
 def _to_share(value: float | str) -> float:
-    return _SHARE_OF_WORD[value] if isinstance(value, str) else min(1.0, max(0.0, value))
+    return _SHARE_OF_WORD[value] if isinstance(value, str) else value
 
 
 def _parse_start(text: str | None, said_at: datetime) -> datetime | None:

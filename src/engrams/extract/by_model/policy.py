@@ -11,6 +11,7 @@ from engrams.core import ModelCost, Record
 from engrams.errors import BudgetError, ModelError
 from engrams.extract import policy
 from engrams.extract.candidate import CandidateStatement
+from engrams.extract.rules.rule_extraction import is_explicit
 from engrams.ports import ChatMessage, ChatModel, ChatRequest
 from engrams.prompts import load, quote
 
@@ -48,11 +49,16 @@ class ModelPolicyDecision(BaseModel):
 
 
 def decide_by_model(
-    record: Record, candidates: Sequence[CandidateStatement], chat: ChatModel, floor: float = 0.0
+    record: Record,
+    candidates: Sequence[CandidateStatement],
+    chat: ChatModel,
+    floor: float = 0.0,
+    hold_below: float = 0.0,
 ) -> tuple[list[policy.StoragePolicyDecision], ModelCost]:
     """Let a model decide on each candidate of a record, within the guards.
 
-    A candidate less sure than ``floor`` is not stored at once. One that the model leaves out, or
+    A candidate less sure than ``floor`` is not stored at once, nor is a rule or preference less sure
+    than ``hold_below`` that nobody asked to remember. One that the model leaves out, or
     answers wrongly, is held, as are all if it fails.
     """
     if not candidates:
@@ -73,8 +79,13 @@ def decide_by_model(
             awaits_review=True,
         )
         return [policy.clamp_decision(candidate, undecided) for candidate in candidates], cost
+    wish_floor = floor if is_explicit(record.text) else max(floor, hold_below)
     return [
-        policy.clamp_decision(candidate, decisions.get(number, _UNDECIDED), floor)
+        policy.clamp_decision(
+            candidate,
+            decisions.get(number, _UNDECIDED),
+            wish_floor if candidate.kind in policy.WISHES else floor,
+        )
         for number, candidate in enumerate(candidates, 1)
     ], cost
 

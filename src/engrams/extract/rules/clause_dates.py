@@ -166,7 +166,7 @@ def resolve_validity(
     ``spans``: the times of its clause, whose words are ``quote``.
     """
     since = next((one for one in spans if one.text.lower().startswith("since")), None)
-    if since is not None and since.start <= said:
+    if since is not None and EARLIEST < since.start <= said:
         return since.start, said
     if not is_event and effect not in ("changes", "ends"):
         is_over = tense in ("past", "was", "used")

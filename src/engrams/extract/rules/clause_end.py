@@ -35,7 +35,8 @@ _LISTED = 24
 _STOPPERS = word_set("""
     but so because turns which who where and? then my our can could would will what how why when if too though right lol haha btw please
     thanks just specifically
-    especially although while since as with? not maybe hopefully so here yes yeah send nobody me lucky tell sorry
+    especially although anyway anyways luckily unfortunately
+    sadly fortunately apparently while since as with? not maybe hopefully so here yes yeah send nobody me lucky tell sorry
     """)
 
 

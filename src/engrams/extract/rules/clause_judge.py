@@ -1,18 +1,15 @@
 """The judge of clauses: which of them are lasting statements that a stranger understands.
 
-A logistic regression over words and over what was understood, each hashed to one of 8,192 weights;
-``scripts/train_clauses.py`` trains it. Enter at ``judge_clause``.
+A logistic regression over words and over what was understood; ``scripts/train_clauses.py`` trains
+it. Enter at ``judge_clause``.
 """
 
 from __future__ import annotations
 
-import math
 import re
-from functools import cache
 from itertools import pairwise
-from pathlib import Path
-from zlib import crc32
 
+from engrams.extract.rules.hashed_judge import load_judge
 from engrams.extract.rules.named_people import RELATIVES
 from engrams.extract.rules.word_classes import RELATIONS
 from engrams.frozen_data import dataclass
@@ -21,16 +18,14 @@ from engrams.text.stopwords import STOP
 from engrams.text.text_caches import text_cache
 from engrams.text.vocabulary import read_vocabulary, word_set
 
-SLOTS = 8192
-"""Weights of the judge; each feature is hashed to one."""
 _KEEP_BARE = 0.6
+_KEEP_FOREIGN = 0.6
 _KEEP_TRIPLE = 0.45
 _KEEP_VALUE = 0.3
 _KEEP_POINTING = 0.85
-"""Probabilities from which a clause is kept: without a triple, with one, with the one value of a
+"""Probabilities from which a clause is kept: without a triple in English and elsewhere, with one, with the one value of a
 slot, a change or what has lasted (an error of these is the rarest and costs recall most), and without
 a triple where it points to somebody whom it does not name."""
-_WEIGHTS = Path(__file__).with_name("judge.npz")
 _POINTERS = word_set(read_vocabulary(__file__, "pointers"))
 _WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)?|\d+|[\u3040-\u30ff\u4e00-\u9fff]")
 _UNSPACED = re.compile(r"[\u3040-\u30ff\u4e00-\u9fff]")
@@ -50,7 +45,6 @@ _LASTING_WORDS = ("for", "since", "seit", "desde", "hace", "llevo", "depuis")
 _KIN = RELATIONS | RELATIVES.keys()
 _STEM = 5
 """Letters of a word by which its other forms are known."""
-_SURE = 30.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,9 +70,7 @@ class ClauseView:
 
 def judge_clause(view: ClauseView) -> float:
     """Return the probability that a clause is a lasting statement, 0..1."""
-    weights, base = _load_weights()
-    odds = base + sum(map(weights.__getitem__, hash_features(view)))
-    return 1 / (1 + math.exp(-max(-_SURE, min(_SURE, odds))))
+    return load_judge("clauses").judge(describe_clause(view))
 
 
 def is_kept(view: ClauseView) -> bool:
@@ -89,7 +81,9 @@ def is_kept(view: ClauseView) -> bool:
         return chance >= _KEEP_VALUE
     if not view.predicate and view.language == "en" and _points_outside(view.quote):
         return chance >= _KEEP_POINTING
-    return chance >= (_KEEP_TRIPLE if view.predicate else _KEEP_BARE)
+    if view.predicate:
+        return chance >= _KEEP_TRIPLE
+    return chance >= (_KEEP_BARE if view.language == "en" else _KEEP_FOREIGN)
 
 
 @text_cache(256)
@@ -106,17 +100,6 @@ def _points_outside(quote: str) -> bool:
     lower = [word.lower() for word in words]
     is_named = any(word[0].isupper() and not word.startswith("I") for word in words[1:])
     return not (is_named or _PERSONS.isdisjoint(lower) or not RELATIONS.isdisjoint(lower))
-
-
-def hash_features(view: ClauseView) -> set[int]:
-    """Return the places of a clause's features among the weights."""
-    return {*map(_find_slot, describe_clause(view))}
-
-
-@text_cache(1 << 15)
-def _find_slot(feature: str) -> int:
-    """Find the weight of a feature; cached, since few words make up most clauses."""
-    return crc32(feature.encode("utf-8")) % SLOTS
 
 
 def describe_clause(view: ClauseView) -> list[str]:
@@ -165,11 +148,3 @@ def _names_relative(view: ClauseView, lower: list[str]) -> bool:
     if view.language in ("zh", "ja"):
         return _UNSPACED_KIN.search(view.quote) is not None
     return not _KIN.isdisjoint(lower)
-
-
-@cache
-def _load_weights() -> tuple[list[float], float]:
-    import numpy as np
-
-    with np.load(_WEIGHTS) as file:
-        return file["weights"].astype(float).tolist(), float(file["base"][0])

@@ -23,6 +23,7 @@ from engrams.text.vocabulary import word_set
 _NONE = -1
 _BEFORE_ELIDED = (MARKERS | word_set(", just still already only")) - {"like"}
 _NO_ELIDED = ADVERBS | word_set("used based left thought saw heard said put let cut set read shut")
+_DAY_WORDS = frozenset(("today", "yesterday", "tomorrow", "tonight"))
 _AFTER_PASSIVE = frozenset(("by", "to", "on", "in", "at")) | BE.keys()
 _SHARED: dict[Tense, VerbForm] = {
     "past": "past", "used": "past", "perfect": "part", "progressive": "ing", "been": "ing", "was": "ing", "present": "base",
@@ -116,6 +117,8 @@ def _find_elided_verb(words: Sequence[ClauseToken]) -> int:
         return _NONE
     lower = words[at].lower
     following = words[at + 1].lower
+    if at and lower in BE and words[at - 1].lower in _DAY_WORDS:
+        return _NONE  # "yesterday was wild"
     if lower in ("been", "gonna", "gotta", "went", "moved") or (lower, following) == ("used", "to"):
         return at
     forms = FORMS[lower][1] if lower in FORMS and lower not in _NO_ELIDED else frozenset()

@@ -189,7 +189,9 @@ def match_possessed(
             following = find_lemma(words[end + 1].lower)
             if words[end + 1].lower in BE or (following and following.forms & {"s", "past"}):
                 return "other", tuple(words[at:end]), end
-        if not words[end].text[0].isalnum() or lower in CUT or lower in PRONOUN or lower == "and":
+        is_new_noun = lower == "the" and words[end - 1].lower not in PREPOSITIONS
+        is_other_subject = lower in PRONOUN or lower == "and" or is_new_noun
+        if not words[end].text[0].isalnum() or lower in CUT or is_other_subject:
             return None
         if (
             reading

@@ -14,7 +14,7 @@ from typing import NamedTuple
 from engrams.core import ResolvedTime
 from engrams.core.records import TimeRole
 from engrams.extract.candidate import CandidateStatement
-from engrams.extract.rules.elapsed_times import find_elapsed
+from engrams.extract.rules.elapsed_times import find_elapsed_times
 from engrams.extract.rules.foreign_outlook import Outlook
 from engrams.extract.rules.recurring_times import Recurrence, find_recurrences, names_yearly
 from engrams.extract.rules.time_names import names_thing
@@ -34,9 +34,12 @@ _MOST_WORDS = 4_000
 _HINT = late_pattern(
     r"\d|day|week|month|year|old\b|daily|annual|night|morning|evening|noon|tomorrow|today|jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec"
     r"|spring|summer|autumn|fall|winter|decade|ago\b|christmas|easter|thanksgiving|halloween|eve\b|quarter|since|recent|fortnight"
-    r"|tag|woch|jahr|monat|heute|gestern|morgen|mittwoch|jänner|märz|mai\b|okt|dez|samstag|sonn|jed|täglich|sommer|herbst|frühling|weihnacht|ostern|seit"
-    r"|lunes|martes|rcoles|jueves|viernes|bado|domingo|semana|mes\b|mese|año|hoy|ayer|mañana|cada|tod[oa]s|días?|diario|ene|abr|ago|dic|verano|otoño|invierno|primavera|navidad|desde|vez|veces"
-    r"|tous|toutes|lundi|mardi|mercredi|jeudi|vendredi|samedi|dimanche|semaine|mois|ans\b|année|hier|demain|aujourd|jour|chaque|févr|avril|juin|juil|août|déc|été|hiver|noël|depuis|fois"
+    r"|tag|woch|jahr|monat|heute|gestern|morgen|mittwoch|jänner|märz|mai\b|okt|dez|samstag|sonn|jed|täglich|sommer|herbst|frühling"
+    r"|weihnacht|ostern|seit"
+    r"|lunes|martes|rcoles|jueves|viernes|bado|domingo|semana|mes\b|mese|año|hoy|ayer|mañana|cada|tod[oa]s|días?|diario|ene|abr|ago"
+    r"|dic|verano|otoño|invierno|primavera|navidad|desde|vez|veces"
+    r"|tous|toutes|lundi|mardi|mercredi|jeudi|vendredi|samedi|dimanche|semaine|mois|ans\b|année|hier|demain|aujourd|jour|chaque"
+    r"|févr|avril|juin|juil|août|déc|été|hiver|noël|depuis|fois"
     r"|[年月日周週天号號曜昨今明毎每節节夏冬春秋岁歲歳]|星期|礼拜|きのう|あした|あさって"
 )
 _VAGUE = frozenset(
@@ -50,6 +53,22 @@ _SINCE = re.compile(
 _UNTIL = re.compile(
     r"(?:until|till|til|through|bis|hasta|jusqu)\b|.*(?:为止|為止|まで)\Z", re.IGNORECASE
 )
+_WITHIN = (
+    (re.compile(r"\A(?:until|till|til)\s+", re.IGNORECASE), "in "),
+    (re.compile(r"\Abis(?: zum?)?\s+", re.IGNORECASE), "im "),
+    (re.compile(r"\Ahasta\s+", re.IGNORECASE), "en "),
+    (re.compile(r"\Ajusqu(?:['’](?:en|au|à)?|e)\s*", re.IGNORECASE), "en "),
+    (re.compile(r"(?:为止|為止|まで)\Z"), ""),
+)
+"""Words of an end, and those by which the same month is told as a time: "until March", "in March"."""
+_WHICH = re.compile(
+    r"\b(?:this|last|next|that|past|coming|dies\w+|letzt\w+|nächst\w+|kommend\w+|vorig\w+|est[ea]|pasado|próximo|que viene|ce"
+    r"|dernier|prochain)\b"
+    r"|[这這上下本今先来次]",
+    re.IGNORECASE,
+)
+"""Words that tell which weekend is meant."""
+_LONG = ("week", "month", "season", "year")
 _BY = re.compile(r"(?:by|spätestens|antes\s+del?|d'ici)\b|.*(?:之前|以前|までに)\Z", re.IGNORECASE)
 _NEXT = re.compile(r"\bnext\b|nächste|próxim[oa]|que\s+viene|prochaine?|次の|今度の", re.IGNORECASE)
 _COMING = re.compile(r"\b(?:coming|upcoming|kommende[nr]?)\b|次の|今度の", re.IGNORECASE)
@@ -70,7 +89,8 @@ _FIXED = re.compile(
 )
 _YEAR = re.compile(r"(?<!\d)(?:1[5-9]|20)\d\d(?!\d)")
 _BIRTHDAY = late_pattern(
-    r"\b(?:(?:birthday|bday|b-day|anniversary)(?!\s+(?:dinner|lunch|party|celebration|trip|present|gift|cake|weekend|event)s?\b)|name\s?day|born|geburtstag|hochzeitstag|jahrestag|geboren|cumpleaños|aniversario|nací|nació"
+    r"\b(?:(?:birthday|bday|b-day|anniversary)(?!\s+(?:dinner|lunch|party|celebration|trip|present|gift|cake|weekend|event)s?\b)"
+    r"|name\s?day|born|geburtstag|hochzeitstag|jahrestag|geboren|cumpleaños|aniversario|nací|nació"
     r"|anniversaire|née?\s+le)\b|生日|诞辰|誕生日|記念日"
 )
 _OCCASION = late_pattern(
@@ -78,7 +98,8 @@ _OCCASION = late_pattern(
 )
 """Words before a birthday on which something happens once: "for my mother's 70th birthday"."""
 _LIKES = late_pattern(
-    r"\b(?:love|loves|like|likes|hate|hates|prefer|prefers|enjoy|enjoys|adore|favou?rite|mag|mögen|liebe|liebt|hasse|gern|gerne|lieblings\w*"
+    r"\b(?:love|loves|like|likes|hate|hates|prefer|prefers|enjoy|enjoys|adore|favou?rite|mag|mögen|liebe|liebt|hasse|gern|gerne"
+    r"|lieblings\w*"
     r"|gusta|gustan|encanta|encantan|odio|prefiero|aime|aimons|adore|déteste|préfère)\b|喜欢|喜歡|爱|讨厌|好き|嫌い"
 )
 _PROGRESSIVE = re.compile(
@@ -86,8 +107,10 @@ _PROGRESSIVE = re.compile(
 )
 _MOVES = late_pattern(
     r"\b(?:start|starts|begin|begins|move|moves|fly|flies|go|goes|come|comes|travel|travels|leave|leaves|open|opens|close|closes|end|ends"
-    r"|finish|finishes|graduate|graduates|launch|launches|marry|marries|return|returns|arrive|arrives|expires?|retires?|join|joins|beginn\w*"
-    r"|zieh\w*|fahr\w*|flieg\w*|fang\w*|heirat\w*|start\w*|empiez\w*|comienz\w*|viaj\w*|mud\w*|cas\w*|commenc\w*|pars|part|partons|déménag\w*|mari\w*)\b"
+    r"|finish|finishes|graduate|graduates|launch|launches|marry|marries|return|returns|arrive|arrives|expires?|retires?|join|joins"
+    r"|beginn\w*"
+    r"|zieh\w*|fahr\w*|flieg\w*|fang\w*|heirat\w*|start\w*|empiez\w*|comienz\w*|viaj\w*|mud\w*|cas\w*|commenc\w*|pars|part|partons"
+    r"|déménag\w*|mari\w*)\b"
 )
 
 
@@ -153,7 +176,7 @@ def resolve_times(
     clause = _Clause(text, start, end, said_at, tense, verb)
     readings = _list_readings(clause)
     recurrences = _find_habits(clause, readings)
-    elapsed = find_elapsed(words, said_at, tense)
+    elapsed = find_elapsed_times(words, said_at, tense)
     resolved = [
         (recurrence.start, _make_recurring(words[recurrence.start : recurrence.end]))
         for recurrence in recurrences
@@ -286,7 +309,27 @@ def _resolve_reading(clause: _Clause, reading: _Reading) -> list[ResolvedTime]:
     if is_yearly and (names_yearly(clause.words) or _is_birthday(clause, span)):
         yearly = f"every year {_month_day(span, clause)}"
         return [ResolvedTime(_trim(span.text), None, None, span.grain, 0.95, yearly)]
-    return [_to_resolved(clause, chosen, sure) for chosen, sure in _choose(clause, reading)]
+    times = [
+        time
+        for chosen, sure in _choose(clause, reading)
+        for time in _list_ends(_to_resolved(clause, chosen, sure), clause.said_at)
+    ]
+    # "since before Christmas" has neither a beginning nor an end.
+    return [time for time in times if time.start is not None or time.end is not None]
+
+
+def _list_ends(time: ResolvedTime, said_at: datetime) -> list[ResolvedTime]:
+    """Return both ends that "until March" may mean: as March begins, or when it is over."""
+    if time.role != "until" or time.end is None:
+        return [time]
+    words = time.text
+    for limit, within in _WITHIN:
+        words = limit.sub(within, words)
+    periods = find_times(words, said_at, "future")
+    if len(periods) != 1 or periods[0].grain not in _LONG:
+        return [time]
+    begin = periods[0].start.astimezone(time.end.tzinfo)
+    return [replace(time, end=end, sure=0.5) for end in (begin, time.end) if end > said_at]
 
 
 def _is_birthday(clause: _Clause, span: TimeSpan) -> bool:
@@ -306,6 +349,8 @@ def _is_birthday(clause: _Clause, span: TimeSpan) -> bool:
 def _choose(clause: _Clause, reading: _Reading) -> list[tuple[TimeSpan, float]]:
     """Choose the reading that the clause means; both where it may be either, or none."""
     past, future = reading
+    if past.grain == "weekend" and not _WHICH.search(past.text):
+        return _choose_weekend(clause, past)
     if past.start == future.start and past.end == future.end:
         return _choose_week(clause, past)
     if _SINCE.match(past.text):
@@ -332,6 +377,21 @@ def _choose(clause: _Clause, reading: _Reading) -> list[tuple[TimeSpan, float]]:
     if outlook == "planned" and before + after > 2 * _MONTHLY:
         return [(past, 0.6)] if 3 * before < after else [(future, 0.75)]
     return _choose_nearest(clause, reading, before, after)
+
+
+def _choose_weekend(clause: _Clause, span: TimeSpan) -> list[tuple[TimeSpan, float]]:
+    """Choose what "at the weekend" means: none where it may be each, two where one has begun."""
+    outlook = clause.outlook(span)
+    if outlook == "over":
+        return [(span, 0.7)]
+    words = clause.words
+    tells_once = names_event(words) or _PROGRESSIVE.search(words) or _MOVES.search(words.lower())
+    if outlook in ("present", "open") and not tells_once:
+        return []
+    if span.start > clause.said_at:
+        return [(span, 0.9)]
+    following = replace(span, start=span.start + _WEEK, end=span.end + _WEEK)
+    return [(span, 0.5), (following, 0.5)]
 
 
 def _is_rearranged(clause: _Clause, span: TimeSpan) -> bool:

@@ -1,6 +1,6 @@
 """Ages and durations, from which a birth or a beginning follows: "is 6", "for four years".
 
-Enter it by ``find_elapsed``.
+Enter it by ``find_elapsed_times``.
 """
 
 from __future__ import annotations
@@ -77,9 +77,14 @@ _LASTS = late_pattern(
 )
 
 
-def find_elapsed(text: str, said_at: datetime, tense: str) -> list[ResolvedTime]:
-    """Find births and beginnings that follow from an age or a duration in a clause."""
+def find_elapsed_times(text: str, said_at: datetime, tense: str) -> list[ResolvedTime]:
+    """Find the days of birth or of a beginning that follow from an age or a duration in a clause.
+
+    ``tense``: of the clause, such as ``perfect``. "For two weeks" tells a beginning only where it
+    still goes on.
+    """
     low = text.lower().replace("’", "'")
+    # Some letters get longer in lower case ("İ"). Matches would then be cut at wrong places.
     if len(low) != len(text):
         return []
     births = _find_births(text.replace("’", "'"), low, said_at)

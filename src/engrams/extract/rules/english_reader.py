@@ -49,6 +49,8 @@ _ASKS_FOR = re.compile(r"to (?:ask|inquire|enquire|find out|check|request)\b")
 """Words behind a verb of a request: "I'm writing to ask"."""
 _DOUBTED = re.compile(r"\b(?:i (?:think|guess|believe|suppose|reckon)|not sure|or so)$")
 """Words behind a guess: "my blood type is A positive i think"."""
+_CONDITION = re.compile(r"\A\W*(?:\w+ )?(?:when|whenever|if|unless|except)\b", re.IGNORECASE)
+"""Words behind a clause that say when alone it holds: "I eat fish when I'm in Japan"."""
 _MOODS = word_set("stop wait believe imagine complain thank help remember")
 _AFTER_ALL = re.compile(r",? after all\b", re.IGNORECASE)
 _GUESSED = re.compile(
@@ -141,6 +143,8 @@ class _EnglishReader:
             self._last = subject
         quote = quote_clause(clause, words, self._text, self._speech.names)
         statements = self._read_meaning(clause, subject, quote)
+        if clause.tense == "present" and _CONDITION.search(quote[clause.end - clause.start :]):
+            statements = []
         denials = [
             _reject_value(statement, clause, words, self._text)
             for statement in statements

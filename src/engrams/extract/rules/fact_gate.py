@@ -84,6 +84,9 @@ _DONE = late_pattern(
 )
 """A piece without whoever did it."""
 _HANGING = late_pattern(
+    r".*(?<!back )(?<!since )(?<!by )(?<!until )(?<!and )\bthen$"
+    r"|(?:my|our|his|her|their) [\w ]{1,30}['’]s (?:is|are|was|were)\b|(?:mine|hers|theirs|ours) (?:is|are|was|were)\b"
+    r"|"
     r"[Ii](?:'ve| have|'m| am)? (?:just |already |also |\w+ing )?(?:\w+ ){1,2}?(?:them|those)\b(?! who)"
     r"|(?:starting|beginning|until|since|from) (?:\w+ ){0,2}\w+$"
     r"|[Ii](?:'ve| have)? (?:made up for|got over|dealt with|finished|scheduled|changed|fixed) (?:it|this|that)\b"

@@ -10,8 +10,8 @@ from engrams.extract.rules.answer_rules import find_answer_rule
 from engrams.extract.rules.clause_quote import collapse_space, trim_quote
 from engrams.extract.rules.conventions import find_convention, is_decision
 from engrams.extract.rules.english_lexicon import find_lemma
+from engrams.extract.rules.project_rules import RuleForm, find_project_rule
 from engrams.extract.rules.sentence_segmenter import TextSentence
-from engrams.extract.rules.standing_sentences import find_standing_rule, tells_moment
 from engrams.extract.rules.utterance import UtteranceContext
 from engrams.frozen_data import dataclass, replace
 from engrams.text.acknowledgements import cut_opening
@@ -53,7 +53,7 @@ _NEVER = re.compile(
     r"|(?:from now on|going forward|in (?:the )?future)\W+(?:please )?(?:don't|do"
     r" not|stop|avoid)\s+(?P<b>.+)$"
     r"|(?:please )?(?:don't|do not|stop|avoid)\s++(?P<c>.+?)(?<=\S)\s++(?:from now"
-    r" on|ever|again|anymore|any more|in (?:the )?future)$",
+    r" on|ever|again|anymore|any more|in (?:the )?future|on any account|under any circumstances|no matter what)$",
     re.IGNORECASE | re.DOTALL,
 )
 # What matches holds one of these: looking for them is cheaper than matching, for each sentence of
@@ -319,16 +319,16 @@ def _extract_convention(
     return replace(candidate, category=DECISION) if is_decision(rule_text) else candidate
 
 
-def _find_convention(quote: str, has_fact: bool, *, of_project: bool) -> tuple[Kind | None, str]:
+def _find_convention(quote: str, has_fact: bool, *, of_project: bool) -> RuleForm:
     """Find the kind of a convention, and the part of the sentence that says it."""
+    if of_project:
+        return find_project_rule(quote, has_fact=has_fact)
     # "Refactor the cart: let's go with Zustand": the convention stands behind the task.
     for part in (quote, quote.partition(": ")[2]):
-        kind = find_convention(part, has_fact=has_fact, of_project=of_project)
-        is_passing = of_project and tells_moment(part, is_choice=is_decision(part))
-        if kind is not None and not is_passing:
-            return kind, part
-    rule = find_standing_rule(quote) if of_project and not has_fact else None
-    return (rule.kind, quote[rule.start : rule.end]) if rule else (None, quote)
+        kind = find_convention(part, has_fact=has_fact)
+        if kind is not None:
+            return RuleForm(kind, part)
+    return RuleForm(None, quote)
 
 
 def _extract_wish(piece: str, quote: str, speech: UtteranceContext) -> CandidateStatement | None:

@@ -16,6 +16,7 @@ from engrams.extract.rules.languages.language_table import load_language
 from engrams.extract.rules.sentence_segmenter import TextSentence, tokens
 from engrams.text.late_patterns import late_pattern
 from engrams.text.measures import is_question
+from engrams.text.text_caches import text_cache
 from engrams.text.vocabulary import word_pattern
 
 _ENGLISH_CUE = re.compile(
@@ -27,30 +28,43 @@ _JOINT = re.compile(
 )
 _ENGLISH_JOINT = re.compile(r"[,;]\s*|\s+(?:-|–)\s+|\b(?:but|so)\b\s*", re.IGNORECASE)
 _DEPENDENT = re.compile(
-    r"(?:der|die|das|den|dem|dessen|deren|wo|was|dass|weil|wenn|obwohl|damit|ob|bevor|nachdem|seit|während|que|quien|donde|cuando|qui|dont|où"
+    r"(?:der|die|das|den|dem|dessen|deren|wo|was|dass|weil|wenn|obwohl|damit|ob|bevor|nachdem|seit|während|que|quien|donde|cuando"
+    r"|qui|dont|où"
     r"|quand|lorsque|puisque)\s+(?:ich|wir|mein\w*|me|mi|nos|je|j['’]|on|nous)\b"
     r"|(?:weil|obwohl|damit|bevor|nachdem|sodass|falls|aunque|mientras|puisque|lorsque|tandis)\s"
+    r"|(?:danach|dann|anschließend|hinterher|deshalb|deswegen|después|luego|entonces|por eso|après|ensuite|puis|du coup|alors|donc)\s"
     r"|llevo (?:ya )?(?:\w+ (?:horas?|d[ií]as?|semanas?|mes(?:es)?|años?)(?:,| y(?: medi[oa])?)? ?)+\W*\Z"
     r"|(?:in|mit|bei|auf|für|an|von|ohne|zu|aus|nach|en|con|de|a|para|por|sin|dans|avec|chez|pour|à|sans|sur)\s",
     re.IGNORECASE,
 )
 """Head of a clause that hangs on the piece before: "einen Diesel, den wir verkaufen"."""
+_SUBJECT_BEFORE = re.compile(r"(?:l[eo]s?|se)\s(?!me\b|nos\b)\w+", re.IGNORECASE)
+"""Spanish words of somebody whom only the piece before names: "y le dejó la casa a mi tía"."""
 _NAMED_BEFORE = re.compile(r"\W*[A-Z][\w'’-]+(?: [A-Z][\w'’-]+)?\Z")
 _APPOSITION = re.compile(r"(?:my|our)(?: \w+){1,2},")
 """Who somebody is, behind a name: "Paolo, our son, is six"."""
 _POINTS = {
+    "en": re.compile(
+        r"^\W*(?:(?:and|but|so|because)\s+)*(?:(?:he|she|they)\b|(?:that|this|it|his|hers?|theirs?|those|these)(?:['’]s| (?:is|was"
+        r"|are|were|has|had|did|does|will))\b)",
+        re.IGNORECASE,
+    ),
     "de": re.compile(
         r"^\W*(?:das|dies|es|die|der|er|sie)\s+(?:ist|is|war|sind|geht|hat|wird|kommt|klappt)\b"
-        r"|\b(?:mit|von|bei|zu|für|an|über|auf) (?:ihm|ihr|ihnen|ihn|denen)\b|\b(?:ihm|ihn|dafür|damit|davon|daran|darauf|dort)\b",
+        r"|\b(?:mit|von|bei|zu|für|an|über|auf) (?:ihm|ihr|ihnen|ihn|denen)\b|\b(?:ihm|ihn|dafür|damit|davon|daran|darauf|dort)\b"
+        r"|^\W*(?:(?:der|die|das|den) von (?:mein|dein|sein|ihr|unser)\w*|(?:meine[rs]|meins|seine[rs]|ihre[rs]|unsere[rs]) (?:ist"
+        r"|hat|war))\b",
         re.IGNORECASE,
     ),
     "es": re.compile(
-        r"^\W*(?:eso|esto|aquello|ella|él|ese|esa)\b|\b(?:con|de|para|a) (?:él|ella|ellos|ellas|eso|esto)\b|\b(?:allí|ahí)\b"
+        r"^\W*(?:eso|esto|aquello|ella|él|ese|esa|(?:el|la|los|las) (?:de (?:mis?|sus?|tus?)|m[ií][oa]s?|suy[oa]s?))\b|\b(?:con|de"
+        r"|para|a) (?:él|ella|ellos|ellas|eso|esto)\b|\b(?:allí|ahí)\b"
         r"|\b(?:la|el|lo|las|los) (?:primer[oa]s?|segund[oa]s?|últim[oa]s?|otr[oa]s?|mism[oa])\b\W*$",
         re.IGNORECASE,
     ),
     "fr": re.compile(
-        r"^\W*(?:c['’]est|c['’]était|ça|cela|il|elle)\b|\b(?:avec|pour|chez|de|sans) (?:lui|elle|eux|elles|ça|cela)\b"
+        r"^\W*(?:c['’]est|c['’]était|ça|cela|il|elle|celui|celle|ceux|celles|l[ea]s? (?:mien|sien|nôtre)\w*)\b|\b(?:avec|pour|chez"
+        r"|de|sans) (?:lui|elle|eux|elles|ça|cela)\b"
         r"|\b(?:la|le) (?:premi[eè]re?|deuxième|dernière?|même)\W*$",
         re.IGNORECASE,
     ),
@@ -92,13 +106,19 @@ _LEAD_IN = re.compile(
 _FINITE = BE.keys() | MODALS | {"'s", "'ve", "'ll", "can", "will"}
 _FEWEST_WORDS = 3
 _MOST_BEFORE_CUE = 24
+_VERB_FOLLOWS = re.compile(r"(?:i|we) [a-z]", re.IGNORECASE)
+"""A word behind one of these is a verb: "we owe the bank"."""
 _ASKS = re.compile(r"(?:吗|嗎|呢|か|ですか|ますか|ください|てね)\s*[?？]?\Z")
 
 
-def split_loosely(sentence: TextSentence, language: str) -> Iterator[tuple[int, int]]:
+def split_loosely(
+    sentence: TextSentence, language: str, *, is_private: bool = False
+) -> Iterator[tuple[int, int]]:
     """Yield the places of pieces that say "I": start and end in the whole text.
 
-    Pieces without a first person belong to the piece before them.
+    Pieces without a first person belong to the piece before them. ``is_private``: the talk is about
+    no project, so that a sentence that begins with what is near to its speaker counts, too: "the
+    lease ends in May".
     """
     table = load_language(language)
     cue = table.first_person if table else _ENGLISH_CUE
@@ -124,7 +144,7 @@ def split_loosely(sentence: TextSentence, language: str) -> Iterator[tuple[int, 
                     _APPOSITION.match(text, cut.end())
                 )
             else:
-                is_part = _hangs_on(text, starts[-1], cut)
+                is_part = _hangs_on(text, starts[-1], cut, language)
             end = cuts[index + 1].start() if index + 1 < len(cuts) else len(text)
             reach = range(cut.end(), end)
             if not is_part and _opens_clause(text, reach, cue_starts, farthest):
@@ -137,8 +157,17 @@ def split_loosely(sentence: TextSentence, language: str) -> Iterator[tuple[int, 
         )
         next_cue = bisect_left(cue_starts, begin)
         has_cue = next_cue < len(cue_starts) and cue_starts[next_cue] < end
-        if (is_named or has_cue) and not is_short:
+        is_near = is_private and not begin and _opens_near(piece)
+        if (is_named or has_cue or is_near) and not is_short:
             yield sentence.start + begin, sentence.start + begin + len(piece.rstrip())
+
+
+@text_cache(256)
+def _opens_near(text: str) -> bool:
+    """True for a sentence that begins with a relative or a thing of the speaker's home."""
+    lead = _LEAD_IN.match(text)
+    start = lead.end() if lead else 0
+    return word_pattern(__file__, "near").match(text.lower(), start) is not None
 
 
 def find_allergic(quote: str) -> tuple[str, str] | None:
@@ -171,7 +200,8 @@ _TRAILING = re.compile(
 
 def is_piece_of_list(piece: str, language: str) -> bool:
     """True for an English piece without a verb: "950 a month, my half"; a colon stands for a verb."""
-    if language != "en" or ":" in piece:
+    is_whole = ":" in piece or _VERB_FOLLOWS.match(piece) is not None or _opens_near(piece)
+    if language != "en" or is_whole:
         return False
     words = [word.lower for word in tokens(piece)]
     return not any(word in _FINITE or find_lemma(word) is not None for word in words)
@@ -202,10 +232,11 @@ def is_of_the_moment(quote: str, language: str) -> bool:
     return language != "en" and word_pattern(__file__, "moments").search(quote.lower()) is not None
 
 
-def _hangs_on(text: str, start: int, cut: re.Match[str]) -> bool:
+def _hangs_on(text: str, start: int, cut: re.Match[str], language: str) -> bool:
     """True if what follows hangs on the piece before, or ends "meine Frau" of "meine Frau und ich"."""
     is_brief = len(text[start : cut.start()].split()) < _FEWEST_WORDS
-    return is_brief or _DEPENDENT.match(text, cut.end()) is not None
+    lacks_subject = language == "es" and _SUBJECT_BEFORE.match(text, cut.end()) is not None
+    return is_brief or lacks_subject or _DEPENDENT.match(text, cut.end()) is not None
 
 
 def _opens_clause(text: str, reach: range, cue_starts: Sequence[int], farthest: int) -> bool:

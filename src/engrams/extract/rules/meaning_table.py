@@ -68,6 +68,7 @@ _TENSES = {
 }
 _DEGREES = word_set("very well much that often enough really fluently")
 _OVER = word_set("anymore longer more")
+_HOME = "lives_in"
 _LIMITS = frozenset(("self", "somebody", "negated", "asserted"))
 """Words of a row's tenses that limit it: all of them must hold."""
 _PARTICLES = word_set("back over out here up down away together around off along forward")
@@ -244,6 +245,8 @@ def _take_objects(
         if is_cut and clause.negated and named.words[-1].lower not in _OVER:
             return ()  # "I didn't move to Naples alone" denies no move
         predicate, _, effect = group.partition("__")
+        if predicate == _HOME and _leaves_tool(rest, words):
+            return ()
         meaning = ClauseMeaning(
             predicate,
             words,
@@ -254,6 +257,17 @@ def _take_objects(
         )
         meanings.append(_name_verb(meaning, row, clause))
     return tuple(meanings)
+
+
+def _leaves_tool(behind: _Rest, goal: Words) -> bool:
+    """True for a move between tools: "from Jenkins to Forgejo", "from rsyslog to vector".
+
+    A writer who has capitals has them for places.
+    """
+    if any(word.lower in CLASSES["tool"] for word in behind.words):
+        return True
+    is_from = bool(behind.words) and behind.words[0].lower == "from"
+    return is_from and not behind.is_lowercase and all(word.text.islower() for word in goal)
 
 
 def _name_verb(meaning: ClauseMeaning, row: MeaningRow, clause: EnglishClause) -> ClauseMeaning:

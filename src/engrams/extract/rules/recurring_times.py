@@ -10,10 +10,12 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from engrams.extract.rules.languages.language_table import load_language
+from engrams.extract.rules.time_names import tells_rearrangement
 from engrams.text.late_patterns import late_pattern
 
 _DAY = r"(?:mon|tues|wednes|thurs|fri|satur|sun)day"
 _SHORT = r"(?:Mon|Tues?|Wed|Thurs?|Thu|Fri|Sat|Sun)\b\.?"
+_BRIEF = r"(?:mon|tues?|wed|thurs?|thu|fri|sat|sun)(?:day|sday|nesday|rsday|urday)?"
 _MONTH = (
     r"(?:january|february|march|april|may|june|july|august|september|october|november|december)"
 )
@@ -34,8 +36,23 @@ _ENGLISH = late_pattern(
     rf"{_DAY}))?\s+of\s+(?:the|each|every)\s+(?:month|year|quarter)\b(?<!of the year)"
 )
 _WEEKDAY_LIST = late_pattern(
-    rf"\b{_DAY}(?:{_AND}{_DAY})+|\b{_DAY}\s*(?:-|–|to|through|thru)\s*{_DAY}"
+    rf"\b{_DAY}(?:{_AND}{_DAY})+|\b{_DAY}(?:[\s,]+(?:and\s+)?{_DAY}){{2,}}|\b{_BRIEF}(?:[\s,/&]+(?:and\s+)?{_BRIEF}){{2,}}\b|\b{_DAY}\s*(?:-|–|to|through|thru)\s*{_DAY}"
 )
+_STAYS = late_pattern(r"(?:\b(?:am|is|are|be|stay|stays)|'(?:m|re|s))\s(?:\w+\s){0,5}from\s+\Z")
+"""Words before the days of one stay: "I'm in Rome from Thursday to Monday"."""
+_OTHER_DAY = (
+    r"(?:montag|dienstag|mittwoch|donnerstag|freitag|samstag|sonnabend|sonntag|lunes|martes|mi[eé]rcoles|jueves|viernes|s[aá]bado|domingo"
+    r"|lundi|mardi|mercredi|jeudi|vendredi|samedi|dimanche)"
+)
+_OTHER_LIST = late_pattern(
+    rf"\b{_OTHER_DAY}(?:(?:\s*,\s*|\s+)(?:(?:und|y|et|o|oder|ou)\s+)?{_OTHER_DAY})+\b"
+    rf"|\b(?:(?:von|vom|del?|du)\s+)?{_OTHER_DAY}\s*(?:-|–|\bbis\b|\bal?\b|\bau\b)\s*{_OTHER_DAY}\b"
+)
+"""Weekdays one after another in German, Spanish and French."""
+_OTHER_STAY = late_pattern(
+    r"\b(?:bin|sind|ist|est(?:oy|amos|á|án)|suis|est|sommes|reste|bleib\w*|quedo)\b"
+)
+"""Verbs of one stay: "estoy en Roma de jueves a lunes"."""
 _SHORT_LIST = re.compile(rf"\b{_SHORT}(?:\s*[-–/&,]\s*|\s+(?:and|to)\s+){_SHORT}")
 _WEEKDAY = late_pattern(rf"\b{_DAY}\b")
 _PLURAL = late_pattern(rf"\b{_DAY}s\b")
@@ -85,11 +102,18 @@ def find_recurrences(text: str, language: str, *, is_habit: bool) -> list[Recurr
         recurrences += [Recurrence(*match.span()) for match in _SHOWN_SESSIONS.finditer(low)]
     if language == "en" and is_habit and _PLURAL.search(low):
         recurrences += [Recurrence(*match.span()) for match in _WEEKDAY.finditer(low)]
+    if language != "en" and is_habit and not _OTHER_STAY.search(low):
+        recurrences += [
+            Recurrence(*match.span())
+            for match in _OTHER_LIST.finditer(low)
+            if not tells_rearrangement(low[: match.start()])
+        ]
     if language == "en" and (is_habit or recurrences):
         recurrences += [
             Recurrence(match.start(), match.end())
             for pattern in (_WEEKDAY_LIST, _HABIT_DAY)
             for match in pattern.finditer(low)
+            if not _STAYS.search(low, 0, match.start())
         ]
         if _USUAL.search(low):
             recurrences += [Recurrence(*match.span()) for match in _WEEKDAY.finditer(low)]

@@ -343,7 +343,7 @@ def _read_loose(
         if sentence.modality != "asserted":
             continue
         stop = sentence.start + len(sentence.text)
-        for start, end in split_loosely(sentence, language):
+        for start, end in split_loosely(sentence, language, is_private=not speech.project):
             if any(start < clause.end and clause.start < end for clause in clauses):
                 continue
             quote = quote_loosely(text, start, end)

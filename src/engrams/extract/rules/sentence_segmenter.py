@@ -11,7 +11,7 @@ from engrams.extract.candidate import Modality
 from engrams.extract.rules.story_marks import find_story
 from engrams.frozen_data import dataclass
 from engrams.text.clause_kinds import is_joke
-from engrams.text.late_patterns import holds_any
+from engrams.text.late_patterns import holds_any, late_pattern
 from engrams.text.text_caches import text_cache
 
 _LONGEST = 6000
@@ -46,10 +46,10 @@ _ABBREVIATED = re.compile(
     r"(?:^|[\s(])(?:[A-Za-z]|mr|mrs|ms|dr|st|prof|vs|e\.g|i\.e|etc|approx|no|inc|ltd|jr|sr|u\.s|a\.m|p\.m|av|avda|blvd)$",
     re.IGNORECASE,
 )
-# German: "am 4. Mai", "Hauptstr. 5".
+# German: "am 4. Mai", "am 4. habe ich", "Hauptstr. 5".
 _ORDINAL = re.compile(r"\b(?:am|vom|zum|bis|dem|den|der|die|seit|ab|im)\s\d{1,2}$", re.IGNORECASE)
 _AFTER_ORDINAL = re.compile(
-    r"\.\s(?:januar|jänner|februar|märz|april|mai|juni|juli|august|september|oktober|november|dezember|\d{1,2}\.|stock|etage|klasse|semester"
+    r"\.\s(?:(?-i:[a-zäöü])|januar|jänner|februar|märz|april|mai|juni|juli|august|september|oktober|november|dezember|\d{1,2}\.|stock|etage|klasse|semester"
     r"|bezirk|obergeschoss|geburtstag|hochzeitstag|jahrestag)",
     re.IGNORECASE,
 )
@@ -77,6 +77,7 @@ _IMAGINED = re.compile(
 _INVENTED = re.compile(
     r"\bin (?:my|the|a|this|our)"
     r" (?:dream|story|novel|game|movie|film|book|play|scenario|role-?play|example|hypothetical)\b"
+    r"|\bin my (?:head|mind|imagination)\b"
     r"|\b(?:my|the|our)(?: [\w&']+){0,2} (?:character|protagonist|avatar)\b|^\W*in (?:act|chapter|scene) \w+\b",
     re.IGNORECASE,
 )
@@ -98,6 +99,15 @@ _MOCK_JOY = re.compile(
     r"|\blove (?:mondays|being stuck|getting stuck|sitting in traffic|waiting in line)\b",
     re.IGNORECASE,
 )
+_DISBELIEVED = late_pattern(
+    r"\bbut (?:\w+ ){0,2}i (?:\w+ ){0,2}(?:don['’]?t|do not) (?:\w+ )?(?:believe|buy) (?:it|that|this|him|her|them|a word)\b"
+    r"|\baber (?:\w+ ){0,3}glaub\w* (?:\w+ ){0,3}nicht\b"
+    r"|\bpero (?:\w+ ){0,2}no (?:me )?(?:l[aeo]s?|te|se l[oa]) (?:\w+ )?creo\b"
+    r"|\bmais (?:\w+ ){0,2}(?:j['’]y|je) (?:n['’]y |ne )?(?:l[ae]s? |l['’]|lui )?crois (?:\w+ )?pas\b"
+    r"|(?:但|可|不过).{0,6}(?:不|没)(?:太)?(?:相)?信|(?:けど|が|でも).{0,8}信じ(?:てい?(?:ない|ません)|られない)",
+    re.IGNORECASE,
+)
+"""A report that somebody tells without believing it: "mon frère m'a dit …, mais je le crois pas"."""
 # What matches holds one of these: looking for them is cheaper than matching, for each text of each
 # write.
 _FICTION_WORDS = (
@@ -119,7 +129,7 @@ _MOCKED_WORDS = (
 )  # fmt: skip
 _INVENTED_WORDS = (
     "dream", "story", "novel", "game", "movie", "film", "book", "play", "scenario", "example", "hypothetical", "character",
-    "protagonist", "avatar", "in act ", "in chapter ", "in scene ",
+    "protagonist", "avatar", "in my ", "in act ", "in chapter ", "in scene ",
 )  # fmt: skip
 
 
@@ -247,6 +257,8 @@ def _iter_sentences(text: str, begin: int) -> Iterator[TextSentence]:
         modality = text_modality
         if modality == "asserted" and is_imagined:
             modality = "hypothetical"
+        elif modality == "asserted" and _DISBELIEVED.search(sentence):
+            modality = "quoted"
         yield TextSentence(sentence, start, modality, is_question)
 
 

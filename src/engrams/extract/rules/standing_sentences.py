@@ -83,6 +83,10 @@ _ORDER_OF_ONE = _compile(
 _NO_BAN = _compile(rf"(?:don't|do not|never) {_EN['$unasked']} (?:with|about|the|that|it)\b")
 """Comfort, which bans nothing: "don't bother with the old tests"."""
 _MANNER = _compile(r"(?:use|keep|prefer|ask|leave|follow|treat|stick|edit)\b.*")
+_PER = re.compile(r"\bper\b", re.IGNORECASE)
+"""Word of Italian that English has too: "max 8 hooks per component"."""
+_INSTEAD = _compile(r"(?:import|inject|extend|compose|derive|rely|reach|go through)\b.*")
+"""Order that says what to do in place of what is banned: "no barrel files, import from the module"."""
 _NOUN_FIRST = _compile(
     r"\w+ (?:=|[\w-]+s(?:$| (?:is|are|gets?|go|goes|have|has|must|should|needs?|follow|start|end|live|only|always|never)\b))"
 )
@@ -139,7 +143,7 @@ def find_standing_rule(sentence: str) -> StandingRule | None:
 
 def _find_language(sentence: str) -> str:
     """Find the language whose forms are to be read; words of code hide it, such as "docs in main"."""
-    detected = detect_language(sentence)
+    detected = detect_language(_PER.sub("", sentence))
     if detected in _FORMS and detected != _ENGLISH:
         return detected
     lower = sentence.lower()
@@ -161,6 +165,15 @@ def tells_moment(text: str, *, is_choice: bool = False) -> bool:
     if is_choice:
         plain = _SINCE_WHEN.sub("", plain)
     return _MOMENT.search(plain) is not None or _REPORT.search(plain) is not None
+
+
+def bans(sentence: str) -> bool:
+    """True for a sentence that forbids: "no barrel files", "nie direkt auf main"."""
+    language = _find_language(sentence)
+    if language == _ENGLISH:
+        clauses = _read_clauses(sentence)
+        return bool(clauses) and _BAN.fullmatch(clauses[0].text) is not None
+    return _forbids(sentence.lower(), _FORMS[language])
 
 
 def _build(clauses: Sequence[_SentenceClause]) -> StandingRule | None:
@@ -211,7 +224,8 @@ def _judge(clauses: Sequence[_SentenceClause]) -> list[str]:
         if is_custom and not (verdict == "passing" and _MOMENT.search(clause.text)):
             verdict = "holds"
         is_rest = "holds" in verdicts or "strong" in verdicts
-        if not verdict and _is_order(clause.text, is_rest=is_rest):
+        is_instead = is_rest and _INSTEAD.fullmatch(clause.text)
+        if not verdict and not is_instead and _is_order(clause.text, is_rest=is_rest):
             verdict = "passing"
         is_reason = following is not None and following.is_conclusion
         verdicts.append("" if verdict == "passing" and is_reason else verdict)
@@ -262,8 +276,8 @@ def _judge_by_next(clause: _SentenceClause, following: _SentenceClause | None) -
         is_label = _KIND_OF_THING.fullmatch(clause.text) and is_technical(clause.text)
         return "holds" if is_label and not _is_order(following.text, is_rest=False) else ""
     if re.match(rf"no (?!{_EN['$nothing']})(?!{_EN['$definite']}\b)", clause.text):
-        is_way = not _POINTED.search(following.text.split(" with ")[0]) or _MANNER.fullmatch(
-            following.text
+        is_way = not _POINTED.search(following.text.split(" with ")[0]) or any(
+            pattern.fullmatch(following.text) for pattern in (_MANNER, _INSTEAD)
         )
         return "holds" if is_way and not _REPORT.search(following.text) else ""
     return ""
@@ -318,10 +332,14 @@ def _find_foreign(sentence: str, forms: dict[str, str]) -> StandingRule | None:
         return None
     if len(statement.split()) < _FEWEST_WORDS:
         return None
-    is_ban = any(re.match(forms["$ban"], clause) for clause in _BOUNDARY.split(plain))
+    is_ban = _forbids(plain, forms)
     is_habit = re.search(rf"\b{forms['$group']}\b", statement) and re.search(
         rf"\b{forms['$mark']}\b", statement
     )
     if opening or is_ban or is_habit or re.search(rf"\b{forms['$place']}", statement):
         return StandingRule(Kind.NEGATIVE if is_ban else Kind.RULE, 0, len(sentence))
     return None
+
+
+def _forbids(text: str, forms: dict[str, str]) -> bool:
+    return any(re.match(forms["$ban"], clause) for clause in _BOUNDARY.split(text))

@@ -48,6 +48,29 @@ _MOVED = re.compile(
     r"\b(?:moved|changed|postponed|pushed|switched|rescheduled|shifted|extended)\s+\Z",
     re.IGNORECASE,
 )
+_REARRANGED = re.compile(
+    r"\b(?:mov(?:e|es|ed|ing)|chang(?:e|es|ed|ing)|push(?:es|ed|ing)?|switch(?:es|ed|ing)?|reschedul\w+|shift(?:s|ed|ing)?|postpon\w+"
+    r"|verschieb\w*|verleg\w*|déplac\w*|décal\w*|report(?:e|ons|ent|é\w*)|pass(?:e|ons|ent|é)|cambi\w+|muev\w+|mov(?:emos|ió|er|ido)|pas(?:a|an|amos|ó|ado)|aplaz\w+|adelant\w+)"
+    r"\s(?:(?!(?:to|into|nach|à|a)\s)[^\s.;,!?]+\s+){0,6}\Z",
+    re.IGNORECASE,
+)
+"""Words before two days of which one takes the other's place: "moving the release from Thursday …".
+
+Who "moved to Madrid from May to July" was there.
+"""
+_FROM_TO = re.compile(
+    r"(?:from|du|de|del|desde|von|vom)\b.*\b(?:to|au|à|al|a|auf|zum)\b", re.IGNORECASE
+)
+_MOVED_FROM = re.compile(r"\b(?:from|von|vom|du|de|del)\s+(?:the\s+|dem\s+)?\Z", re.IGNORECASE)
+_LASTS = re.compile(
+    r"\b(?!(?:this|his|is|was|has|its|as|us|yes|always|these|those|across|plus|perhaps|was|does)\b)[^\W\d_]{2,}s\s+\Z",
+    re.IGNORECASE,
+)
+"""Word before a verb that a time begins like: "sessions last 8 hours"."""
+_LAST = re.compile(
+    r"last\s+(?:\d+|a|an|one|two|three|four|five|six|seven|eight|nine|ten|several|a few)\b",
+    re.IGNORECASE,
+)
 _MODEL = re.compile(r"\b(?:an?|my|our|the|his|her|their|old|new)\s+$", re.IGNORECASE)
 _LEAN = re.compile(r"\b(?:last|past|previous|ago|this|next|coming)\b", re.IGNORECASE)
 
@@ -88,8 +111,8 @@ def names_thing(span: TimeSpan, text: str) -> bool:
         return True  # "I went with June 15"
     if _ORDINAL.fullmatch(span.text) and _ON.search(before):
         return True  # "Planet Fitness on 5th": a street
-    if span.grain == "range" and _MOVED.search(before):
-        return True  # "moved from the 20th to the 25th": no span of days
+    if _is_moved_from(span, before) or (_LAST.match(span.text) and _LASTS.search(before)):
+        return True  # "sessions last 8 hours"
     if _FOR.search(before) and span.text.lower().endswith(" back"):
         return True  # "for two years back in 2012"
     if span.grain == "season":
@@ -104,6 +127,20 @@ def names_thing(span: TimeSpan, text: str) -> bool:
     if _THING.match(text, end):
         return not _ON.search(before)
     return bool(bare["day"] and _OWNED.search(before) and _is_noun(text, end))
+
+
+def tells_rearrangement(before: str) -> bool:
+    """True if something is moved in the words before a time: "moving the release from"."""
+    return _REARRANGED.search(before) is not None
+
+
+def _is_moved_from(span: TimeSpan, before: str) -> bool:
+    """Check for a day that another replaces: "moving the release from Thursday to Monday"."""
+    if span.grain == "range":
+        is_pair = _FROM_TO.match(span.text) is not None and tells_rearrangement(before)
+        return is_pair or _MOVED.search(before) is not None
+    preposition = _MOVED_FROM.search(before)
+    return preposition is not None and tells_rearrangement(before[: preposition.start()])
 
 
 def _is_model(span: TimeSpan, text: str, before: str, end: int) -> bool:

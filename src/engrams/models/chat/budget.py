@@ -18,9 +18,9 @@ from engrams.ports import Clock, ModelUsageLedger
 class DailyModelBudget:
     """Limit of the calls and tokens of a day (UTC); 0 is no limit.
 
-    Calls never exceed their limit. A call is let in while tokens are left, counting what running
-    calls may still use, so the last call of a day can exceed the token limit, by no more than its
-    own answer.
+    Calls never exceed their limit. A call is let in while its prompt leaves tokens for an answer,
+    counting what running calls may still use, so the last call of a day can exceed the token limit,
+    by no more than its own answer.
     """
 
     def __init__(
@@ -44,8 +44,12 @@ class DailyModelBudget:
         self._tokens = tokens
         self._ledger = ledger or InMemoryModelUsageLedger()
 
-    def reserve(self, tokens: int) -> str:
-        """Reserve one call and its tokens; return the day. BudgetError: used up."""
+    def reserve(self, tokens: int, prompt_tokens: int = 0) -> str:
+        """Reserve one call and its tokens; return the day.
+
+        ``prompt_tokens``: those of ``tokens`` that the call takes for sure. BudgetError: the calls
+        or tokens are used up, or too few tokens are left for the prompt.
+        """
         now = self._clock().astimezone(UTC)
         day = self._name_day(now)
         # Reservations are an account of their own: what a day has spent never falls.
@@ -57,7 +61,7 @@ class DailyModelBudget:
         if self._calls and calls > self._calls:
             self.release(day, tokens)
             raise self._make_error("calls", now)
-        if self._tokens and used + reserved - tokens >= self._tokens:
+        if self._tokens and used + reserved - tokens + prompt_tokens >= self._tokens:
             self.release(day, tokens)
             raise self._make_error("tokens", now)
         return day
@@ -116,15 +120,15 @@ def _name_reservations(day: str) -> str:
     return f"{day} held"
 
 
-def reserve_all(budgets: Sequence[DailyModelBudget], tokens: int) -> list[str]:
+def reserve_all(budgets: Sequence[DailyModelBudget], tokens: int, prompt_tokens: int) -> list[str]:
     """Reserve a call in all budgets or none; return the day of each.
 
-    BudgetError: one is used up.
+    BudgetError: one is used up, or too few tokens are left in it for the prompt.
     """
     days: list[str] = []
     try:
         for budget in budgets:
-            days.append(budget.reserve(tokens))  # noqa: PERF401 - where one fails, those before are given back
+            days.append(budget.reserve(tokens, prompt_tokens))  # noqa: PERF401 - where one fails, those before are given back
     except BudgetError:
         for budget, day in zip(budgets, days, strict=False):
             budget.release(day, tokens)

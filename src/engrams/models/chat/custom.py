@@ -29,8 +29,8 @@ from engrams.models.chat.port import (
 )
 from engrams.models.chat.refused_fields import find_refusal
 from engrams.models.chat.wire import to_messages
+from engrams.models.error_quotes import quote_server
 from engrams.models.http_errors import add_words, status_error
-from engrams.models.server_words import quote_server
 from engrams.ports import Clock
 
 _MAX_SECONDS = 86_400.0

@@ -21,9 +21,9 @@ from engrams.models.chat.port import (
 from engrams.models.chat.refused_fields import find_refusal
 from engrams.models.chat.usage import estimate_tokens
 from engrams.models.chat.wire import PROBE, find_context_tokens, to_messages
+from engrams.models.error_quotes import quote_server
 from engrams.models.http_client import HttpClient, HttpTimeouts, parse_address
 from engrams.models.http_errors import add_words, status_error
-from engrams.models.server_words import quote_server
 from engrams.ports import Clock
 
 DEFAULT_URL = "http://localhost:11434"

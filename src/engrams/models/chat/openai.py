@@ -25,10 +25,10 @@ from engrams.models.chat.wire import (
     join_server_version,
     to_messages,
 )
+from engrams.models.error_quotes import quote_server
 from engrams.models.http_client import HttpClient, HttpTimeouts, parse_address
 from engrams.models.http_errors import add_words, status_error
 from engrams.models.server_discovery import may_chat
-from engrams.models.server_words import quote_server
 from engrams.ports import Clock
 
 DEFAULT_URL = "https://api.openai.com"

@@ -318,7 +318,7 @@ class RetryingServerChat:
         prompt_tokens = sum(estimate_tokens(message.content) for message in messages)
         reserved_tokens = prompt_tokens + run.max_tokens
         budgets = (*(self._upkeep.budgets() if self._upkeep else ()), self.budget)
-        days = reserve_all(budgets, reserved_tokens)
+        days = reserve_all(budgets, reserved_tokens, prompt_tokens)
         used_tokens = 0
         failures = 1
         start = time.monotonic()

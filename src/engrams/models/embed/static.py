@@ -38,7 +38,12 @@ _BEYOND_LATIN = "\u0370"
 _CHUNK = 16_384
 
 CARD = EmbedderCard(
-    "builtin-256-1", _DIMENSION, floors=BUILTIN_FLOORS, scale=load_scale("builtin"), inline=True
+    "builtin-256-1",
+    _DIMENSION,
+    floors=BUILTIN_FLOORS,
+    scale=load_scale("builtin"),
+    is_english=True,
+    inline=True,
 )
 
 

@@ -11,9 +11,9 @@ from collections.abc import Mapping, Sequence
 
 from engrams.core import Json
 from engrams.errors import ModelError
+from engrams.models.error_quotes import quote_server
 from engrams.models.http_client import HttpClient, parse_address
 from engrams.models.http_errors import add_words, status_error
-from engrams.models.server_words import quote_server
 from engrams.ports import Clock, JudgeRequest
 
 DEFAULT_URL = "https://api.openai.com/v1"

@@ -47,6 +47,10 @@ _COOKED_CHANCE = 0.03
 """Such a chance where the prompt is about a meal, and the owner or a guest says it."""
 _LEAST_CHANCE = 0.05
 """Chance below which a hit does not help, however improbable the best one is."""
+_LEAST_OF_ASSISTANT = 0.3
+"""Probability below which an assistant's message does not help, unless its words are asked for: it
+mostly repeats what was said to it.
+"""
 _EXPLAINED = 3
 """Hits, best first, whose reasons are told whether they help or not."""
 _SURELY_HELPS = 0.3
@@ -119,6 +123,9 @@ def judge_search(search: JudgedSearch, least_need: float, helpful_share: float) 
     least_chances = _lower_for_meals(least_chance, features)
     is_needed = need >= least_need
     is_shown = (chances >= least_chances) & ~_find_closed(features, search)
+    if search.prepared.cues.role != "assistant":
+        is_reply = features.hits[:, _ASSISTANT] > 0
+        is_shown &= ~is_reply | (probabilities >= _LEAST_OF_ASSISTANT)
     explaining = features.hits[:, _EXPLAINING_COLUMNS].tolist()
     verdicts = []
     for index, (probability, is_likely) in enumerate(

@@ -296,9 +296,15 @@ def describe_prompt(text: str) -> PromptTraits:
 def is_vague(text: str) -> bool:
     """True for a short prompt that says little without the conversation: "what do you suggest?"."""
     words = tokens(text[:DESCRIBED_CHARACTERS])
-    return len(words) <= _VAGUE_WORDS and all(
-        word in STOP or "generic" in _find_groups(word) for word in words
-    )
+    if len(words) > _VAGUE_WORDS:
+        return False
+    # Of a script without blanks, each character is a word: the table has these prompts as a whole.
+    is_unspaced = all(len(word) == 1 for word in words)
+    return all(_is_generic(word) for word in words) or (is_unspaced and _is_generic("".join(words)))
+
+
+def _is_generic(word: str) -> bool:
+    return word in STOP or "generic" in _find_groups(word)
 
 
 def _read_words(text: str) -> frozenset[str]:

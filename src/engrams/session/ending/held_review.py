@@ -140,7 +140,11 @@ class HeldStatementReviewer:
             result.still_held.append(record)
             return
         rulings, _ = by_model.decide_by_model(
-            sources[0], [candidate], self._chat, self._settings.write.min_confidence
+            sources[0],
+            [candidate],
+            self._chat,
+            self._settings.write.min_confidence,
+            self._settings.write.hold_below,
         )
         ruling = rulings[0]
         if ruling.awaits_review:

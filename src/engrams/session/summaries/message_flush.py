@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 import logging
 from collections.abc import Mapping, Sequence
 
@@ -11,6 +13,8 @@ from engrams.ports import DAILY, JobSpec, NoteReason
 from engrams.session.summaries.dependencies import SummaryDeps
 from engrams.session.summaries.message_window import Message, text_of
 
+_FLUSHED = "flushed:"
+"""Beginning of the ids that messages without their own get."""
 _log = logging.getLogger(__name__)
 
 
@@ -23,8 +27,10 @@ class MessageFlusher:
     def flush(
         self, messages: Sequence[Message], scope: Scope, session: str, reason: NoteReason
     ) -> bool:
-        """Store messages and enqueue the daily note. False: there is nothing to write.
+        """Store messages and enqueue the daily note. False: there is nothing new to write.
 
+        A message without an id is known by its words and those flushed with it before it, so the
+        same messages are stored once, and what is said twice in them stays twice.
         Messages that a timer sent (``scheduled``, by itself or in ``meta``) keep that mark.
         InputError: they are no messages, or the role of one with a text is unknown; then nothing is
         stored.
@@ -36,19 +42,25 @@ class MessageFlusher:
                 "Messages are a list of objects with role and content.",
                 hint='For example [{"role": "user", "content": "I keep bees"}].',
             )
+        messages_with_text = [message for message in messages if not is_blank(text_of(message))]
         turns = [
             Turn(
                 text_of(message),
                 role=to_role(message.get("role", "")),
                 session=session,
-                external_id=str(message.get("id") or ""),
+                external_id=external_id,
                 meta={"scheduled": True} if _is_scheduled(message) else {},
             )
-            for message in messages
-            if not is_blank(text_of(message))
+            for message, external_id in zip(
+                messages_with_text, _make_external_ids(messages_with_text, session), strict=True
+            )
         ]
-        receipts = self._write_turns(turns, scope) if turns else ()
-        ids = [receipt.id for receipt in receipts if receipt.id]
+        receipt_pairs = self._write_turns(turns, scope) if turns else ()
+        ids = [
+            receipt.id
+            for turn, receipt in receipt_pairs
+            if receipt.id and not (receipt.outcome == "duplicate" and _is_made(turn.external_id))
+        ]
         self._deps.hasten_extraction(scope=scope, session=session)
         if ids and self._deps.has_daily_notes:
             payload = {"owner": scope.owner.key, "items": ids, "reason": reason}
@@ -56,15 +68,32 @@ class MessageFlusher:
             self._deps.store.enqueue((note_job,), self._deps.clock())
         return bool(ids)
 
-    def _write_turns(self, turns: Sequence[Turn], scope: Scope) -> tuple[Receipt, ...]:
+    def _write_turns(self, turns: Sequence[Turn], scope: Scope) -> tuple[tuple[Turn, Receipt], ...]:
         """Write turns; a refused turn does not cost its neighbours."""
         try:
-            return self._deps.write_turns(turns, scope, Kind.TURN)
+            receipts = self._deps.write_turns(turns, scope, Kind.TURN)
+            return tuple(zip(turns, receipts, strict=True))
         except (InputError, RefusedError) as problem:
             if len(turns) == 1:
                 _log.warning("context: a message was not stored: %s", problem.message)
                 return ()
-            return tuple(receipt for turn in turns for receipt in self._write_turns([turn], scope))
+            return tuple(pair for turn in turns for pair in self._write_turns([turn], scope))
+
+
+def _make_external_ids(messages: Sequence[Message], session: str) -> list[str]:
+    """Return the id of each message: its own, else a hash of all words up to it."""
+    digest = hashlib.sha256(session.encode())
+    external_ids = []
+    for message in messages:
+        words = " ".join(text_of(message).split())
+        digest.update(json.dumps([to_role(message.get("role", "")), words]).encode())
+        external_ids.append(str(message.get("id") or "") or f"{_FLUSHED}{digest.hexdigest()[:32]}")
+    return external_ids
+
+
+def _is_made(external_id: str) -> bool:
+    """Return True for an id that only an earlier flush of the same messages can have stored."""
+    return external_id.startswith(_FLUSHED)
 
 
 def _is_scheduled(message: Message) -> bool:

@@ -53,6 +53,9 @@ class PostgresDialect:
         postings = index.state.postings
         return {term: number for term, number in numbers.items() if postings.holds(number)}
 
+    def find_beginning(self, _connection: SqlConnection, _beginning: str) -> Mapping[str, int]:
+        return {}
+
     def read_terms(self, connection: SqlConnection, number: int) -> dict[int, str]:
         return _name_numbers(array("I", fetch_one(connection, "lexemes_of", number)[0]))
 

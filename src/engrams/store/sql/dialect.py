@@ -113,6 +113,10 @@ class SqlDialect(Protocol):
         """Look up the numbers of query terms that an index may hold."""
         ...
 
+    def find_beginning(self, connection: SqlConnection, beginning: str) -> Mapping[str, int]:
+        """Look up the numbers of some terms with a beginning; none without a list of words."""
+        ...
+
     def read_terms(self, connection: SqlConnection, number: int) -> dict[int, str]:
         """Read the terms of a record by their numbers."""
         ...

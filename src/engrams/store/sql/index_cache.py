@@ -31,6 +31,7 @@ from engrams.store.sql.named_queries import (
     query,
     stream_rows,
 )
+from engrams.store.sql.similar_terms import find_similar_terms
 from engrams.store.sql.where_clauses import SqlClause, join_clauses
 from engrams.text.text_caches import clear_caches
 
@@ -52,6 +53,9 @@ _SHARE = 8
 
 _MAX_WORDS = 4096
 """Query words of an owner whose numbers are kept."""
+
+_SIMILAR_SHARE = 0.5
+"""Share of its weight that a word gives to the terms that it may stand for."""
 
 _DEAD = 4
 """One part in this many of an index replaced or removed: it is built anew for its file."""
@@ -87,6 +91,8 @@ class _CachedIndex:
     """Rows read after which it is written to a file."""
     words: dict[str, int | None] = field(default_factory=dict)
     """Numbers of words that were looked up since the owner's last change; None: no record holds it."""
+    similar_terms: dict[str, tuple[int, ...]] = field(default_factory=dict)
+    """Numbers of the terms that words stand for which no record holds, looked up since then."""
     _measured: tuple[OwnerSearchIndex, int] | None = None
     """Index and number of its updates when its size was last measured."""
 
@@ -94,7 +100,12 @@ class _CachedIndex:
         """Hold an index that was just mapped."""
         self.index = index
         self.due = max(_MIN_ROWS, index.state.columns.size // _SHARE)
+        self.forget_words()
+
+    def forget_words(self) -> None:
+        """Forget the words that were looked up."""
         self.words.clear()
+        self.similar_terms.clear()
 
     def measure_growth(self) -> int:
         """Measure the bytes by which the index grew since the last call."""
@@ -173,7 +184,12 @@ class OwnerIndexCache:
             if index.updates.damaged:
                 self._drop_damaged(owner, index, model)
             pools = [
-                index.pool(seek, _number_query(numbers, seek), allowed, self._settings.exact_limit)
+                index.pool(
+                    seek,
+                    _number_query(numbers, cached.similar_terms, seek),
+                    allowed,
+                    self._settings.exact_limit,
+                )
                 for seek in seeks
             ]
             growth = cached.measure_growth()
@@ -203,26 +219,31 @@ class OwnerIndexCache:
         last_change = cached.index.state.last_change
         owner = first.reach.owner
         words = set[str]().union(*map(_list_words, seeks))
+        tolerated_terms = {term for seek in seeks if seek.is_tolerant for term, _ in seek.terms}
         if 0 < first.last_change <= last_change and not condition.text:
-            if cached.words.keys() >= words:
+            if cached.words.keys() >= words and cached.similar_terms.keys() >= tolerated_terms:
                 return _pick_numbers(cached.words, words), None
             with self._database.asking(owner) as connection:
-                return self._number_words(connection, cached, words), None
+                numbers = self._number_words(connection, cached, words)
+                self._find_similar(connection, cached, tolerated_terms)
+                return numbers, None
         with self._database.reading(owner) as connection:
             if not last_change:
                 self._map_file(connection, cached, key)
             _load_rows(connection, cached.index, key)
             if cached.index.state.last_change != last_change:
-                cached.words.clear()
+                cached.forget_words()
             allowed = _find_allowed(connection, first.reach, condition) if condition.text else None
-            return self._number_words(connection, cached, words), allowed
+            numbers = self._number_words(connection, cached, words)
+            self._find_similar(connection, cached, tolerated_terms)
+            return numbers, allowed
 
     def _number_words(
         self, connection: SqlConnection, cached: _CachedIndex, words: set[str]
     ) -> dict[str, int]:
         """Look up the numbers of words, those anew that are not known."""
         if len(cached.words) > _MAX_WORDS:
-            cached.words.clear()
+            cached.forget_words()
         fresh = words - cached.words.keys()
         cached.words.update(
             {**dict.fromkeys(fresh), **self._dialect.find(connection, cached.index, fresh)}
@@ -230,6 +251,20 @@ class OwnerIndexCache:
             else {}
         )
         return _pick_numbers(cached.words, words)
+
+    def _find_similar(
+        self, connection: SqlConnection, cached: _CachedIndex, terms: set[str]
+    ) -> None:
+        """Look up what terms stand for that no record holds, those anew that are not known.
+
+        The numbers of all ``terms`` were looked up before.
+        """
+        for term in terms - cached.similar_terms.keys():
+            number = cached.words[term]
+            is_held = number is not None and cached.index.state.postings.holds(number)
+            cached.similar_terms[term] = (
+                () if is_held else find_similar_terms(connection, self._dialect, cached.index, term)
+            )
 
     def _find_model(self, name: str) -> tuple[int, int]:
         """Find number and dimension of a model, which never change; zeros if it is unknown."""
@@ -315,7 +350,7 @@ class OwnerIndexCache:
                 clean = self._build_clean(connection, cached, key)
             with cached.lock:
                 cached.index, cached.epoch = clean or (cached.index, cached.epoch)
-                cached.words.clear()
+                cached.forget_words()
                 if files.write(segment_key, cached.index, cached.epoch):
                     with self._database.reading(owner) as connection:
                         mapped = files.load(connection, segment_key)
@@ -415,17 +450,27 @@ def _release_memory(connection: SqlConnection) -> None:
         trim(0)
 
 
-def _number_query(numbers: Mapping[str, int], query: CandidateSearchQuery) -> QueryWords:
+def _number_query(
+    numbers: Mapping[str, int],
+    similar_terms: Mapping[str, Sequence[int]],
+    query: CandidateSearchQuery,
+) -> QueryWords:
     """Number and weigh the words of a query.
 
     Forms of a term that some record holds share its weight: all where the query's language is sure,
-    else only where no record holds the term itself.
+    else only where no record holds the term itself. Terms that a misspelled or unfinished word may
+    stand for share half of its weight; the other half stays unknown.
     """
     from engrams.index import QueryWords
 
     terms: list[tuple[int, float]] = []
     unknown_weight = 0.0
     for term, weight in query.terms:
+        if query.is_tolerant and (similar_numbers := similar_terms[term]):
+            share = weight * _SIMILAR_SHARE
+            terms += [(number, share / len(similar_numbers)) for number in similar_numbers]
+            unknown_weight += weight - share
+            continue
         forms = (term, *query.forms.forms.get(term, ()))
         known_numbers = [numbers[form] for form in forms if form in numbers]
         if term in numbers and not query.forms.sure:

@@ -108,6 +108,11 @@ SELECT recorded_at, number FROM records WHERE id = ? AND owner = ?;
 -- name: quoting_numbers
 number IN (SELECT record FROM quotes WHERE quotes.owner = ? AND quotes.source IN (SELECT value FROM json_each(?)) AND quotes.current = 1);
 
+-- name: is_taught
+EXISTS (SELECT 1 FROM quotes AS teaching JOIN records AS learned ON learned.owner = teaching.owner AND learned.number = teaching.record
+WHERE teaching.owner = records.owner AND teaching.source = records.id AND teaching.current = 1 AND learned.status = 'active'
+AND learned.kind IN ('fact', 'preference', 'procedure', 'correction', 'negative', 'rule'));
+
 -- name: number_of
 SELECT number, status FROM records WHERE id = ? AND owner = ?;
 

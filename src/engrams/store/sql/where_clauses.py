@@ -12,11 +12,12 @@ from itertools import chain
 from operator import attrgetter
 from typing import Any, Literal
 
-from engrams.core import MEMORY_ROLE, Layer, Scope
+from engrams.core import MEMORY_ROLE, Kind, Layer, Scope
 from engrams.core.clock import micros, parse_time
 from engrams.errors import InputError, ScopeError
 from engrams.frozen_data import dataclass
 from engrams.ports import AsOf, Condition, ScopeReach, Where
+from engrams.store.sql.named_queries import query
 from engrams.store.sql.row_conversion import (
     ENUMS,
     LISTS,
@@ -42,20 +43,25 @@ _MAX_CONDITIONS = 200
 _MAX_PATH = 500
 """Characters of a path into JSON."""
 
-_TEXT_FIELDS = frozenset({*TEXTS, *LONG_TEXTS, *ENUMS, "scope"})
+_EXPRESSIONS = {
+    "role": f"CASE WHEN layer <> '{Layer.EPISODIC}' THEN '{MEMORY_ROLE}' ELSE role END",
+    "summary_kind": f"CASE WHEN kind = '{Kind.SUMMARY}' THEN category ELSE '' END",
+}
+"""Fields of a memory's file that no column holds alone, as expressions over columns: what is no
+message has the role ``memory``, whoever said it."""
+_TEXT_FIELDS = frozenset({*TEXTS, *LONG_TEXTS, *ENUMS, *_EXPRESSIONS, "scope"})
 _NUMBER_FIELDS = frozenset({*REALS, *WHOLES})
 _JSON_FIELDS = ("meta", "provenance")
 _OTHER_NAMES = {
     "created_at": "recorded_at",
     "replaced_by": "superseded_by",
-    "summary_kind": "kind",
 }
 """Names of fields in a memory's file, where they differ."""
 _CONVERSATION_ID = "conversation_id"
-_ROLE = "role"
-_IS_MEMORY = f"layer <> '{Layer.EPISODIC}'"
+_TAUGHT = "taught"
 KNOWN = (
     *sorted((*_TEXT_FIELDS, *_NUMBER_FIELDS, *TIMES, *LISTS)),
+    _TAUGHT,
     "meta.<name>",
     "provenance.<name>",
 )
@@ -162,8 +168,8 @@ def _compile_condition(condition: Condition) -> SqlClause:
         return _json_clause(column, _json_path(path), op, value)
     if name == _CONVERSATION_ID:
         return _conversation_clause(op, value)
-    if name == _ROLE:
-        return _role_clause(op, value)
+    if name == _TAUGHT:
+        return _taught_clause(op, value)
     if name in LISTS:
         return _list_clause(name, op, value)
     if name in _TEXT_FIELDS or name in _NUMBER_FIELDS or name in TIMES:
@@ -179,12 +185,13 @@ def _compile_condition(condition: Condition) -> SqlClause:
 
 def _column_clause(name: str, op: str, value: Any) -> SqlClause:
     # NULL compares as false, never as unknown, so that NOT means the opposite.
+    column = _EXPRESSIONS.get(name, name)
     match op:
         case "exists":
             if name in TIMES:
-                has_value = f"{name} IS NOT NULL"
+                has_value = f"{column} IS NOT NULL"
             elif name in _TEXT_FIELDS:
-                has_value = f"{name} <> ''"
+                has_value = f"{column} <> ''"
             else:
                 has_value = "TRUE"
             return _exists_clause(has_value, value)
@@ -194,20 +201,20 @@ def _column_clause(name: str, op: str, value: Any) -> SqlClause:
                     f"{name} is neither a text nor a list.",
                     hint="contains looks into texts and lists.",
                 )
-            return SqlClause(f"instr({name}, ?) > 0", (_require_text(value),))
+            return SqlClause(f"instr({column}, ?) > 0", (_require_text(value),))
         case "eq":
-            return SqlClause(f"{name} IS NOT DISTINCT FROM ?", (_column_value(name, value),))
+            return SqlClause(f"{column} IS NOT DISTINCT FROM ?", (_column_value(name, value),))
         case "ne":
-            return SqlClause(f"{name} IS DISTINCT FROM ?", (_column_value(name, value),))
+            return SqlClause(f"{column} IS DISTINCT FROM ?", (_column_value(name, value),))
         case "in" | "nin":
             values = [_column_value(name, item) for item in _require_list(value)]
             listed = _LISTED if name in _TEXT_FIELDS else _LISTED_NUMBERS
-            is_listed = f"coalesce({name} IN {listed}, FALSE)"
+            is_listed = f"coalesce({column} IN {listed}, FALSE)"
             return SqlClause(
                 is_listed if op == "in" else f"NOT {is_listed}", (encode_json(values),)
             )
         case _:
-            comparison = f"{name} {_ORDER[op]} ?"
+            comparison = f"{column} {_ORDER[op]} ?"
             if name in TIMES:
                 comparison = f"coalesce({comparison}, FALSE)"
             return SqlClause(comparison, (_column_value(name, value),))
@@ -215,22 +222,36 @@ def _column_clause(name: str, op: str, value: Any) -> SqlClause:
 
 def _conversation_clause(op: str, value: Any) -> SqlClause:
     """Compare the conversation that a scope ends with, whoever owns it."""
-    if op not in ("eq", "ne"):
-        raise InputError(f"{_CONVERSATION_ID} cannot be compared by {op}.", hint="Use eq or ne.")
-    ending = Scope(("conversation", _require_text(value))).key
-    sign = ">" if op == "eq" else "="
-    return SqlClause(f"instr(scope || '|', ?) {sign} 0", (f"/{ending}|",))
+    match op:
+        case "eq" | "ne":
+            ending = Scope(("conversation", _require_text(value))).key
+            sign = ">" if op == "eq" else "="
+            return SqlClause(f"instr(scope || '|', ?) {sign} 0", (f"/{ending}|",))
+        case "in":
+            clauses = [
+                _conversation_clause("eq", conversation) for conversation in _require_list(value)
+            ]
+            return join_clauses(clauses, "OR") if clauses else SqlClause("FALSE")
+        case "nin":
+            clauses = [
+                _conversation_clause("ne", conversation) for conversation in _require_list(value)
+            ]
+            return join_clauses(clauses)
+        case "exists":
+            return _exists_clause("instr(scope, '/conversation/') > 0", value)
+        case _:
+            raise InputError(
+                f"{_CONVERSATION_ID} cannot be compared by {op}.",
+                hint="Use eq, ne, in, nin or exists.",
+            )
 
 
-def _role_clause(op: str, value: Any) -> SqlClause:
-    """Compare a role; ``memory`` is that of what is no message, as in its file."""
-    if op in ("in", "nin") and MEMORY_ROLE in _require_list(value):
-        roles = [role for role in value if role != MEMORY_ROLE]
-        is_listed = join_clauses([_column_clause(_ROLE, "in", roles), SqlClause(_IS_MEMORY)], "OR")
-        return is_listed if op == "in" else SqlClause(f"NOT {is_listed.text}", is_listed.values)
-    if op in ("eq", "ne") and value == MEMORY_ROLE:
-        return SqlClause(_IS_MEMORY if op == "eq" else f"NOT ({_IS_MEMORY})")
-    return _column_clause(_ROLE, op, value)
+def _taught_clause(op: str, value: Any) -> SqlClause:
+    """Compare whether a statement that was learned from a record stands for it."""
+    if op not in ("eq", "ne") or not isinstance(value, bool):
+        raise InputError(f"{_TAUGHT} is true or false.", hint="Use eq or ne with true or false.")
+    is_taught = query("is_taught")
+    return SqlClause(is_taught if value is (op == "eq") else f"NOT {is_taught}")
 
 
 def _list_clause(name: str, op: str, value: Any) -> SqlClause:

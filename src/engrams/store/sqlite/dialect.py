@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 _MAX_NUMBERS = 200_000
 """Terms whose numbers are kept between writes."""
+_LAST = "\U0010ffff"
+"""Character behind all others."""
 
 
 class TermNumberCache:
@@ -96,6 +98,9 @@ class SqliteDialect:
         self, connection: SqlConnection, _index: OwnerSearchIndex, terms: Collection[str]
     ) -> Mapping[str, int]:
         return dict(fetch_all(connection, "find_terms", _to_json_list(terms))) if terms else {}
+
+    def find_beginning(self, connection: SqlConnection, beginning: str) -> Mapping[str, int]:
+        return dict(fetch_all(connection, "terms_beginning", beginning, f"{beginning}{_LAST}"))
 
     def read_terms(self, connection: SqlConnection, number: int) -> dict[int, str]:
         numbers = set(array("I", fetch_one(connection, "lexemes_of", number)[0]))

@@ -50,7 +50,7 @@ class IndexFileFolder:
             return None
         try:
             segment = map_segment(self._path / f"{name_owner(key.owner)}.segment")
-            index = OwnerSearchIndex.restore(segment)
+            index = OwnerSearchIndex.from_segment(segment)
         except (OSError, SegmentFileError, ValueError, KeyError):
             return None
         return index if segment.notes["key"] == _describe(key, mark) else None

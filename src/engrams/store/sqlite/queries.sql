@@ -98,6 +98,9 @@ WHERE id IN (SELECT value FROM json_each(?)) AND owner = ?;
 -- name: find_terms
 SELECT term, id FROM lexicon WHERE term IN (SELECT value FROM json_each(?));
 
+-- name: terms_beginning
+SELECT term, id FROM lexicon WHERE term > ? AND term < ? LIMIT 200;
+
 -- name: add_terms
 INSERT INTO lexicon (term) SELECT value FROM json_each(?) RETURNING term, id;
 

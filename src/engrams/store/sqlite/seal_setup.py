@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import logging
 import os
+import threading
 from contextlib import closing
 from pathlib import Path
 
@@ -119,7 +120,8 @@ def _add_sums(
 
 def _note_sums(key_file: Path, key: bytes) -> None:
     """Let a key say that the tables of its home have sums."""
-    new_file = key_file.with_name(f"{key_file.name}.new")
+    # Several that open a home at once may do this at the same time.
+    new_file = key_file.with_name(f"{key_file.name}.{os.getpid()}.{threading.get_ident()}.new")
     write_key(new_file, key)
     new_file.replace(key_file)
 

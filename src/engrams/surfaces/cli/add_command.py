@@ -9,13 +9,14 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from engrams.core import ImportOptions
+from engrams.core import ImportOptions, Scope
 from engrams.core.ids import derive_arrival_id
 from engrams.engine.memory_labels import MemoryLabels, add_labels
 from engrams.errors import EngramsError, InputError, RefusedError
 from engrams.ipc.call_identity import IDENTITY
 from engrams.ipc.command_server import DeclinedCallError
 from engrams.ipc.served_command import CURRENT
+from engrams.spaces.speakers import sign_turn
 from engrams.surfaces.cli.filter_options import ScopeOptions, parse_name, parse_when
 from engrams.surfaces.cli.options import GlobalOptions, flatten_options, new_app
 from engrams.surfaces.cli.output import emit, fit_line, note
@@ -268,6 +269,8 @@ def add(  # noqa: PLR0913 - options of a command
             checkout=checkout,
         )
         for number, (turn, kind, conversation) in enumerate(turns):
+            if options.space is not None:
+                turn = sign_turn(turn, Scope(options.scope(engine.settings)))  # noqa: PLW2901
             receipt = writer.write(turn, kind, conversation, number)
             if receipt is not None and not (quiet or options.json):
                 print_receipt(receipt, turn.text)

@@ -29,10 +29,10 @@ from engrams.surfaces.cli.output import (
     say,
     to_json,
 )
-from engrams.surfaces.cli.render import print_record, record_line, speaker_name
+from engrams.surfaces.cli.render import mark_to_dict, print_record, record_line, speaker_name
 
 if TYPE_CHECKING:
-    from engrams.core import HistoryEntry
+    from engrams.core import HistoryEntry, OutdatedMark, Record
     from engrams.ports import Where
 
 app = new_app()
@@ -85,11 +85,15 @@ def list_(  # noqa: PLR0913 - options of a command
     }
     if status:
         filters["statuses"] = _parse_statuses(status)
-    with part.choose_project(options).open() as (engine, scope):
+    with part.choose_project(options).open(reads=True) as (engine, scope):
         where = part.narrow(where, scope)
         page = engine.list(scope=scope, where=where, order=order, after=after, **filters)
+        # What was known at a time was in no doubt by what was said later.
+        listed = () if filters["as_of"] else page.records
+        marks = engine.inspect.find_outdated(listed, scope=scope)
     if options.json:
-        emit({"records": page.records, "next": page.next})
+        outdated = {id: mark_to_dict(mark) for id, mark in marks.items()}
+        emit({"records": page.records, "next": page.next, "outdated": outdated})
         return
     if not page.records:
         note("Nothing here.")
@@ -98,7 +102,7 @@ def list_(  # noqa: PLR0913 - options of a command
         [
             record.id,
             format_time(record.recorded_at),
-            record.kind if record.status == "active" else f"{record.kind} {record.status}",
+            _describe_kind(record, marks.get(record.id)),
             speaker_name(record),
             form_statement(record).brief,
         ]
@@ -220,7 +224,7 @@ def show(id: Id, options: GlobalOptions) -> None:
     """Show one memory with all its fields and its history."""
     from engrams.core import find_basis
 
-    with options.open() as (engine, scope):
+    with options.open(reads=True) as (engine, scope):
         record = engine.get(id, scope=scope)
         entries = engine.history(record.id, scope=scope)
     if options.json:
@@ -236,7 +240,7 @@ def show(id: Id, options: GlobalOptions) -> None:
 @flatten_options
 def history(id: Id, options: GlobalOptions) -> None:
     """Show every change of one memory, oldest first."""
-    with options.open() as (engine, scope):
+    with options.open(reads=True) as (engine, scope):
         entries = engine.history(id, scope=scope)
     if options.json:
         emit({"history": entries})
@@ -280,3 +284,14 @@ def _parse_statuses(texts: list[str]) -> tuple[Any, ...]:
         if "all" in texts
         else tuple(parse_name(Status, text, "status") for text in texts)
     )
+
+
+def _describe_kind(record: Record, mark: OutdatedMark | None) -> str:
+    """Tell the kind of a listed memory, and whether it holds: a long text hides what stands behind it."""
+    if record.status != "active":
+        return f"{record.kind} {record.status}"
+    if mark is None:
+        return record.kind
+    state = "over" if mark.closed else "may be outdated"
+    part = " in part" if mark.clause else ""
+    return f"{record.kind}, {state}{part}"

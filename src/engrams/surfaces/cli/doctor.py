@@ -115,10 +115,11 @@ def run_checks(
     try:
         if repair:
             yield from _rescue(options, settings)
-        with options.open(needs_owner=False) as (engine, _):
+        with options.open(needs_owner=False) as (engine, scope):
             yield from _check_engine(
                 engine, settings, repair=repair, offline=offline, accept=accept
             )
+            yield from _check_separation(engine, scope)
     except EngramsError as problem:
         yield DoctorCheckResult(
             "store",
@@ -352,6 +353,7 @@ def _check_engine(
     )
     yield from _check_cosines(engine, settings)
     yield _check_chat(engine, offline=offline)
+    yield from _check_judge(engine, settings, offline=offline)
     state = engine.status()
     yield from _check_mistakes(state["mistakes"])
     yield _check_jobs(state)
@@ -472,6 +474,23 @@ def _check_embedder(engine: MemoryEngine) -> DoctorCheckResult:
     )
 
 
+def _check_separation(engine: MemoryEngine, scope: tuple[str, ...]) -> Iterator[DoctorCheckResult]:
+    """Warn where an embedder tells the person's messages apart less well than the built-in table."""
+    card = engine.embedder.card
+    if card.inline or not card.dimension:
+        return
+    compared = engine.inspect.compare_embedder(scope)
+    if compared is not None and not compared.trust:
+        yield DoctorCheckResult(
+            "embedder",
+            "warn",
+            f"{card.id} tells the last {compared.turns} messages apart by {compared.stored:.2f}"
+            f" standard deviations, the built-in table by {compared.candidate:.2f}; so words count"
+            " instead of its vectors",
+            'Choose a model that knows the language, or set embed.provider = "builtin".',
+        )
+
+
 def _check_cosines(engine: MemoryEngine, settings: Settings) -> Iterator[DoctorCheckResult]:
     """Report the model of the preset's cosines, and whether the model in use gets them translated.
 
@@ -513,6 +532,22 @@ def _check_chat(engine: MemoryEngine, *, offline: bool) -> DoctorCheckResult:
 
     check = model_setup.check_model(model)
     return DoctorCheckResult("chat", check.state, check.detail, check.hint)
+
+
+def _check_judge(
+    engine: MemoryEngine, settings: Settings, *, offline: bool
+) -> Iterator[DoctorCheckResult]:
+    """Ask the decision model, where there is one."""
+    section = settings.judge
+    if section.provider == "none":
+        return
+    if offline:
+        yield DoctorCheckResult("judge", "info", f"{section.model}, not called")
+        return
+    from engrams import model_setup
+
+    check = model_setup.check_judge(section, engine.now)
+    yield DoctorCheckResult("judge", check.state, check.detail, check.hint)
 
 
 def _check_mistakes(mistakes: Mapping[str, int]) -> Iterator[DoctorCheckResult]:

@@ -36,8 +36,8 @@ _LISTS = frozenset({"tags", "triggers", "steps"})
 
 _KINDS_HELP = "Only this kind: turn (a message), fact, preference, procedure, note, … Repeatable."
 _WHERE_HELP = (
-    "Only where a field matches: speaker=Ann, importance>=0.7, text~tea, meta.topic!=work."
-    " Repeatable."
+    "Only where a field matches: speaker=Ann, importance>=0.7, text~tea, meta.topic!=work; or a"
+    " filter as JSON. Repeatable: all must hold."
 )
 
 
@@ -81,7 +81,7 @@ class RecordFilterOptions:
         from engrams.ports import Condition, Where
 
         exact = {"speaker": self.speaker, "role": self.role, "session": self.session}
-        conditions = [parse_condition(text) for text in self.tests or ()]
+        conditions = [parse_test(text) for text in self.tests or ()]
         conditions += [
             Condition(name, "eq", value) for name, value in exact.items() if value is not None
         ]
@@ -163,6 +163,16 @@ def parse_name(kind: type[Kind] | type[Status], text: str, noun: str) -> Any:
         ) from None
 
 
+def parse_test(text: str) -> Condition | Where:
+    """Parse a test such as ``importance>=0.7``, or a filter as JSON. InputError: it is neither."""
+    from engrams.engine.json_filters import parse_where
+    from engrams.ports import Where
+
+    if text.lstrip().startswith("{"):
+        return parse_where(text) or Where("and", ())
+    return parse_condition(text)
+
+
 def parse_condition(text: str) -> Condition:
     """Parse a test such as ``importance>=0.7``. InputError: it is none."""
     from engrams.ports import Condition
@@ -171,7 +181,10 @@ def parse_condition(text: str) -> Condition:
     if not match:
         raise InputError(
             f"--where {text!r} is not a test.",
-            hint="Write FIELD=VALUE; the signs are = != >= <= > < and ~ (contains).",
+            hint=(
+                "Write FIELD=VALUE; the signs are = != >= <= > < and ~ (contains). Or write a"
+                ' filter as JSON: {"$or": [{"speaker": "Ann"}, {"speaker": "Bo"}]}.'
+            ),
         )
     name, sign, raw = match.groups()
     if name in _LISTS and _OPS[sign] in ("eq", "ne"):

@@ -39,6 +39,10 @@ _REEMBED = (
     "Memories get its vectors in the background; until then words find them. `engrams status` tells"
     " how many wait."
 )
+_NOT_BETTER = (
+    "The embedder stays as it was, because the other one tells your messages apart less well."
+    " --no-test writes it nevertheless."
+)
 _TOO_SLOW = (
     "That is too slow to be worth it, and nothing was written. A smaller model, or a higher"
     " rerank.seconds, may do."
@@ -107,7 +111,10 @@ def init(  # noqa: PLR0913 - options of a command
         typer.Option("--yes", "-y", help="Take the first server and model, without questions."),
     ] = False,
 ) -> None:
-    """Set memory up: find a language model, try it, and write config.toml."""
+    """Set memory up: find a language model, try it, and write config.toml.
+
+    A preset that is named becomes that of the home.
+    """
     with_model = {
         "--url": url,
         "--model": model,
@@ -135,15 +142,16 @@ def init(  # noqa: PLR0913 - options of a command
     choice.tested = "" if no_test else _try_model(chat)
     choice.embedder = _choose_embedder(server, embedding_model, asks=asks)
     if choice.embedder and not no_test:
-        choice.embedder_tested = _try_embedder(server, choice.embedder, chat)
+        _try_embedder(options, choice, chat)
     choice.is_proxied = proxy or (asks and typer.confirm(_ASK_PROXY, False))
     destination = _describe_destination(chat)
     if asks and not typer.confirm(f"{destination} Write {settings.config_file}?", default=True):
         raise typer.Abort
     choice.save(settings)
+    _save_preset(options, settings)
     _begin_history(options)
     if options.json:
-        emit({"home": settings.config_file.parent, **choice.to_dict()})
+        emit({"home": settings.config_file.parent, "preset": settings.preset, **choice.to_dict()})
     else:
         _report(choice, settings, "" if asks else destination)
 
@@ -161,6 +169,7 @@ class _ModelChoice:
     embedder: str = ""
     """Embedding model of the server. Empty: the one in the settings stays."""
     embedder_tested: str = ""
+    """Result of the trial of an embedding model. Empty: there was none."""
     is_proxied: bool = False
     """The server becomes ``serve.upstream`` too."""
 
@@ -219,18 +228,32 @@ def _set_rules_only(options: GlobalOptions, settings: Settings) -> None:
 
     file = settings.config_file
     model_setup.save_connection(file, model_setup.ModelConnectionParameters("none"))
+    _save_preset(options, settings)
     _begin_history(options)
     if options.json:
-        emit({"home": file.parent, "provider": "none"})
+        emit({"home": file.parent, "preset": settings.preset, "provider": "none"})
     else:
         say(f"{_RULES}\n{_TRY_BY_RULES}")
+
+
+def _save_preset(options: GlobalOptions, settings: Settings) -> None:
+    """Write the preset that the command line names: later commands of this home start from it."""
+    if options.preset is None:
+        return
+    from engrams import model_setup
+
+    model_setup.save_preset(settings.config_file, options.preset)
+    if not options.json:
+        say(f"The preset of this home is {clean(options.preset)}.")
 
 
 def _report(choice: _ModelChoice, settings: Settings, destination: str) -> None:
     """Say what was written, what it means, and what to try next."""
     server = choice.server
     if choice.embedder:
-        say(f"{choice.embedder_tested or clean(choice.embedder)}\n{_REEMBED}")
+        say(f"{clean(choice.embedder_tested or choice.embedder)}\n{_REEMBED}")
+    elif choice.embedder_tested:
+        say(f"{clean(choice.embedder_tested)}\n{_NOT_BETTER}")
     elif server.embedders:
         say(_PROPOSED.format(model=clean(server.embedders[0])))
     if settings.rerank.provider == "none" and find_spec("onnxruntime") is not None:
@@ -381,8 +404,17 @@ def _try_model(chat: ChatSettings) -> str:
     return trial.detail
 
 
-def _try_embedder(server: DiscoveredModelServer, embedder: str, chat: ChatSettings) -> str:
+def _try_embedder(options: GlobalOptions, choice: _ModelChoice, chat: ChatSettings) -> None:
+    """Try the chosen embedding model, and drop it where it is worse on the person's own messages."""
     from engrams import model_setup
 
     note("Asking the embedding model…")
-    return model_setup.check_embedder(server, embedder, chat.api_key)
+    server, model, key = choice.server, choice.embedder, chat.api_key
+    choice.embedder_tested = model_setup.check_embedder(server, model, key)
+    with options.open(needs_owner=False, reads=True) as (engine, scope):
+        compared = model_setup.compare_embedder(engine, scope, server, model, key)
+    if compared is None:
+        return
+    choice.embedder_tested += f"; {compared.detail}"
+    if compared.is_worse:
+        choice.embedder = ""

@@ -90,6 +90,16 @@ class GlobalOptions(HomeOptions):
         ),
     ] = None
 
+    space: Annotated[
+        str | None,
+        typer.Option(
+            "--space",
+            help="A shared memory that you are a member of, instead of your own.",
+            show_default=False,
+            metavar="NAME",
+        ),
+    ] = None
+
     def load(self) -> LoadedSettings:
         """Load the settings with their origins."""
         from engrams.settings import load
@@ -183,7 +193,8 @@ class GlobalOptions(HomeOptions):
         )
         scope = Scope(self.scope(settings)).labels if has_owner else ("session", "nobody")
         if served := CURRENT.get():
-            yield served.open(settings, writes=not reads), scope
+            engine = served.open(settings, writes=not reads)
+            yield engine, self._enter_space(engine, scope, writes=not reads)
             return
         if self.verbose:
             call = IDENTITY.get()
@@ -198,7 +209,7 @@ class GlobalOptions(HomeOptions):
             )
         engine = open_engine(settings, background=False, helped=True)
         try:
-            yield engine, scope
+            yield engine, self._enter_space(engine, scope, writes=not reads)
         finally:
             engine.close()
             is_not_in_home = settings.incognito or "://" in settings.store.url
@@ -209,6 +220,15 @@ class GlobalOptions(HomeOptions):
                     f"There is no memory yet: {settings.home} does not exist. `engrams add` creates"
                     " it."
                 )
+
+    def _enter_space(
+        self, engine: MemoryEngine, scope: tuple[str, ...], *, writes: bool
+    ) -> tuple[str, ...]:
+        """Return the scope of the named space, with the part of it; without a name the scope."""
+        if self.space is None:
+            return scope
+        space = engine.spaces.enter(self.space, scope=scope, writes=writes)
+        return (*space.labels, *scope[2:])
 
     def _parse_overrides(self) -> dict[str, Any]:
         if not self.overrides:

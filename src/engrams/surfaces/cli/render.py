@@ -131,6 +131,7 @@ def print_hit(rank: int, hit: Hit) -> None:
         format_time(record.valid_from or record.recorded_at),
         speaker_name(record),
         "" if hit.status == "active" else str(hit.status),
+        f"space {space}" if (space := record.scope.find("space")) else "",
     ]
     mark = hit.outdated
     if mark is not None and mark.is_told and not mark.closed and not hit.ended_clauses:

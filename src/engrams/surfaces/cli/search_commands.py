@@ -180,7 +180,7 @@ def explain(
     kinds = sift.kinds()
     where = sift.where()
     moment = times.moment()
-    with options.open() as (engine, scope):
+    with options.open(reads=True) as (engine, scope):
         # The first search of a process loads model and index; the second shows what a search takes.
         engine.explain(query, scope=scope, limit=1)
         result = engine.explain(

@@ -70,7 +70,7 @@ def stats(
     everyone: Annotated[bool, typer.Option("--all", help="Count all owners together.")] = False,
 ) -> None:
     """Count memories by status, kind, layer and tier."""
-    with options.open() as (engine, scope):
+    with options.open(reads=True) as (engine, scope):
         numbers = engine.stats(None if everyone else scope)
     if options.json:
         emit(numbers)

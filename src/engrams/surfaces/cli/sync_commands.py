@@ -32,7 +32,8 @@ Label = Annotated[
 Place = Annotated[
     str,
     typer.Argument(
-        help="What all devices reach: a folder of Syncthing, a share, a stick; or a git repository.",
+        help="What all devices reach: a folder of Syncthing, a share, a stick; a git repository; webdavs://HOST/PATH;"
+        " s3://BUCKET/PREFIX; or another engrams server.",
         metavar="PLACE",
     ),
 ]
@@ -40,7 +41,8 @@ Login = Annotated[
     str,
     typer.Option(
         "--login",
-        help="Your name at the place. It asks for the password, or takes ENGRAMS_SYNC_PASSWORD.",
+        help="Your name at the place; of S3 the id of the key. It asks for the password, or takes"
+        " ENGRAMS_SYNC_PASSWORD.",
         metavar="NAME",
     ),
 ]
@@ -107,16 +109,21 @@ def init(address: Place, options: GlobalOptions, label: Label = "", login: Login
     access = _read_access(address, login)
     with _open_sync(options) as (devices, owner):
         code = devices.init(address, owner, label, access)
-        report = devices.now()
-    if options.json:
-        emit({"recovery_code": code, "report": report})
-        return
-    say(code)
-    note(
-        "This is the recovery code. Whoever has it and the place can read this memory: write it"
-        " down now and keep it away from the place. It is not shown again."
-    )
-    _say_report(report)
+        # Whatever fails from here on, the code is shown: nothing else has it.
+        if not options.json:
+            say(code)
+            note(
+                "This is the recovery code. Whoever has it and the place can read this memory: write"
+                " it down now and keep it away from the place. It is not shown again."
+            )
+        report = None
+        try:
+            report = devices.now()
+        finally:
+            if options.json:
+                emit({"recovery_code": code, "report": report})
+    if not options.json:
+        _say_report(report)
 
 
 @sync.command()

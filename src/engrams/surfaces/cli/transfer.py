@@ -201,7 +201,10 @@ def export(
         raise ConflictError(
             f"{target} exists already.", hint="Give --overwrite to replace it, or another name."
         )
-    with options.open() as (engine, scope), show_progress("exporting", quiet=options.json) as bar:
+    with (
+        options.open(reads=True) as (engine, scope),
+        show_progress("exporting", quiet=options.json) as bar,
+    ):
         to_stdout = target == "-"
         number = (
             _export_to_stdout(engine, scope, format, bar)

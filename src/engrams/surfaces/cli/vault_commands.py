@@ -12,6 +12,7 @@ import typer
 from engrams.errors import RefusedError
 from engrams.surfaces.cli.options import GlobalOptions, flatten_options, new_app
 from engrams.surfaces.cli.output import clean, emit, format_time, paint, print_table, say
+from engrams.surfaces.cli.passphrase_option import Passphrase
 
 if TYPE_CHECKING:
     from engrams.core import Scope
@@ -22,15 +23,6 @@ _SHORT = 10
 _COLOURS = {"+": "green", "-": "red", "@": "cyan"}
 
 Commit = Annotated[str, typer.Argument(help="A commit's id, or its first four digits or more.")]
-Passphrase = Annotated[
-    str,
-    typer.Option(
-        help="Encrypt or decrypt it with this passphrase.",
-        envvar="ENGRAMS_PASSPHRASE",
-        show_default=False,
-        metavar="TEXT",
-    ),
-]
 
 
 @contextmanager

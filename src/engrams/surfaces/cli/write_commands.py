@@ -17,6 +17,7 @@ from engrams.surfaces.cli.confirm import confirm_erase
 from engrams.surfaces.cli.filter_options import parse_value
 from engrams.surfaces.cli.options import GlobalOptions, flatten_options, new_app
 from engrams.surfaces.cli.output import emit, fit_line, paint, say, to_json
+from engrams.surfaces.cli.passphrase_option import Passphrase
 from engrams.surfaces.cli.purge_choice import choose_candidates
 from engrams.surfaces.cli.render import record_line
 
@@ -149,15 +150,7 @@ def restore(
         ),
     ],
     options: GlobalOptions,
-    passphrase: Annotated[
-        str,
-        typer.Option(
-            help="The backup's passphrase.",
-            envvar="ENGRAMS_PASSPHRASE",
-            show_default=False,
-            metavar="TEXT",
-        ),
-    ] = "",
+    passphrase: Passphrase = "",
 ) -> None:
     """Undo forget, or restore a backup file like `recover`.
 

@@ -1,4 +1,4 @@
-"""API keys: who sends a request, and whether the key has the right to it.
+"""API keys: who sends a request, and whether the key has the right to it; wishes in headers.
 
 `ApiKeyMiddleware` is the one place where a request gets its owner.
 """
@@ -10,7 +10,7 @@ import json
 import shlex
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
-from urllib.parse import quote
+from urllib.parse import parse_qsl, quote
 
 from starlette.responses import Response
 from starlette.types import ASGIApp, Receive, Scope, Send
@@ -18,7 +18,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from engrams.api_keys import PREFIX, ApiKey, ApiKeyStore
 from engrams.errors import BudgetError, StoreError
 from engrams.ports import Clock
-from engrams.surfaces.http.caller import KEY, OWNER, REFUSED_KEY, RELAY
+from engrams.surfaces.http.caller import KEY, OWNER, REFUSED_KEY, RELAY, RIGHT
 from engrams.surfaces.http.permissions import OPEN, PROXY, OperationPermission, PermissionTable
 from engrams.surfaces.http.problems import make_problem, to_problem
 from engrams.surfaces.http.rates import RequestRates
@@ -28,6 +28,18 @@ if TYPE_CHECKING:
 
 _KEY_HEADERS = (b"authorization", b"x-api-key", b"x-engrams-key")
 _OWNER_HEADER = b"x-engrams-owner"
+_SPACE_HEADER = b"x-engrams-space"
+_PRIVACY_WISHES = ("mode", "incognito", "guest", "private", "privacy", "memory", "off", "no-store")
+_PRIVACY_HEADERS = frozenset(f"x-engrams-{wish}".encode() for wish in _PRIVACY_WISHES)
+_PRIVACY_PARAMETERS = frozenset(
+    (*_PRIVACY_WISHES, "no_store", *map(bytes.decode, _PRIVACY_HEADERS))
+)
+"""Headers and parameters by which somebody may ask that nothing is kept. None has a meaning, so that
+each is refused: a request that asks for privacy must not be stored."""
+_PRIVACY_HINT = (
+    'Nothing was stored. A chat at the proxy is kept out of memory by `memory`: {"incognito":'
+    " true}; of what you send here, leave out what is not to be stored."
+)
 _HINT = "Send `Authorization: Bearer engrams_…`; `engrams keys add` makes a key."
 
 
@@ -78,12 +90,15 @@ class ApiKeyMiddleware:
             if refusal is not None and secret and key is None:
                 scope[REFUSED_KEY] = True
                 await asyncio.sleep(self._rates.wrong_keys.add(address))
+        refusal = refusal or _refuse_privacy_wish(permission, scope)
+        refusal = refusal or _refuse_space(permission, scope)
         if refusal is not None:
             await refusal(scope, receive, send)
             return
         if key is not None:
             _bind_owner(scope, key, secret)
         scope[RELAY] = permission.right == PROXY
+        scope[RIGHT] = permission.right
         await self._app(scope, receive, send)
 
     async def _look_up(self, secret: str) -> ApiKey | None:
@@ -145,6 +160,36 @@ class ApiKeyMiddleware:
             )
         seconds = self._rates.callers.acquire(key.id)
         return _slow_down(permission, seconds) if seconds else None
+
+
+def _refuse_privacy_wish(permission: OperationPermission, scope: Scope) -> Response | None:
+    """Refuse a wish for privacy in a header or in the query; None: there is none."""
+    for name, _ in scope["headers"]:
+        if name in _PRIVACY_HEADERS:
+            return _refuse_wish(permission, f"The header `{name.decode()}`")
+    # A page without data keeps nothing, and what is only read from an upstream is its own matter.
+    is_read_elsewhere = permission.right == PROXY and scope["method"] in ("GET", "HEAD")
+    if permission.right == OPEN or is_read_elsewhere:
+        return None
+    for name, _ in parse_qsl(scope["query_string"].decode("latin-1"), keep_blank_values=True):
+        if name.casefold() in _PRIVACY_PARAMETERS:
+            return _refuse_wish(permission, f"The parameter `{name.casefold()}`")
+    return None
+
+
+def _refuse_space(permission: OperationPermission, scope: Scope) -> Response | None:
+    """Refuse a space at a door that tells a person's own memory; None: none is named there."""
+    is_own_only = permission.right == PROXY or permission.path.startswith("/mcp")
+    if not is_own_only or all(name != _SPACE_HEADER for name, _ in scope["headers"]):
+        return None
+    detail = "The header `x-engrams-space` means nothing here."
+    hint = "Send what a space is told to /v1/memories, or by the MCP tool memory_add."
+    return _refuse(permission, 400, "Bad Request", detail, hint)
+
+
+def _refuse_wish(permission: OperationPermission, subject: str) -> Response:
+    detail = f"{subject} means nothing to this server."
+    return _refuse(permission, 400, "Bad Request", detail, _PRIVACY_HINT)
 
 
 def _bind_owner(scope: Scope, key: ApiKey, secret: str) -> None:

@@ -10,13 +10,15 @@ from typing import TYPE_CHECKING, Annotated
 from urllib.parse import unquote
 
 from fastapi import Depends, Header, Query, Request
+from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
 
-from engrams.core import GLOBAL, Scope
+from engrams.core import GLOBAL, Scope, Turn
 from engrams.engine import MemoryEngine
-from engrams.errors import EngramsError, ScopeError
+from engrams.errors import EngramsError, InputError, ScopeError
 from engrams.ports import ScopeReach
 from engrams.settings import Settings
+from engrams.spaces.speakers import sign_turn
 
 if TYPE_CHECKING:
     from engrams.api_keys import ApiKey
@@ -27,6 +29,8 @@ OWNER = "engrams.owner"
 """Entry of the ASGI scope: the owner that the request concerns, as a scope's key."""
 RELAY = "engrams.relay"
 """Entry of the ASGI scope: True where the request may go to the upstream."""
+RIGHT = "engrams.right"
+"""Entry of the ASGI scope: the right that the request takes."""
 REFUSED_KEY = "engrams.refused"
 """Entry of the ASGI scope: there where the request's key opens nothing."""
 _NOBODY = Scope(("session", "nobody"))
@@ -60,6 +64,8 @@ class IdentifiedCaller:
 
     is_named: bool = True
     """False where the request concerns no one person."""
+    member: Scope | None = None
+    """The person who asks, where the request concerns a space; None: it does not."""
 
     @property
     def logged_owner(self) -> str:
@@ -83,6 +89,10 @@ class IdentifiedCaller:
                 " person's own.",
             )
         return "" if everyone else own.key
+
+    def sign(self, turn: Turn) -> Turn:
+        """Name the member who says a turn in a space; any other turn stays as it is."""
+        return turn if self.member is None else sign_turn(turn, self.member)
 
     @property
     def reach(self) -> ScopeReach:
@@ -108,31 +118,44 @@ async def get_caller(
     conversation: Annotated[
         str, Query(description="Only this conversation's part of memory.")
     ] = "",
+    space: Annotated[
+        str, Query(description="A space that the user is a member of, instead of their own memory.")
+    ] = "",
     x_engrams_user: User = "",
 ) -> IdentifiedCaller:
     """Identify the caller and the part of memory asked for (dependency).
 
-    The header X-Engrams-Conversation stands for ``?conversation=``, as at the proxy.
+    The headers X-Engrams-Conversation and X-Engrams-Space stand for ``?conversation=`` and
+    ``?space=``. A member's role in the space must allow what the operation does.
     """
+    space = space or _read_space_header(request)
     header = decode_header(request.headers.get("x-engrams-conversation", "")).strip()
     conversation = conversation or header
     thread = conversation if conversation != GLOBAL else ""
     person = find_caller(request, decode_header(x_engrams_user).strip(), thread)
-    scope = person.scope
+    owner, scope = person.owner, person.scope
+    if space:
+        writes = request.scope.get(RIGHT) != "read"
+        owner = scope = await run_in_threadpool(
+            person.engine.spaces.enter, space, scope=person.scope, writes=writes
+        )
     if project:
         scope = scope.within("project", project)
     if conversation:
         scope = scope.within("conversation", conversation)
-    return IdentifiedCaller(person.engine, person.owner, scope, person.key)
+    member = person.scope if space else None
+    return IdentifiedCaller(person.engine, owner, scope, person.key, member=member)
 
 
 async def get_person(request: Request, x_engrams_user: User = "") -> IdentifiedCaller:
     """Identify the caller without a part of memory (dependency)."""
+    _refuse_space(request)
     return find_caller(request, decode_header(x_engrams_user).strip())
 
 
 async def get_anyone(request: Request, x_engrams_user: User = "") -> IdentifiedCaller:
     """Identify the caller of what concerns no one person (dependency)."""
+    _refuse_space(request)
     user = decode_header(x_engrams_user).strip()
     engine: MemoryEngine = request.app.state.engine
     settings = engine.settings
@@ -140,6 +163,22 @@ async def get_anyone(request: Request, x_engrams_user: User = "") -> IdentifiedC
     if user or has_owner or request.scope.get(KEY) is not None:
         return find_caller(request, user)
     return IdentifiedCaller(engine, _NOBODY, _NOBODY, is_named=False)
+
+
+def _read_space_header(request: Request) -> str:
+    return decode_header(request.headers.get("x-engrams-space", "")).strip()
+
+
+def _refuse_space(request: Request) -> None:
+    """Refuse a space where it would be passed over, and the person's own memory be taken.
+
+    InputError: the request names one.
+    """
+    if request.query_params.get("space") or _read_space_header(request):
+        raise InputError(
+            "This operation takes no space.",
+            hint="Leave `space` and X-Engrams-Space out. Operations on memories take them.",
+        )
 
 
 def find_caller(request: Request, user: str, conversation: str = "") -> IdentifiedCaller:

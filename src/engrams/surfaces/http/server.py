@@ -124,8 +124,9 @@ def serve_home(
             is_restarting,
         )
         _spare_collector()
-        report_ready()
+        # Whoever reads that it is ready may end it at once.
         _exit_on_term()
+        report_ready()
         if role.leads:
             commands = home.surfaces.serve_commands(engine, settings, home.configured)
             stack.enter_context(commands)

@@ -156,12 +156,12 @@ def _add_safe_headers(
 ) -> list[tuple[bytes, bytes]]:
     """Add the security headers that an answer lacks.
 
-    JSON of ours is not to be cached; an upstream's answer (``relayed``) keeps what it says of that.
+    What is ours is not to be cached, but where it says so itself, as the files of the page do; an
+    upstream's answer (``relayed``) keeps what it says of that.
     """
     present = {name.lower(): value for name, value in headers}
     missing = [pair for pair in _SECURITY_HEADERS if pair[0] not in present]
-    is_json = b"json" in present.get(b"content-type", b"")
-    if is_json and not relayed and b"cache-control" not in present:
+    if not relayed and b"cache-control" not in present:
         missing.append((b"cache-control", b"no-store"))
     return [*headers, *missing]
 

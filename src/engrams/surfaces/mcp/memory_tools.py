@@ -7,9 +7,10 @@ from typing import Annotated, Any, Literal, NotRequired
 from pydantic import Field
 from typing_extensions import TypedDict
 
-from engrams.core import Kind, Receipt, Status, Turn
+from engrams.core import Kind, Receipt, Scope, Status, Turn
 from engrams.errors import InputError
 from engrams.ports import Condition, Where
+from engrams.spaces.speakers import sign_turn
 from engrams.surfaces.mcp import outputs
 from engrams.surfaces.mcp.forget_tools import ForgetTools
 from engrams.surfaces.mcp.profile import McpProfile
@@ -118,14 +119,19 @@ class MemoryTools:
         ] = "",
         tags: Annotated[list[str] | None, Field(description="Labels to find it by.")] = None,
         session: Annotated[str, Field(description="The conversation it was said in.")] = "",
-        key: Annotated[
-            str, Field(description="Your own id for it: the same key is stored once.")
-        ] = "",
+        key: Annotated[str, Field(description="Your id for it; a key is stored once.")] = "",
         project: Project = "",
         conversation: Conversation = "",
+        space: Annotated[
+            str,
+            Field(description="Name of a shared memory."),
+        ] = "",
     ) -> outputs.MemoryAddOutput:
         """Remember a text or the messages of a conversation, once."""
         target = self._scoped.write_scope(scope, project, conversation)
+        person = target.owner
+        if space:
+            target = self._engine.spaces.enter(space, scope=person, writes=True)
         if bool(text.strip()) == bool(messages):
             raise InputError(
                 "Give either text or messages.",
@@ -135,6 +141,8 @@ class MemoryTools:
             turns = [
                 _to_turn(message, index, session, key) for index, message in enumerate(messages)
             ]
+            if space:
+                turns = [sign_turn(turn, person) for turn in turns]
             receipts = self._engine.observe(turns, scope=target, checkout=self._scoped.checkout)
         else:
             # The agent's words: they tell of the user, and never speak in the user's name.
@@ -144,11 +152,11 @@ class MemoryTools:
             receipts = (self._engine.add(turn, scope=target, kind=stored_kind, checkout=checkout),)
         labels = [*(tags or []), *([DECISION_TAG] if kind == "decision" and text.strip() else [])]
         for receipt in receipts:
-            self._add_tags(receipt, labels)
+            self._add_tags(receipt, labels, target)
             if kind == "decision" and receipt.id and receipt.outcome == "stored":
                 self._engine.edit(
                     receipt.id,
-                    scope=self._scoped.root,
+                    scope=target,
                     fields={"category": DECISION_TAG},
                     reason="labelled",
                 )
@@ -176,7 +184,7 @@ class MemoryTools:
 
         Use it before you say that you do not know something.
         """
-        scope = self._scoped.call_scope(project, conversation)
+        scope = self._scoped.resolve_scope(project, conversation)
         if bool(query.strip()) == bool(related_to.strip()):
             raise InputError("Give either query or related_to.")
         if related_to.strip():
@@ -214,7 +222,7 @@ class MemoryTools:
         conversation: Conversation = "",
     ) -> outputs.ContextOutput:
         """Return memory as prompt text: a profile, then relevant memories."""
-        scope = self._scoped.call_scope(project, conversation)
+        scope = self._scoped.resolve_scope(project, conversation)
         if session and not as_of:
             context = self._engine.deliver(
                 query,
@@ -242,7 +250,7 @@ class MemoryTools:
 
     def memory_get(self, id: Id) -> outputs.MemoryOutput:
         """Get one memory by its id, also a superseded or forgotten one."""
-        return outputs.to_memory(self._scoped.get(id))
+        return outputs.to_memory(self._scoped.find(id))
 
     def memory_update(  # noqa: PLR0913 - arguments of a tool
         self,
@@ -324,7 +332,7 @@ class MemoryTools:
         conversation: Conversation = "",
     ) -> outputs.MemoryPageOutput:
         """List memories by their fields, newest first, page by page."""
-        scope = self._scoped.call_scope(project, conversation)
+        scope = self._scoped.resolve_scope(project, conversation)
         where = Where("and", (Condition("tags", "contains", tag),)) if tag else None
         kinds = (kind,) if kind else ()
         page = self._engine.list(
@@ -361,15 +369,13 @@ class MemoryTools:
         edge = self._engine.links.link(first.id, second.id, scope=self._scoped.root, weight=weight)
         return outputs.MemoryLinkOutput(edge.source, edge.target, edge.weight, True)
 
-    def _add_tags(self, receipt: Receipt, tags: list[str]) -> None:
+    def _add_tags(self, receipt: Receipt, tags: list[str], scope: Scope) -> None:
         if not tags or not receipt.id or receipt.outcome == "refused":
             return
-        record = self._engine.get(receipt.id, scope=self._scoped.root)
+        record = self._engine.get(receipt.id, scope=scope)
         all_tags = list(dict.fromkeys((*record.tags, *tags)))
         if all_tags != list(record.tags):
-            self._engine.edit(
-                record.id, scope=self._scoped.root, fields={"tags": all_tags}, reason="labelled"
-            )
+            self._engine.edit(record.id, scope=scope, fields={"tags": all_tags}, reason="labelled")
 
 
 class EverydayTools(MemoryTools):

@@ -124,7 +124,7 @@ class MemoryResources:
         """Return the profile of a project of this person."""
         try:
             return self._engine.context(
-                "", scope=self._scoped.call_scope(project), checkout=self._scoped.checkout
+                "", scope=self._scoped.resolve_scope(project), checkout=self._scoped.checkout
             ).prefix
         except EngramsError as error:
             raise ResourceNotFoundError(f"{error.message} {error.hint}".strip()) from error
@@ -133,7 +133,7 @@ class MemoryResources:
         """Put what is known, of a project too, before a question."""
         try:
             memory = self._engine.context(
-                question, scope=self._scoped.call_scope(project), checkout=self._scoped.checkout
+                question, scope=self._scoped.resolve_scope(project), checkout=self._scoped.checkout
             ).text
         except EngramsError as error:
             raise ValueError(f"{error.message} {error.hint}".strip()) from error

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cache, wraps
@@ -52,11 +53,12 @@ class ScopedEngine:
     checkout: Path | None = None
     """Folder of the project's code, with which memories are compared; None: it is unknown."""
 
-    def call_scope(self, project: str = "", conversation: str = "") -> Scope:
-        """Return the scope of a call.
+    def resolve_scope(self, project: str = "", conversation: str = "") -> Scope:
+        """Return the scope that a call names: the root, or the project or conversation below it.
 
         RefusedError: the server is bound to another project or conversation.
         """
+        # Labels are a flat list: name, value, name, value.
         root_labels = dict(zip(self.root.labels[::2], self.root.labels[1::2], strict=False))
         scope = self.root
         for label, name in (("project", project), ("conversation", conversation)):
@@ -98,7 +100,7 @@ class ScopedEngine:
                 "The project is missing.",
                 hint="Give its name as project. This server is limited to no project.",
             )
-        return self.call_scope(project, conversation)
+        return self.resolve_scope(project, conversation)
 
     def _above_project(self) -> Scope:
         """Return the part of the root above the project that the server is limited to."""
@@ -117,6 +119,16 @@ class ScopedEngine:
                 f"There is no memory {id!r} here.", hint="A search or a list gives ids."
             )
         return record
+
+    def find(self, id: str) -> Record:
+        """Get a memory as ``get`` does, or one of a space, which the searches include."""
+        try:
+            return self.get(id)
+        except NotFoundError:
+            for space in self.engine.spaces.list(scope=self.root):
+                with suppress(NotFoundError):
+                    return self.engine.get(id.strip(), scope=space.scope)
+            raise
 
     def is_visible(self, record: Record) -> bool:
         """Check that the record is above, at or below the root."""

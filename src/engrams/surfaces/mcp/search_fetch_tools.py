@@ -69,7 +69,7 @@ class SearchFetchTools:
         self, id: Annotated[str, Field(description="An id that search gave.", min_length=1)]
     ) -> FetchedMemoryOutput:
         """Return the full text of one memory."""
-        record = self._scoped.get(id)
+        record = self._scoped.find(id)
         text = outputs.display_text(record)
         metadata = {
             "kind": str(record.kind),

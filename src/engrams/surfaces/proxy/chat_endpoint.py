@@ -37,6 +37,7 @@ from engrams.surfaces.proxy.relay import (
     run_call,
     wait_disconnect,
 )
+from engrams.surfaces.proxy.sent_files import SentFileKeeper
 from engrams.surfaces.proxy.upstream_servers import (
     RawHeaders,
     UpstreamRouter,
@@ -73,6 +74,7 @@ class ProxyChatEndpoint:
         self._dialect = dialect
         self._threads = ResponseSessionMap(memory.peers, dialect.path)
         self._commands = CommandAnswerer(memory, settings, dialect)
+        self._files = SentFileKeeper(memory, is_on=settings.serve.keep_files)
 
     async def __call__(self, request: Request) -> Response:
         raw = await read_body(request)
@@ -121,8 +123,7 @@ class ProxyChatEndpoint:
     ) -> Response:
         """Ask the upstream; ``departure`` ends when the client has left."""
         unsaved = await self._memory.describe_unsaved(chat_request.question)
-        unsaved_note = {UNSAVED: unsaved} if unsaved else {}
-        note = {**memory.headers, **unsaved_note}
+        stored_note = {UNSAVED: unsaved} if unsaved else {}
         # Before the upstream is asked: the person's words outlive an outage, a client that leaves
         # and a kill.
         storing = self._memory.store_question(chat_request)
@@ -136,9 +137,12 @@ class ProxyChatEndpoint:
                     answer.status_code,
                 )
                 memory = RequestMemoryContext("", (), "skipped:refused")
-                note = {**memory.headers, **unsaved_note}
                 answer = await self._send(request, chat_request, upstream)
-            await self._memory.wait_stored(storing)
+            note = {
+                **memory.headers,
+                **stored_note,
+                **await self._keep_files(request, chat_request, storing),
+            }
             if answer.status_code != 200 or chat_request.caller is None:
                 headers = _with_note(response_headers(answer, decoded=False), note)
                 return RelayResponse(answer, headers, departure)
@@ -149,10 +153,23 @@ class ProxyChatEndpoint:
                 return RelayResponse(answer, headers, departure, recorder)
             body = await answer.aread()
         except httpx2.HTTPError as error:
-            await self._memory.wait_stored(storing)
+            files_note = await self._keep_files(request, chat_request, storing)
+            note = {**memory.headers, **stored_note, **files_note}
             return upstream.unreachable_error(self._dialect.path, error, note)
         whole = WholeAnswer(answer, body, memory, note)
         return await self._finish_whole_answer(whole, chat_request, storing)
+
+    async def _keep_files(
+        self,
+        request: Request,
+        chat_request: ParsedProxyRequest,
+        storing: asyncio.Task[bool] | None,
+    ) -> dict[str, str]:
+        """Wait until the question is stored, and keep its files; return the header about them."""
+        await self._memory.wait_stored(storing)
+        # A server without the REST API has no uploads.
+        uploads = getattr(request.app.state, "uploads", None)
+        return await self._files.keep(chat_request, uploads)
 
     async def _send(
         self,

@@ -10,7 +10,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from engrams.core import OWN_WORDS, Json, Turn, content_hash, is_blank
+from engrams.core import FOREIGN, OWN_WORDS, Json, Turn, content_hash, is_blank
 from engrams.core.process_peers import ProcessPeers
 from engrams.errors import ScopeError
 from engrams.settings import Settings
@@ -32,7 +32,7 @@ from engrams.surfaces.proxy.json_splice import (
     texts_of,
 )
 from engrams.surfaces.proxy.privacy_options import UnclearPrivacyError
-from engrams.text.foreign_parts import choose_own_part
+from engrams.text.foreign_parts import ANNOUNCED, awaits_foreign, choose_own_part
 from engrams.text.system_texts import remove_system_texts
 
 _TASK_HEADERS = ("x-engrams-task", "x-openwebui-task", "x-task")
@@ -60,6 +60,8 @@ _HEAD_CHARS = 600
 """Characters of a prompt in which a task says what it wants."""
 
 _MAX_RESPONSES = 10_000
+_ANNOUNCING = 40
+"""Latest messages in which the user may have announced a text to work on."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,10 +166,12 @@ class ParsedProxyRequest:
         return None if is_named and not earlier else ""
 
     @property
-    def beginning(self) -> str:
+    def first_message_hash(self) -> str:
         """Hash of the conversation's first message of a person, which tells chats without ids apart.
 
-        Empty: the client sends no history.
+        Empty: the client sends no history, or the chat has no answer yet. A client without a history
+        asks every question alone, so the same first message would join chats that have nothing in
+        common.
         """
         if self.last_answer is None or self.envelope is None:
             return ""
@@ -292,6 +296,9 @@ def _question_turn(caller: ChatCaller, envelope: ParsedChatRequest) -> Turn | No
     if len(own_texts) > 1:
         # A client adds pages and files as further parts: only one of them is the user's.
         meta[OWN_WORDS] = choose_own_part(own_texts)
+    if awaits_foreign(_read_latest(envelope.messages[:index])):
+        # Its answer may still be on the way into memory, and nobody stores a message without one.
+        meta[FOREIGN] = ANNOUNCED
     name = message.get("name")
     return Turn(
         text=text,
@@ -300,6 +307,15 @@ def _question_turn(caller: ChatCaller, envelope: ParsedChatRequest) -> Turn | No
         external_id=turn_id(caller, envelope, index, text),
         meta=meta,
     )
+
+
+def _read_latest(messages: Sequence[Json]) -> list[tuple[str, str]]:
+    """Read roles and texts of the latest messages of the user and the assistant."""
+    return [
+        (str(message["role"]), text_of(message.get("content")))
+        for message in messages[-_ANNOUNCING:]
+        if isinstance(message, dict) and message.get("role") in ("user", "assistant")
+    ]
 
 
 def is_client_task(headers: Mapping[str, str], envelope: ParsedChatRequest) -> bool:

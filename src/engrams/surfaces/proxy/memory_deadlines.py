@@ -198,7 +198,7 @@ class TimeLimitedEngine:
             scope=caller.scope,
             session=caller.session,
             last_answer=last_answer,
-            conversation=chat_request.beginning,
+            conversation=chat_request.first_message_hash,
             answers_questions=answers_questions,
         )
         result, is_done = await self._run_command_in_time(work, permit)
@@ -335,6 +335,21 @@ class TimeLimitedEngine:
         if not self._engine.settings.serve.learn_unanswered:
             question = replace(question, meta={**question.meta, UNLEARNED: True})
         return self.store([question], chat_request.caller.scope)
+
+    async def is_question_stored(self, chat_request: ParsedProxyRequest) -> bool:
+        """Return whether the question is in memory: its sender may have asked that it is not."""
+        question = chat_request.question
+        if question is None or chat_request.caller is None:
+            return False
+        scope = chat_request.caller.scope.destination
+        query = RecordQuery(
+            ScopeReach(scope.owner, (scope,)),
+            statuses=tuple(Status),
+            external_id=question.external_id,
+            limit=1,
+        )
+        page, _ = await self._run(partial(self._engine.store.find, query), self._deadlines.journal)
+        return page is not None and bool(page.records)
 
     def store_answer(
         self, chat_request: ParsedProxyRequest, turn: Turn, after: asyncio.Task[bool] | None

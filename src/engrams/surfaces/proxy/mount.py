@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 import sys
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from difflib import get_close_matches
@@ -48,6 +49,12 @@ _OPENAI_PATHS = (
     "/v1/images",
     "/v1/files",
 )
+_UNVERSIONED = re.compile(
+    rb"/(?:models(?=/|$)|embeddings$|completions$|moderations$|messages/count_tokens$"
+    rb"|audio/(?:speech|transcriptions|translations)$|images/(?:generations|edits|variations)$)"
+)
+"""Paths of OpenAI's and Anthropic's API behind a base URL without ``/v1``; no other server's page
+is at one of them."""
 _SWITCH_SECONDS = 0.0005
 """Thread switch interval; Python's 0.005 would delay every piece of a stream."""
 
@@ -82,11 +89,11 @@ class ProxyMount:
         posts, gets = self._proxy_routes() if self._upstreams else self._local_routes()
         # A base URL without /v1 is the most common mistake of clients; memory would be left out in
         # silence.
-        for dialect in DIALECTS:
-            posts[dialect.path.removeprefix("/v1")] = posts[dialect.path]
         for method, routes in (("POST", posts), ("GET", gets)):
             app.router.routes += [
-                Route(path, endpoint, methods=[method]) for path, endpoint in routes.items()
+                Route(path, endpoint, methods=[method])
+                for full_path, endpoint in routes.items()
+                for path in dict.fromkeys((full_path, full_path.removeprefix("/v1")))
             ]
         app.mount("/", self._relay_any)
 
@@ -167,7 +174,7 @@ class ProxyMount:
             )
             await response(scope, receive, send)
             return
-        response = await self._relay(scope, receive)
+        response = await self._relay(_add_version(scope), receive)
         await response(scope, receive, send)
 
     async def _relay(self, scope: Scope, receive: Receive) -> Response:
@@ -202,6 +209,13 @@ class ProxyMount:
             return ""
         raw = await inbound.peek()
         return await run_beside(len(raw), partial(model_name, raw))
+
+
+def _add_version(scope: Scope) -> Scope:
+    """Put ``/v1`` before a path of a model server's API that lacks it."""
+    if not _UNVERSIONED.match(scope["raw_path"]):
+        return scope
+    return {**scope, "path": "/v1" + scope["path"], "raw_path": b"/v1" + scope["raw_path"]}
 
 
 def _explain_nothing(scope: Scope) -> str:

@@ -253,24 +253,24 @@ class UpstreamModelLister:
 
     async def models(self, request: Request) -> Response:
         """Answer ``GET /v1/models``."""
-        return await self._merge_lists(request, "data", "id", {"object": "list"})
+        return await self._merge_lists(request, "/v1/models", "data", "id", {"object": "list"})
 
     async def tags(self, request: Request) -> Response:
         """Answer Ollama's ``GET /api/tags``."""
-        return await self._merge_lists(request, "models", "name", {})
+        return await self._merge_lists(request, "/api/tags", "models", "name", {})
 
     async def _merge_lists(
-        self, request: Request, key: str, id_field: str, head: dict[str, Json]
+        self, request: Request, path: str, key: str, id_field: str, head: dict[str, Json]
     ) -> Response:
         """Merge the main server's models with those routed to the others.
 
-        ``key``: the member that holds the list; ``id_field``: the member that names a model.
+        ``path``: where a server lists them; ``key``: the member that holds the list; ``id_field``: the member that names a model.
         """
         servers: list[tuple[tuple[str, ...], UpstreamServer]] = [*self._upstreams.routes]
         if self._upstreams.main is not None:
             servers.append((("*",), self._upstreams.main))
         lists = await asyncio.gather(
-            *(self._list_models(server, request, key) for _, server in servers)
+            *(self._list_models(server, request, path, key) for _, server in servers)
         )
         models: dict[str, Json] = {}
         for (patterns, _), items in zip(servers, lists, strict=True):
@@ -280,21 +280,19 @@ class UpstreamModelLister:
                     models.setdefault(model, item)
         if all(items is None for items in lists):
             text = "No upstream answered. Are they running? `serve.routes` names them."
-            return error_response(request.url.path, 502, text, "upstream_unreachable")
+            return error_response(path, 502, text, "upstream_unreachable")
         return Response(
             json.dumps({**head, key: list(models.values())}), media_type="application/json"
         )
 
     async def _list_models(
-        self, server: UpstreamServer, request: Request, key: str
+        self, server: UpstreamServer, request: Request, path: str, key: str
     ) -> list[Json] | None:
         """List the models of one server; None: it does not answer."""
         headers = server.request_headers(request.headers.raw, b"accept-encoding", b"content-length")
         try:
             async with asyncio.timeout(_LIST_SECONDS):
-                answer = await server.send(
-                    "GET", server.url_for(request.url.path.encode()), headers, None
-                )
+                answer = await server.send("GET", server.url_for(path.encode()), headers, None)
                 body = json.loads(await answer.aread())
         except (httpx2.HTTPError, TimeoutError, ValueError, RecursionError):
             return None

@@ -12,9 +12,10 @@ document_readers    the reader of each kind
 read_document       what a reader returns: blocks of text with their headings and pages
 passages            blocks to passages, each a memory of the kind ``passage``
 watched_folders     a folder whose documents memory follows
+mail_folders        a folder of a mail server whose messages memory follows
 library             add, list, read, forget, restore and purge documents
 ==================  ==================================================================================
 
-Readers: ``pdf``, ``word``, ``slides``, ``sheets``, ``open_document``, ``epub`` (the last five open
+Readers: ``pdf`` (with ``pdf_tables``), ``word``, ``slides``, ``sheets``, ``open_document``, ``epub`` (the last five open
 their zips by ``packages``), ``html``, ``mail``, ``cards``, ``plain_text``.
 """

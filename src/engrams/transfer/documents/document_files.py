@@ -64,7 +64,9 @@ def read_given(file: ImportFile, origin: str = "", upload: str = "") -> GivenDoc
             upload if upload == file.name else f"{upload}/{file.name}", data
         )
         return replace(document, name=file.name)
-    if file.path is not None:
+    if file.source:
+        source = file.source
+    elif file.path is not None:
         source = str(file.path.resolve())
     else:
         source = f"{Path(origin).resolve()}/{file.name}" if origin not in ("", STDIN) else file.name

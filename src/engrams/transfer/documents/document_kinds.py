@@ -27,6 +27,16 @@ _MIME_KINDS: Mapping[str, DocumentKind] = {
     "application/vnd.oasis.opendocument.spreadsheet": "open",
     "application/vnd.oasis.opendocument.presentation": "open",
 }
+_NAMED_KINDS: Mapping[str, DocumentKind] = {
+    "md": "markdown",
+    "markdown": "markdown",
+    "mdx": "markdown",
+    "html": "html",
+    "htm": "html",
+    "eml": "mail",
+}
+"""Kinds of text by the endings of names: a page may have no ``<html>``, and the header of a mail that went
+through many servers is longer than what is looked at."""
 _HTML = re.compile(
     rb"(?:<\?xml[^>]*>\s*|<!--.*?-->\s*)*<(?:!doctype html|html)\b", re.IGNORECASE | re.DOTALL
 )
@@ -41,7 +51,7 @@ _LEAST_HEADERS = 3
 def find_kind(head: bytes, name: str = "") -> DocumentKind | None:
     """Recognise a document by the first bytes of its file; None: it is a zip, or no document.
 
-    ``name``: of the file; it tells Markdown from plain text.
+    ``name``: of the file; its ending tells what text it is that does not begin as its kind does.
     """
     start = head.lstrip(b"\xef\xbb\xbf \t\r\n")
     upper = start[:64].upper()
@@ -59,8 +69,7 @@ def find_kind(head: bytes, name: str = "") -> DocumentKind | None:
     elif _is_mail(start):
         kind = "mail"
     elif b"\0" not in head or head.startswith((b"\xff\xfe", b"\xfe\xff")):
-        is_markdown = name.casefold().endswith((".md", ".markdown", ".mdx"))
-        kind = "markdown" if is_markdown else "text"
+        kind = _NAMED_KINDS.get(name.casefold().rpartition(".")[2], "text")
     return kind
 
 

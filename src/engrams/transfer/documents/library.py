@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from engrams.core import ImportOptions, Record, Scope, ScopeInput, Status
 from engrams.errors import EngramsError, InputError
@@ -25,6 +25,9 @@ from engrams.transfer.imports.importer import DOCUMENT_FORMAT, ImportCounts
 from engrams.transfer.imports.runs import ImportRunRegistry
 from engrams.transfer.imports.undo import PurgeFunction
 from engrams.transfer.progress import Progress
+
+if TYPE_CHECKING:
+    from engrams.transfer.documents.mail_folders import WatchedMailFolder
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,6 +138,15 @@ class DocumentLibrary:
         ``only``: patterns of the files to take, such as ``*.md``; none: all documents.
         """
         return WatchedFolder(folder, Scope.of(scope), self._store, self._imports, only)
+
+    def watch_mail(self, address: str, password: str, scope: ScopeInput) -> WatchedMailFolder:
+        """Follow the messages of a mail server's folder; each ``update`` takes what changed.
+
+        ``address``: such as ``imaps://ann@mail.example/INBOX``. InputError: it is no such address.
+        """
+        from engrams.transfer.documents.mail_folders import WatchedMailFolder
+
+        return WatchedMailFolder(address, password, Scope.of(scope), self._store, self._imports)
 
     def list(
         self, scope: ScopeInput, statuses: Sequence[Status] = (Status.ACTIVE,)

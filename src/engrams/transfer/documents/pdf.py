@@ -1,4 +1,4 @@
-"""PDF documents: the text of each page, with its paragraphs and numbered headings."""
+"""PDF documents: the text of each page, with its paragraphs, numbered headings and tables."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from statistics import median
 
 from engrams.errors import ExtraError, InputError
 from engrams.installation import install_hint
+from engrams.transfer.documents.pdf_tables import PagePart, PageText
 from engrams.transfer.documents.read_document import ReadDocument, TextBlock, check_length
 
 _MOST_PAGES = 5000
@@ -49,13 +50,13 @@ def read(data: bytes) -> ReadDocument:
             )
         metadata = reader.metadata
         title = str(metadata.get("/Title") or "") if metadata else ""
-        pages: list[list[str]] = []
+        pages: list[list[PagePart]] = []
         size = 0
         for page in reader.pages:
-            text = page.extract_text() or ""
-            size += len(text)
+            page_text = PageText()
+            size += len(page.extract_text(visitor_text=page_text.take))
             check_length(size)
-            pages.append([line.strip() for line in text.split("\n") if line.strip()])
+            pages.append([*page_text.split()])
     except PyPdfError as problem:
         raise InputError(
             f"The PDF is damaged: {type(problem).__name__}.", hint="Get a fresh copy of it."
@@ -68,15 +69,21 @@ def read(data: bytes) -> ReadDocument:
     return ReadDocument(_read_pages(pages), " ".join(title.split()))
 
 
-def _read_pages(pages: Sequence[Sequence[str]]) -> list[TextBlock]:
-    repeated = _find_repeated(pages)
+def _read_pages(pages: Sequence[Sequence[PagePart]]) -> list[TextBlock]:
+    repeated = _find_repeated(
+        [[line for part in parts if not part.is_table for line in part.lines] for parts in pages]
+    )
     blocks: list[TextBlock] = []
-    for number, lines in enumerate(pages, 1):
-        body = [line for line in lines if _NUMBER.sub("", line) not in repeated]
-        blocks += [
-            TextBlock(text, level=2 if _is_heading(text) else 0, page=number)
-            for text in _join_paragraphs(body)
-        ]
+    for number, parts in enumerate(pages, 1):
+        for part in parts:
+            if part.is_table:
+                blocks += [TextBlock(row, page=number) for row in part.lines]
+                continue
+            body = [line for line in part.lines if _NUMBER.sub("", line) not in repeated]
+            blocks += [
+                TextBlock(text, level=2 if _is_heading(text) else 0, page=number)
+                for text in _join_paragraphs(body)
+            ]
     return blocks
 
 

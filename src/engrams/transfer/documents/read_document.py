@@ -7,10 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import TypeAlias
 
 from engrams.errors import InputError
 
+_LEAST_NAMED_COLUMNS = 3
+"""Cells of a row under a title that names the columns."""
 MOST_CHARACTERS = 20_000_000
 """Characters of the longest document: about 8,000 pages."""
 
@@ -58,15 +61,27 @@ def describe_row(headers: Sequence[str], cells: Sequence[str]) -> str:
 def describe_table(rows: Iterable[Sequence[str]]) -> Iterable[str]:
     """Make a sentence of each row of a table; its first row names the columns.
 
-    A table of one column or one row has no headers.
+    A table of one column or one row has no headers. Under a title, which stands in one cell, a row
+    of three or more words above numbers names the columns.
     """
     filled = [[" ".join(cell.split()) for cell in row] for row in rows]
     filled = [row for row in filled if any(row)]
-    if len(filled) < 2 or sum(map(bool, filled[0])) < 2:
-        yield from (describe_row((), row) for row in filled)
-        return
-    headers, *body = filled
-    yield from (describe_row(headers, row) for row in body)
+    headers: Sequence[str] = ()
+    if len(filled) > 1 and sum(map(bool, filled[0])) > 1:
+        headers, *filled = filled
+    for row, next_row in pairwise([*filled, []]):
+        if not headers and _names_columns(row) and _has_digit(next_row):
+            headers = row
+        else:
+            yield describe_row(headers, row)
+
+
+def _names_columns(row: Sequence[str]) -> bool:
+    return sum(map(bool, row)) >= _LEAST_NAMED_COLUMNS and not _has_digit(row)
+
+
+def _has_digit(row: Sequence[str]) -> bool:
+    return any(char.isdigit() for cell in row for char in cell)
 
 
 def check_length(characters: int) -> None:

@@ -3,6 +3,7 @@
 A file that somebody sent may be made to harm its reader. ``DocumentReadingProcess.read`` hands the
 bytes over a pipe and gets the text back; ``serve`` is what the process itself runs. It cannot open a
 file to write, grows to ``_MOST_MEMORY`` at most, and is ended when it takes too long.
+``read_ahead`` lets it read the next document while the caller stores this one.
 """
 
 from __future__ import annotations
@@ -13,8 +14,9 @@ import signal
 import struct
 import subprocess
 import sys
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from threading import Lock, Timer
 from types import TracebackType
 from typing import IO, Any
@@ -36,6 +38,15 @@ _HARMFUL = "It takes more memory or time to read than any honest document."
 _HARMFUL_HINT = "Save it anew with the program it was made with, or split it."
 
 
+@dataclass(frozen=True, slots=True)
+class _ReadingAhead:
+    """A document that is read before it is asked for."""
+
+    data: bytes
+    name: str
+    future: Future[ReadDocument]
+
+
 class DocumentReadingProcess:
     """A process that reads documents one after the other; the first one starts it."""
 
@@ -44,6 +55,8 @@ class DocumentReadingProcess:
         self._seconds = seconds
         self._process: subprocess.Popen[bytes] | None = None
         self._lock = Lock()
+        self._executor = ThreadPoolExecutor(1, "engrams-reading")
+        self._ahead: _ReadingAhead | None = None
 
     def __enter__(self) -> DocumentReadingProcess:
         return self
@@ -56,8 +69,19 @@ class DocumentReadingProcess:
     ) -> None:
         self.close()
 
+    def read_ahead(self, data: bytes, name: str) -> None:
+        """Begin to read a document, for the next ``read`` of it. Its errors are raised there."""
+        self._ahead = _ReadingAhead(data, name, self._executor.submit(self._read, data, name))
+
     def read(self, data: bytes, name: str) -> ReadDocument:
         """Read a document. InputError: why it cannot be read, and what to do."""
+        ahead = self._ahead
+        if ahead is not None and ahead.data is data and ahead.name == name:
+            self._ahead = None
+            return ahead.future.result()
+        return self._read(data, name)
+
+    def _read(self, data: bytes, name: str) -> ReadDocument:
         if len(data) > MOST_BYTES:
             raise InputError(
                 f"It has {len(data):,} bytes; {MOST_BYTES:,} is the most.",
@@ -77,7 +101,12 @@ class DocumentReadingProcess:
         return _to_document(answer)
 
     def close(self) -> None:
-        """End the process."""
+        """End the process, with what it still reads."""
+        self._executor.shutdown(wait=False, cancel_futures=True)
+        process = self._process
+        if process is not None:
+            process.kill()
+        self._executor.shutdown()
         with self._lock:
             self._end()
 

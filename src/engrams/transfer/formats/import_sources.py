@@ -24,6 +24,8 @@ class ImportFile:
     """Opens the file at its beginning, as often as asked."""
     path: Path | None = None
     """Path on disk. None: it is no file of its own."""
+    source: str = ""
+    """Address that it came from. Empty: its path, or its name in what is imported."""
 
 
 def describe_source(source: ImportSource) -> str:

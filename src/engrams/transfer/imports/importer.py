@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import groupby
+from itertools import groupby, pairwise
 from pathlib import Path
 from typing import Any
 
@@ -37,7 +37,7 @@ from engrams.transfer.formats import (
     ParsedTurn,
     UnreadablePiece,
 )
-from engrams.transfer.imports.restoring import EditRecord, overwrite_existing, restore_exported
+from engrams.transfer.imports.restoring import EditRecord, overwrite_existing, store_exported
 from engrams.transfer.progress import Progress
 from engrams.write.ignored_files import find_ignore_rule, match_ignore_rule, read_rooted_rules
 
@@ -107,6 +107,8 @@ class ImportTarget:
     quota: QuotaSettings = field(default_factory=QuotaSettings)
     edit: EditRecord | None = None
     """Changes a memory that is there already. None: it stays as it is."""
+    redact_name: Callable[[str], str] = str
+    """Takes secrets out of the name of a file."""
 
 
 def load(
@@ -131,6 +133,7 @@ def load(
             progress=progress,
             reading=reading,
             origin=str(source) if isinstance(source, str | Path) else "",
+            upload="" if isinstance(source, DocumentChanges) else options.name,
         )
         match source:
             case str() | Path():
@@ -147,9 +150,10 @@ def load(
 def _load_files(source: Path | str, importer: _FileImporter) -> None:
     counts = importer.counts
     with formats.open_files(source, importer.options.name) as files:
-        for file in files:
+        for file, next_file in pairwise([*files, None]):
+            assert file is not None  # only the last one has none after it
             try:
-                importer.load_file(file)
+                importer.load_file(file, next_file)
             except InputError as problem:
                 if len(files) == 1:
                     raise InputError(f"{file.name}: {problem.message}", hint=problem.hint) from None
@@ -169,6 +173,8 @@ class _FileImporter:
     reading: DocumentReadingProcess
     origin: str = ""
     """Path of the file, folder or zip that is imported."""
+    upload: str = ""
+    """Name of an upload. Empty: the files lie where their paths say."""
     handled: int = 0
     """Pieces that were handled."""
     total: int = 0
@@ -179,16 +185,21 @@ class _FileImporter:
     """Ids of the explicit memories of the current file."""
     links: list[tuple[str, ForeignLink]] = field(default_factory=list)
     """Links of the current file, each with the ``external_id`` of its source."""
+    ahead: tuple[ImportFile, GivenDocument] | None = None
+    """File that is read while the one before it is stored."""
 
-    def load_file(self, file: ImportFile) -> None:
-        """Import one file, or refuse it whole. InputError: the reason."""
-        rule = "" if self.options.ignored else self._find_ignore_rule(file)
+    def load_file(self, file: ImportFile, next_file: ImportFile | None) -> None:
+        """Import one file, or refuse it whole. InputError: the reason.
+
+        ``next_file``: the one that is imported next, which is read ahead if it is a document.
+        """
+        rule = self._find_ignore_rule(file)
         if rule:
             self.counts.ignored.append(f"{file.name} ({rule})")
             return
         format = self.options.format
-        if format == DOCUMENT_FORMAT or (format == "auto" and is_document(file)):
-            self.load_document(read_given(file, self.origin, self.options.name))
+        if self._reads_as_document(file):
+            self.load_document(self._read_given(file), next_file)
             return
         if format == "auto":
             format = formats.detect(file.open(), file.name)
@@ -221,30 +232,36 @@ class _FileImporter:
                 document, self.options.mark, target.store, target.clock
             )
         # The same contents are stored once. A file may have those that another one just lost.
-        waiting = [file for file in changes.files if not self._load_listed(file)]
+        waiting = [
+            file
+            for file, next_file in pairwise([*changes.files, None])
+            if file is not None and not self._load_listed(file, next_file)
+        ]
         for file in waiting:
-            self._load_listed(file)
+            self._load_listed(file, None)
 
-    def _load_listed(self, file: ImportFile) -> bool:
+    def _load_listed(self, file: ImportFile, next_file: ImportFile | None) -> bool:
         """Store a document of several; False: its contents are stored as another document."""
         try:
-            return self.load_document(read_given(file))
+            return self.load_document(self._read_given(file), next_file)
         except InputError as problem:
             self.counts.bad.append((0, f"{file.name}: {problem.message}"))
             self.counts.rejected += 1
             return True
 
-    def load_document(self, document: GivenDocument) -> bool:
+    def load_document(self, document: GivenDocument, next_file: ImportFile | None = None) -> bool:
         """Store a document, or what changed of it; False: it is stored as another document.
 
-        InputError: it cannot be read.
+        ``next_file``: it is read while this one is stored. InputError: this one cannot be read.
         """
         store = self.target.store
         source, stored_count = find_stored_copy(document, self.scope, store)
         if stored_count:
             self.counts.existing += stored_count
         else:
-            turns = to_turns(self.reading.read(document.data, document.name), source)
+            read_document = self.reading.read(document.data, document.name)
+            self._read_ahead(next_file)
+            turns = to_turns(read_document, source)
             self.total += len(turns)
             self.store_pieces(turns, DOCUMENT_FORMAT)
         replace_earlier(source, self.scope, store, self.target.clock)
@@ -258,7 +275,7 @@ class _FileImporter:
             for scope, kind, items in _group_turns(batch, self.scope, split_conversations):
                 marked_items = [_mark_with_import(item, self.options.mark) for item in items]
                 self._write_turns(marked_items, scope, kind)
-            self._restore(
+            self._store_exported(
                 [item for item in batch if isinstance(item, ExportedRecord | ExportedEdge)]
             )
             self.counts.bad.extend(
@@ -269,11 +286,38 @@ class _FileImporter:
                 self.progress(self.handled, max(self.total, self.handled))
         self._store_links()
 
+    def _read_ahead(self, file: ImportFile | None) -> None:
+        """Begin to read a file, if it is a document that is not stored yet."""
+        if file is None or self._find_ignore_rule(file) or not self._reads_as_document(file):
+            return
+        try:
+            document = self._read_given(file)
+        except InputError:
+            return  # its turn comes, and says why
+        _source, stored_count = find_stored_copy(document, self.scope, self.target.store)
+        if not stored_count:
+            self.ahead = (file, document)
+            self.reading.read_ahead(document.data, document.name)
+
+    def _read_given(self, file: ImportFile) -> GivenDocument:
+        """Read a file's bytes, unless they were read ahead. Errors: ``read_given``."""
+        ahead = self.ahead
+        self.ahead = None
+        if ahead is not None and ahead[0] is file:
+            return ahead[1]
+        return read_given(file, self.origin, self.upload)
+
+    def _reads_as_document(self, file: ImportFile) -> bool:
+        format = self.options.format
+        return format == DOCUMENT_FORMAT or (format == "auto" and is_document(file))
+
     def _find_ignore_rule(self, file: ImportFile) -> str:
-        """Find the rule that excludes a file; empty: none does.
+        """Find the rule that excludes a file; empty: none does, or none counts.
 
         An upload lies under a path that nobody chose, so that its name is matched instead.
         """
+        if self.options.ignored:
+            return ""
         if self.options.name or file.path is None:
             return match_ignore_rule(file.name, read_rooted_rules(self.target.ignore_root))
         return find_excluding_rule(file.path, self.target.ignore_root)
@@ -324,7 +368,7 @@ class _FileImporter:
         self.links.clear()
         self.ids_by_external_id.clear()
 
-    def _restore(self, items: Sequence[ExportedRecord | ExportedEdge]) -> None:
+    def _store_exported(self, items: Sequence[ExportedRecord | ExportedEdge]) -> None:
         """Restore records of an earlier export under this owner, unchanged."""
         if not items:
             return
@@ -333,7 +377,7 @@ class _FileImporter:
             self.counts.overwritten += overwrite_existing(
                 items, self.scope, target.store, target.edit, target.clock()
             )
-        restored = restore_exported(
+        restored = store_exported(
             items, self.scope, target.store, target.quota, target.clock(), self.options.mark
         )
         counts = self.counts

@@ -43,7 +43,7 @@ class RestoredExport:
     edges: int
 
 
-def restore_exported(
+def store_exported(
     items: Sequence[ExportedRecord | ExportedEdge],
     scope: Scope,
     store: Store,
@@ -101,7 +101,7 @@ def overwrite_existing(
 ) -> int:
     """Give stored memories the values of their exported records; return their number.
 
-    A purged memory stays purged. Edges are added by ``restore_exported``.
+    A purged memory stays purged. Edges are added by ``store_exported``.
     """
     exported = {item.record.id: item.record for item in items if isinstance(item, ExportedRecord)}
     changes = []

@@ -34,7 +34,7 @@ class ImportRun:
 
     id: str
     name: str
-    """Name of the file, or the one the caller gave."""
+    """Name of the file, or the one the caller gave. Empty: its documents were undone."""
     scope: str
     """Key of the scope imported into."""
     format: str
@@ -94,6 +94,7 @@ class ImportRunRegistry:
         name = options.name or (Path(source).name if isinstance(source, str | Path) else "")
         if not name or self._is_silent(scope, ""):
             return load(source, scope, self._target, options, progress)
+        name = self._target.redact_name(name)
         is_resumed = self.is_interrupted(scope, name)
         run_id = self.begin(scope, name, options)
         try:
@@ -110,7 +111,7 @@ class ImportRunRegistry:
 
     def is_interrupted(self, scope: Scope, name: str) -> bool:
         """True where an import of this name began and did not end."""
-        return bool(self._find_interrupted(scope, name))
+        return bool(self._find_interrupted(scope, self._target.redact_name(name)))
 
     def _find_interrupted(self, scope: Scope, name: str) -> str:
         """Find the id of an import that began and did not end; empty: there is none."""
@@ -143,6 +144,7 @@ class ImportRunRegistry:
     def begin(self, scope: Scope, name: str, options: ImportOptions) -> str:
         """Log an import that begins, and return its id."""
         now = self._clock()
+        name = self._target.redact_name(name)
         run = ImportRun(
             id=options.mark or self._find_interrupted(scope, name) or new_id(now),
             name=name,
@@ -187,6 +189,10 @@ class ImportRunRegistry:
         plan = self._undo.plan(owner, id, run.at)
         self._undo.release_edited(owner, plan)
         returned_ids = self._undo.return_replaced(owner, plan)
+        if self._undo.has_documents(owner, id):
+            # A document's name is its words: the erasure takes it out of the rows' earlier bytes.
+            run = replace(run, name="")
+            self._save(owner, run)
         self._undo.erase(owner, plan, progress, git=git)
         self._save(owner, replace(run, state="undone"))
         return ImportUndoResult(

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import TypeAlias, TypeVar
 
-from engrams.core import IMPORTED, Record, Scope, Status
+from engrams.core import IMPORTED, Kind, Record, Scope, Status
 from engrams.forget.restoring import ENDING, build_former
 from engrams.ports import (
     Clock,
@@ -70,6 +70,14 @@ class ImportUndo:
             Condition("superseded_by", "eq", import_id),
         )
         return any(next(self._find(owner, item), None) is not None for item in conditions)
+
+    def has_documents(self, owner: Scope, import_id: str) -> bool:
+        """True for an import that brought documents, which are not erased yet."""
+        where = Where("and", (Condition(f"meta.{IMPORTED}", "eq", import_id),))
+        query = RecordQuery(
+            ScopeReach.of_owner(owner), (Kind.PASSAGE,), statuses=_NOT_PURGED, where=where, limit=1
+        )
+        return bool(self._store.find(query).records)
 
     def plan(self, owner: Scope, import_id: str, began_at: str) -> ImportUndoPlan:
         """Find what an import brought, and what was learned from it.

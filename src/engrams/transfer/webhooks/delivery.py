@@ -141,10 +141,13 @@ class WebhookDeliverer:
 def sign(secret: str, message_id: str, timestamp: str, body: bytes) -> str:
     """Sign a message as Standard Webhooks do: ``v1,`` and base64 of its HMAC-SHA256.
 
-    ``timestamp``: seconds since 1970. The signed text is ``ID.TIMESTAMP.BODY``.
+    ``secret``: ``whsec_`` and the key in base64. ``timestamp``: seconds since 1970. The signed text
+    is ``ID.TIMESTAMP.BODY``.
     """
+    # Secrets of older homes are in the alphabet of addresses.
+    key = base64.b64decode(secret.removeprefix("whsec_").translate(str.maketrans("-_", "+/")))
     digest = hmac.digest(
-        secret.removeprefix("whsec_").encode(),
+        key,
         b".".join((message_id.encode(), timestamp.encode(), body)),
         "sha256",
     )

@@ -7,6 +7,7 @@ machine read to deliver them.
 from __future__ import annotations
 
 import secrets
+from base64 import b64encode
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, replace
 from typing import Any, Literal, get_args
@@ -91,7 +92,7 @@ class WebhookRegistry:
                 url=url,
                 name=name,
                 events=tuple(events),
-                secret=f"whsec_{secrets.token_urlsafe(24)}",
+                secret=f"whsec_{b64encode(secrets.token_bytes(24)).decode()}",
                 after=last_change,
                 created_at=now,
                 updated_at=now,

@@ -16,6 +16,7 @@ from engrams.core import Edge, EdgeType, Record
 from engrams.ports import ChatAnswer, ChatMessage, ChatModel, ChatRequest
 from engrams.upkeep.garden.merge import absorb, is_mergeable
 from engrams.upkeep.garden.prune_unbelieved import archive_record, is_protected
+from engrams.upkeep.garden.schedule import ANSWER_TOKENS
 from engrams.upkeep.garden.steps import (
     GardenJobInput,
     PlannedGardenStep,
@@ -29,7 +30,6 @@ _LOOK_SHOWN = 20
 """Memories that one ``look`` shows."""
 _MAX_MISSES = 2
 """Answers without a due report until a cycle is incomplete."""
-_ANSWER_TOKENS = 1024
 _MAX_WAKES = 5
 _MAX_REASON = 240
 _MAX_SUMMARY = 1000
@@ -59,6 +59,11 @@ _SCHEMA: dict[str, Any] = {
         },
     },
 }
+
+
+def _estimate_tokens(messages: Sequence[ChatMessage]) -> int:
+    """Estimate the tokens of a prompt before it is sent: one per 4 bytes of UTF-8."""
+    return sum(len(message.content.encode()) for message in messages) // 4
 
 
 @dataclass(slots=True)
@@ -118,12 +123,12 @@ class GardenAgent:
         messages = [ChatMessage("user", self._build_prompt(tokens))]
         misses = 0
         while result.calls < section.model_steps + _MAX_MISSES:
-            if result.tokens + _ANSWER_TOKENS > tokens:
+            if result.tokens + _estimate_tokens(messages) + ANSWER_TOKENS > tokens:
                 result.notes.append("the cycle's tokens are used up")
                 break
             renew_lease()
             answer = self._chat.ask(
-                ChatRequest(tuple(messages), "garden", _SCHEMA, max_tokens=_ANSWER_TOKENS)
+                ChatRequest(tuple(messages), "garden", _SCHEMA, max_tokens=ANSWER_TOKENS)
             )
             result.tokens += answer.tokens
             result.calls += answer.calls

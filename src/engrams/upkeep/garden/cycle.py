@@ -39,7 +39,12 @@ from engrams.upkeep.garden.conflicts import StatementConflict, find_conflicts, p
 from engrams.upkeep.garden.links import link_related, strengthen_links
 from engrams.upkeep.garden.merge import merge_duplicates
 from engrams.upkeep.garden.prune_unbelieved import prune_unbelieved_records
-from engrams.upkeep.garden.schedule import compute_allowance, list_scheduled, make_wake_job
+from engrams.upkeep.garden.schedule import (
+    ANSWER_TOKENS,
+    compute_allowance,
+    list_scheduled,
+    make_wake_job,
+)
 from engrams.upkeep.garden.state import (
     GardenCycleProgress,
     GardenCycleReport,
@@ -391,7 +396,7 @@ class GardenCycleRunner:
         owner = request.owner
         chat = self.deps.chat
         tokens = self._compute_model_tokens()
-        if chat is None or not tokens:
+        if chat is None or tokens < ANSWER_TOKENS:
             if chat is not None:
                 progress = progress.with_notes("no tokens are left for the model")
             return self._save_progress(owner, progress.with_done("agent"))

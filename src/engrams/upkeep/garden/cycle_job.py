@@ -14,7 +14,7 @@ from engrams.core import Scope
 from engrams.errors import ConflictError
 from engrams.ports import GARDEN, WAKE, Job, JobSpec, WriteBatch
 from engrams.upkeep.garden.cycle import GardenCycleRequest, GardenCycleRunner
-from engrams.upkeep.garden.schedule import compute_pause, make_wake_job
+from engrams.upkeep.garden.schedule import compute_pause, is_day_spent, make_wake_job
 from engrams.upkeep.garden.state import GardenCycleReport, GardenState
 from engrams.upkeep.garden.steps import ACTOR
 
@@ -101,7 +101,7 @@ class GardenJobHandler:
             due = now + timedelta(minutes=self._section.quiet_minutes)
             return (make_wake_job(owner, "next", due, report.why),)
         tokens_left = self._cycles.count_tokens_left()
-        is_spent = tokens_left is not None and tokens_left <= 0
+        is_spent = is_day_spent(tokens_left, self._section)
         if not (report.calls or report.state == "incomplete" or is_spent):
             # Without a model only learning, quiet or size begin a cycle.
             return ()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, replace
 from datetime import datetime, timedelta
@@ -9,7 +10,7 @@ from typing import Any, TypeAlias
 
 from engrams.core import Record, Scope, ScopeInput
 from engrams.core.ids import new_id
-from engrams.errors import ConflictError, InputError, NotFoundError
+from engrams.errors import ConflictError, InputError, NotFoundError, RefusedError
 from engrams.ports import GARDEN, Job
 from engrams.settings import JOBS
 from engrams.upkeep.garden.conflicts import StatementConflict, decide_conflict, find_conflicts
@@ -24,6 +25,8 @@ Place: TypeAlias = ScopeInput
 
 _DAY = timedelta(days=1)
 _MAX_JOBS_SEARCHED = 1000
+_POLL_SECONDS = 0.05
+"""Pause between two looks for the end of a cycle that a worker took."""
 
 
 class MemoryGarden:
@@ -101,17 +104,31 @@ class MemoryGarden:
     # cycles
 
     def run(self, scope: Place, jobs: Sequence[str] = ()) -> GardenCycleReport:
-        """Run one cycle now. ConflictError: another one runs, or it failed."""
+        """Run one cycle now. ConflictError: another one runs, or it failed.
+
+        RefusedError: memory is off.
+        """
+        if not self._deps.settings.enabled:
+            raise RefusedError(
+                "No cycle runs: memory is off, by the setting `enabled`.",
+                hint="Set `enabled` to true; `engrams config enabled` shows where it is set.",
+            )
         owner = _find_owner(scope)
         cycle_job = make_cycle_job(
             owner.key, "asked for", _check_jobs(jobs), manual=True, priority=1
         )
         earlier_ids = {report.id for report in self.reports(owner)}
         (job_id,) = self._deps.store.enqueue([cycle_job], self._deps.clock())
-        job = self._run_queued_job(job_id)
-        new_reports = [report for report in self.reports(owner) if report.id not in earlier_ids]
-        if new_reports:
-            return new_reports[-1]
+        while True:
+            job = self._run_queued_job(job_id)
+            is_running = job is None and self._find_job(job_id, "running") is not None
+            new_reports = [report for report in self.reports(owner) if report.id not in earlier_ids]
+            if new_reports:
+                return new_reports[-1]
+            if not is_running:
+                break
+            # A worker, of this process or of another one, took the job before this thread did.
+            time.sleep(_POLL_SECONDS)
         if job is None:
             seconds = self._deps.settings.jobs.lease_seconds
             raise ConflictError(
@@ -121,15 +138,17 @@ class MemoryGarden:
                     " `engrams garden status` shows the result."
                 ),
             )
-        errors = [
-            failed.error
-            for failed in self._deps.store.queue(("waiting", "dead"), _MAX_JOBS_SEARCHED)
-            if failed.id == job.id and failed.error
-        ]
+        failed = self._find_job(job.id, "waiting", "dead")
+        error = failed.error if failed is not None else ""
         raise ConflictError(
-            f"The cycle did not end: {errors[0] if errors else 'it was taken over'}",
+            f"The cycle did not end: {error or 'it was taken over'}",
             hint="`engrams status` shows it.",
         )
+
+    def _find_job(self, job_id: str, *states: str) -> Job | None:
+        """Find a queued job in one of these states."""
+        jobs = self._deps.store.queue(states, _MAX_JOBS_SEARCHED)
+        return next((job for job in jobs if job.id == job_id), None)
 
     def undo(self, scope: Place, cycle: str = "") -> GardenCycleUndoResult:
         """Undo a cycle (none: the last one that changed something).

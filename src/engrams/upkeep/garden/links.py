@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 
-from engrams.core import Edge, EdgeType
+from engrams.core import Edge, EdgeType, Record
 from engrams.upkeep.garden.near_pairs import find_near_pairs
 from engrams.upkeep.garden.steps import (
     GardenJobInput,
@@ -31,7 +31,9 @@ def link_related(garden: GardenJobInput) -> list[PlannedGardenStep]:
         first = garden.records[first_index]
         second = garden.records[second_index]
         ends = order_pair(first.id, second.id)
-        if first.session == second.session or first.scope != second.scope or ends in linked_pairs:
+        if _is_of_one_session(first, second) or first.scope != second.scope:
+            continue
+        if ends in linked_pairs:
             continue
         if max(new_links[first_index], new_links[second_index]) >= _MAX_NEW_LINKS:
             continue
@@ -50,6 +52,11 @@ def link_related(garden: GardenJobInput) -> list[PlannedGardenStep]:
         if len(steps) >= garden.settings.max_changes:
             break
     return steps
+
+
+def _is_of_one_session(first: Record, second: Record) -> bool:
+    """Return True for statements of one session; what was told outside of any has none."""
+    return bool(first.session) and first.session == second.session
 
 
 def strengthen_links(garden: GardenJobInput) -> list[PlannedGardenStep]:

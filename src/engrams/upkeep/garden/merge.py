@@ -36,6 +36,7 @@ _MOVED_TYPES = frozenset(
         EdgeType.HAS_TAG,
         EdgeType.CONTRADICTS,
         EdgeType.DERIVED_FROM,
+        EdgeType.MAY_OUTDATE,
     )
 )
 """Links that the remaining statement takes over from those merged into it."""

@@ -19,6 +19,8 @@ _MIN_GROWTH = 1.05
 _MAX_DOUBLINGS = 6
 """Failures after which the pause grows no further: 64 times."""
 _MAX_REASON = 240
+ANSWER_TOKENS = 1024
+"""Tokens of one answer of the model; with fewer it is not asked."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,15 +101,20 @@ def compute_pause(
     today (None: unknown). ``failures``: failed cycles in a row.
 
     It is within ``garden.min_pause_minutes`` and ``garden.max_pause_minutes``: the longest where
-    nothing is known about limits or nothing is left; twice as long with each failure, 64 times at
+    nothing is known about limits or too little is left for an answer; twice as long with each failure, 64 times at
     most.
     """
-    if tokens_left is None or tokens_left <= 0:
+    if tokens_left is None or is_day_spent(tokens_left, section):
         return section.max_pause_minutes
     wanted = section.pause_minutes if requested is None else requested
     shortest = max(min(wanted, section.max_pause_minutes), section.min_pause_minutes)
     doublings = min(max(failures, 0), _MAX_DOUBLINGS)
     return min(shortest * 2.0**doublings, section.max_pause_minutes)
+
+
+def is_day_spent(tokens_left: int | None, section: GardenSettings) -> bool:
+    """Return True where the share of today's tokens is too small for an answer."""
+    return tokens_left is not None and int(tokens_left * section.budget_share) < ANSWER_TOKENS
 
 
 def compute_allowance(tokens_left: int | None, section: GardenSettings) -> int:

@@ -1,13 +1,13 @@
 """Undo of a cycle: the log that its steps leave, and the write that takes them back.
 
 The log of a cycle is ``{"records": […], "links": […]}``. A record's entry is [id, version after the
-step], so that a record that changed since is recognised and stays as it is. A link's entry is
+step]: a record may have several, and one that something else changed since stays as it is. A link's entry is
 [source, target, type, weight before (None: no link), count before].
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
@@ -17,6 +17,7 @@ from engrams.errors import NotFoundError
 from engrams.ports import RecordChange, Store, WriteBatch
 from engrams.upkeep.garden.state import GardenStateStore, decode_state, encode_state
 from engrams.upkeep.garden.steps import ACTOR, PlannedGardenStep
+from engrams.upkeep.topics import ACTOR as TOPICS_ACTOR
 
 _NODES_PER_READ = 500
 
@@ -97,35 +98,49 @@ def _restore_records(
     store: Store, owner: Scope, log: Sequence[tuple[str, int]]
 ) -> tuple[tuple[RecordChange, ...], tuple[str, ...]]:
     """Build the changes that restore logged records; and the ids of those that changed since."""
-    versions: dict[str, int] = dict(log)
+    versions: dict[str, set[int]] = {}
+    for id, version in log:
+        versions.setdefault(id, set()).add(version)
     records = {record.id: record for record in store.get(owner, list(versions))}
     changes = []
     changed_since = []
-    for id, version in versions.items():
+    for id, cycle_versions in versions.items():
         record = records.get(id)
-        if record is None or record.status is Status.PURGED or record.version != version:
+        fields = None
+        if record is not None and record.status is not Status.PURGED:
+            fields = _find_previous_fields(store, record, cycle_versions)
+        if record is None or not fields:
             changed_since.append(id)
             continue
         changes.append(
-            RecordChange(
-                owner=owner,
-                id=id,
-                fields=_find_previous_fields(store, record),
-                action="undo",
-                expect=version,
-            )
+            RecordChange(owner=owner, id=id, fields=fields, action="undo", expect=record.version)
         )
     return tuple(changes), tuple(changed_since)
 
 
-def _find_previous_fields(store: Store, record: Record) -> dict[str, Any]:
-    """Return the fields that the record's last change replaced, as its history has them."""
-    (entry,) = [
-        entry
-        for entry in store.history(record.scope.owner, record.id)
-        if entry.version == record.version
-    ]
-    return dict(entry.before)
+def _find_previous_fields(
+    store: Store, record: Record, cycle_versions: Collection[int]
+) -> dict[str, Any] | None:
+    """Return the fields that a cycle's changes of a record replaced, as its history has them.
+
+    None: something else changed the record since. Tags of its topic do not count, and stay: the
+    topics of the same cycle may have added them.
+    """
+    fields: dict[str, Any] = {}
+    kept_names: set[str] = set()
+    first_version = min(cycle_versions)
+    for entry in reversed(store.history(record.scope.owner, record.id)):
+        if entry.version < first_version:
+            break
+        if entry.version in cycle_versions:
+            fields.update(
+                (name, value) for name, value in entry.before.items() if name not in kept_names
+            )
+        elif entry.actor == TOPICS_ACTOR:
+            kept_names.update(entry.after)
+        else:
+            return None
+    return fields
 
 
 def _restore_links(

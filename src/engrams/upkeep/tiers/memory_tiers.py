@@ -39,6 +39,8 @@ _STRAY_AGE = timedelta(hours=1)
 """Age from which working rows outside this process count as left behind by another one."""
 _MAX_ATTEMPTS = 5
 _MAX_JOBS = 10_000
+_SOON = timedelta(seconds=0.1)
+"""A job that met another writer is given back for a moment shorter than this; it is still in flight."""
 _PAGE = 500
 
 _log = logging.getLogger(__name__)
@@ -54,6 +56,8 @@ class WorkingTierPort(Protocol):
     def sizes(self, scope: Scope) -> dict[str, int]: ...
 
     def items(self, scope: Scope) -> tuple[tuple[str, str, str, float], ...]: ...
+
+    def hot_ids(self, scope: Scope) -> tuple[str, ...]: ...
 
 
 class MemoryTiers:
@@ -117,8 +121,12 @@ class MemoryTiers:
             dict(zip(keys, item, strict=True)) for item in self._working.items(Scope.of(scope))
         )
 
+    def hot(self, scope: Place) -> tuple[str, ...]:
+        """List the ids of the memories in the hot buffer of exactly this scope, least used first."""
+        return self._working.hot_ids(Scope.of(scope))
+
     def in_flight(self) -> int:
-        """Count jobs that run, or are due."""
+        """Count jobs that run, or are due now or within a tenth of a second."""
         return len(self._list_jobs_in_flight())
 
     def jobs(self) -> tuple[str, ...]:
@@ -126,11 +134,11 @@ class MemoryTiers:
         return tuple(f"{job.kind}:{job.key}" for job in self._list_jobs_in_flight())
 
     def _list_jobs_in_flight(self) -> Sequence[Job]:
-        now = self._clock()
+        soon = self._clock() + _SOON
         return [
             job
             for job in self._store.queue(("waiting", "running"), _MAX_JOBS)
-            if job.state == "running" or job.due <= now
+            if job.state == "running" or job.due <= soon
         ]
 
     # ----------------------------------------------------------------------------------------------

@@ -5,6 +5,7 @@ one scope with the clustering of ``cluster``; ``topic_merging`` merges topics an
 over them; ``topic_labels`` and ``topic_tags`` name them.
 """
 
+from engrams.upkeep.topics.editor import ACTOR
 from engrams.upkeep.topics.memory_topics import MemoryTopics, TopicChangeCounts, TopicGroup
 
-__all__ = ["MemoryTopics", "TopicChangeCounts", "TopicGroup"]
+__all__ = ["ACTOR", "MemoryTopics", "TopicChangeCounts", "TopicGroup"]

@@ -321,11 +321,15 @@ class MemoryTopics:
         return TopicChangeCounts(named=len(renamed), tagged=len(changed_fields))
 
     def _rename_groups(self, groups: Sequence[TopicGroup]) -> Sequence[Topic]:
-        """Return the topics whose label changes: the model's, else the tag that members share."""
+        """Return the topics whose label changes: the model's, else what members share."""
         names = self._name_groups([[record.text for record in group.members] for group in groups])
         renamed = []
         for group, name in zip(groups, names, strict=True):
-            label = name or topic_tags.find_common_tag(group.members) or group.topic.label
+            shared_words = topic_labels.label_by_words(
+                [topic_labels.label_by_text(record) for record in group.members]
+            )
+            tag = topic_tags.find_common_tag(group.members)
+            label = name or shared_words or tag or group.topic.label
             if label != group.topic.label or name:
                 renamed.append(replace(group.topic, label=label, named=bool(name)))
         return renamed

@@ -1,14 +1,18 @@
-"""Labels of topics: how their first member begins, or a name that a chat model gives."""
+"""Labels of topics: a chat model's name, the words that members share, or how the first begins."""
 
 from __future__ import annotations
 
 import logging
+import re
+from collections import Counter
 from collections.abc import Sequence
 
 from engrams import prompts
 from engrams.core import Kind, Record
 from engrams.errors import EngramsError
 from engrams.ports import ChatMessage, ChatModel, ChatRequest
+from engrams.text.stopwords import STOP
+from engrams.text.terms import is_unspaced, terms
 
 LABEL_CHARACTERS = 80
 """Characters of the first member's text that name a topic."""
@@ -35,6 +39,7 @@ _SCHEMA = {
     },
     "required": ["names"],
 }
+_WORD = re.compile(r"[^\W_]+(?:[-'’][^\W_]+)*")
 _log = logging.getLogger(__name__)
 
 
@@ -54,13 +59,33 @@ def label_by_text(record: Record) -> str:
 
 
 def update_label(label: str, members: Sequence[Record]) -> str:
-    """Return the label if a member says it, else the first member's.
+    """Return the label if members say it, else the first member's.
 
-    The member it quotes may have been forgotten or edited since.
+    A member that it quotes may have been forgotten or edited since.
     """
     texts = [label_by_text(record) for record in members]
     tags = {tag for record in members for tag in record.tags}
-    return label if label in texts or label in tags else texts[0]
+    is_said = label in texts or label in tags or label == label_by_words(texts)
+    return label if is_said else texts[0]
+
+
+def label_by_words(texts: Sequence[str]) -> str:
+    """Label a group by 2 to 4 words of its first text, those that most members share first.
+
+    Empty where the first text has fewer words of content, or none that another one shares.
+    """
+    counts = Counter(term for text in texts for term in set(terms(text)))
+    words: dict[str, str] = {}
+    for word in _WORD.findall(texts[0]):
+        word_terms = () if word.lower() in STOP or is_unspaced(word) else terms(word)
+        if len(word_terms) == 1:
+            words.setdefault(word_terms[0], word)
+    shared = [term for term in words if counts[term] > 1]
+    by_members = sorted(words, key=lambda term: -counts[term])
+    chosen = set(by_members[: max(_MIN_WORDS, min(len(shared), _MAX_WORDS))])
+    if not shared or len(chosen) < _MIN_WORDS:
+        return ""
+    return " ".join(word for term, word in words.items() if term in chosen)[:_MAX_NAME]
 
 
 def name_groups(groups: Sequence[Sequence[str]], chat: ChatModel) -> list[str]:

@@ -17,6 +17,7 @@ class SearchUsageEvent:
     """Use of one search. Skills are no memories, and are left out of all ids."""
 
     query: str
+    """Empty: the owner of the memories does not learn what was asked."""
     scope: Scope
     at: datetime
     hits: tuple[str, ...]

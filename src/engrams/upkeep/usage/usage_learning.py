@@ -39,6 +39,7 @@ from engrams.read.request import visible_scopes
 from engrams.read.tier_routing import topic_cosines
 from engrams.settings import Settings
 from engrams.upkeep.usage.search_usage import SearchUsageEvent
+from engrams.write.record_vectors import embed_records
 
 if TYPE_CHECKING:
     from engrams.ports.candidate_search import Floats
@@ -158,7 +159,7 @@ class UsageLearner:
         ``new_edges``: those of earlier uses in the same write.
         """
         floor = self._settings.usage.co_occurs_cosine
-        if not floor or not self._embedder.card.dimension:
+        if not floor or not use.query or not self._embedder.card.dimension:
             return ()
         query = self._embedder.embed([use.query], "query")[0]
         pairs = (
@@ -253,7 +254,8 @@ class UsageLearner:
             external_id=f"gap:{content_hash(text)}",
             provenance=Provenance("usage", reason=use.gap),
         )
-        return (NewRecord(record),)
+        vectors, _ = embed_records((record,), self._embedder)
+        return (NewRecord(record, vector=vectors.get(record.id)),)
 
 
 def _count_uses(owner: Scope, uses: Sequence[SearchUsageEvent]) -> tuple[RecordUse, ...]:

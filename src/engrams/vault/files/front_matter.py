@@ -15,6 +15,10 @@ from engrams.core import Json
 
 _FENCE = re.compile(r"\ufeff?---[ \t]*(\r?\n)")
 _END = re.compile(r"^(?:---|\.\.\.)[ \t]*(?:\r?\n|\Z)", re.MULTILINE)
+_LOST_BEGIN = re.compile(
+    r"\ufeff?(?:[^\n]{0,8}\n){0,3}[^\n]{0,8}\bid: \"?[0-9a-z]{26}\"?[ \t]*\r?\n"
+)
+"""First line of a front matter without a sound line of ``---`` before it."""
 _KEY = re.compile(
     r"(?:(?:\"((?:[^\"\\]|\\.)*+)\"|'([^']*+)')["
     r" \t]*+|([^\s#'\"\-\[\]{}&*!|>%@`,?:][^:\n]*+|-[^\s:][^:\n]*+)):(?=\s|$)"
@@ -52,10 +56,12 @@ def split(text: str) -> tuple[str | None, str]:
     """Split a file into front matter (None: it has none) and body.
 
     The body is everything after it but one last line end. FrontMatterError: it begins and never
-    ends.
+    ends, or its beginning is damaged.
     """
     begin = _FENCE.match(text)
     if begin is None:
+        if (lost := _LOST_BEGIN.match(text)) and _END.search(text, lost.end()):
+            raise FrontMatterError("the front matter has no beginning: a line of --- is missing")
         return None, text.removesuffix("\n")
     end = _END.search(text, begin.end())
     if end is None:

@@ -22,16 +22,18 @@ _TEXTS = ("text", "caption", "summary")
 def drop_stale_rows(deps: VaultDeps, *, always: bool) -> bool:
     """Drop the state of files whose memory the store lost or damaged.
 
-    Returns True where there were some: their files are to be read again. ``always``: compare also
-    where the database is the same as last time and has as many memories as there are files.
+    Returns True where there were some: their files are to be read again, as they are where the
+    state was lost together with the store. ``always``: compare also where the database is the same
+    as last time and has as many memories as there are files.
     """
-    if not deps.state.exists:
-        return False
+    counts = deps.store.counts(None).get("status", {})
+    is_lost = deps.truth == "db" and not (sum(counts.values()) or deps.state.count())
+    if is_lost or not deps.state.exists:
+        return is_lost
     database = deps.paths.database
     # The inode tells a database that was put in the place of another one. The number of memories
     # alone does not: new ones without files may outnumber those that are lost.
     database_file = str(database.stat().st_ino) if database.exists() else ""
-    counts = deps.store.counts(None).get("status", {})
     memories = sum(counts.values()) - counts.get(Status.PURGED, 0)
     has_enough = memories >= deps.state.count()
     if has_enough and database_file == deps.state.get_fact("database") and not always:

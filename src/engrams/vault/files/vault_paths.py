@@ -205,11 +205,11 @@ def _label_folder(label: str) -> str:
         and not _DEVICE.fullmatch(label.partition(".")[0])
     ):
         return label
+    # The hash keeps labels apart that a file system would take for one, such as "Ann" and "ann".
     name = (
-        re.sub(r"[^A-Za-z0-9._-]", "_", label)
+        re.sub(r"[^\w.-]", "_", unicodedata.normalize("NFC", label))
         .strip("._-")[: _LABEL_CHARS - 10]
         .rstrip("._-")
-        .lower()
         or "default"
     )
     digest = hashlib.blake2b(label.encode("utf-8", "surrogatepass"), digest_size=4).hexdigest()

@@ -104,7 +104,7 @@ class DreamRunner:
         source = hashlib.blake2b(
             f"{today}\x1f{notes}".encode("utf-8", "replace"), digest_size=16
         ).hexdigest()
-        if not force and deps.state.get_fact(f"dreamed:{owner.key}") == source:
+        if not force and source in deps.state.get_fact(f"dreamed:{owner.key}").split():
             return None
         data = deps.disk.read(memory_path(owner)) or b""
         memory = data.decode("utf-8", "replace")
@@ -163,7 +163,9 @@ class DreamRunner:
                 deps.state.set_fact(f"undo:{plan.owner}", json.dumps(undo))
                 deps.replace_file(path, new_data, old_data, _make_note(owner))
             self._write_diary(owner, date.fromisoformat(plan.day), plan.diary)
-            deps.state.set_fact(f"dreamed:{plan.owner}", plan.source)
+            # A day's notes can be dreamed of by several numbers of days.
+            sources = [*deps.state.get_fact(f"dreamed:{plan.owner}").split(), plan.source]
+            deps.state.set_fact(f"dreamed:{plan.owner}", " ".join(sources[-MAX_DAYS:]))
             deps.state.set_fact(f"dreamt:{plan.owner}", deps.clock().isoformat())
             deps.state.set_fact(f"plan:{plan.owner}", "")
 

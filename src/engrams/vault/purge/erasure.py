@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from engrams.core import Record, Scope, Status
 from engrams.ports import PurgeReport, RecordQuery, ScopeReach
-from engrams.text.redact import LEAST, REMOVED
+from engrams.text.redact import MIN_REDACTED_CHARS, REMOVED
 from engrams.vault.dependencies import VaultDeps
 from engrams.vault.files.folder_access import PlannedFileWrite
 from engrams.vault.files.outbox import VaultOutboxWriter
@@ -124,7 +124,7 @@ class VaultMemoryEraser:
         """Rename conflict files that are named after purged words; return their number."""
         deps = self._deps
         count = 0
-        slugs = [slug for word in words if len(slug := make_slug(word)) >= LEAST]
+        slugs = [slug for word in words if len(slug := make_slug(word)) >= MIN_REDACTED_CHARS]
         id_tails = {record_id[-4:] for record_id in ids} | {record_id[-8:] for record_id in ids}
         for path, _ in list(deps.disk.walk(CONFLICTS, every=True)):
             name = _NAME.search(path)

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from engrams.core import Record
-from engrams.text.redact import LEAST, REMOVED, redact, redact_short
+from engrams.text.redact import MIN_REDACTED_CHARS, REMOVED, redact, redact_short
 from engrams.vault.dependencies import VaultDeps
 from engrams.vault.files.vault_paths import CONFLICTS, DOCUMENTS
 from engrams.vault.notes.daily_notes import shorten_to_line
@@ -43,8 +43,10 @@ class _RemovedTexts:
                 if len(record.text.strip()) >= _SHORTEST_REPETITION
             ),
             line_ends=tuple(line.casefold() for line in lines if line.endswith("…")),
-            words=tuple(word for word in words if len(word) >= LEAST),
-            short_words=tuple(word for word in (*words, *texts) if 0 < len(word) < LEAST),
+            words=tuple(word for word in words if len(word) >= MIN_REDACTED_CHARS),
+            short_words=tuple(
+                word for word in (*words, *texts) if 0 < len(word) < MIN_REDACTED_CHARS
+            ),
         )
 
     def takes_line(self, line: str) -> bool:

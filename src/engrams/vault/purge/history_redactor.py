@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import IO
 
 from engrams.ports import PurgeOrder
-from engrams.text.redact import LEAST, REMOVED, redact, redact_short
+from engrams.text.redact import MIN_REDACTED_CHARS, REMOVED, redact, redact_short
 from engrams.vault.purge.git_scan import HEAD_BYTES, ID_LINE
 from engrams.vault.purge.purged_word_search import PurgedWordSearcher, cut_words
 
@@ -47,7 +47,10 @@ class GitHistoryRedactor:
             for size in (4, 8, len(record_id))
         }
         quoted_words = {
-            word for words in order.quotes.values() for word in words if len(word) >= LEAST
+            word
+            for words in order.quotes.values()
+            for word in words
+            if len(word) >= MIN_REDACTED_CHARS
         }
         self._words = _sort_longest_first({*order.words, *quoted_words})
         self._words_by_id = {

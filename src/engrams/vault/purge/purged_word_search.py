@@ -15,11 +15,11 @@ from typing import Any
 import numpy as np
 
 from engrams.encryption import file_encryption
-from engrams.text.redact import LEAST, holds_word
+from engrams.text.redact import MIN_REDACTED_CHARS, holds_word
 from engrams.vault.files.vault_paths import make_slug
 
-LONGEST = 256
-"""Most bytes that are looked for as one."""
+MAX_NEEDLE_BYTES = 256
+"""Bytes of the longest needle; a longer text is found by its beginning."""
 _WIDTH = 24
 """Characters of the pieces of a long line."""
 _KEY = 8
@@ -101,7 +101,7 @@ class PurgedWordSearcher:
         try:
             for chunk in file_encryption.iter_contents(home, path):
                 matches |= self.find(overlap + chunk)
-                overlap = chunk[-LONGEST:]
+                overlap = chunk[-MAX_NEEDLE_BYTES:]
         except FileNotFoundError:
             pass
         return matches
@@ -164,9 +164,10 @@ def _make_needles(text: str) -> Iterator[tuple[bytes, str]]:
             json.dumps(piece, ensure_ascii=False)[1:-1],
         }
         for spelling in spellings:
-            yield spelling.encode("utf-8", "replace")[:LONGEST], piece
+            # A cut within a character does no harm: needles are bytes, and are compared as such.
+            yield spelling.encode("utf-8", "replace")[:MAX_NEEDLE_BYTES], piece
     slug = make_slug(text)
-    if "-" in slug and len(slug) > LEAST:
+    if "-" in slug and len(slug) > MIN_REDACTED_CHARS:
         yield slug.encode(), text
 
 

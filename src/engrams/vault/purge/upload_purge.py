@@ -14,7 +14,7 @@ from engrams.ports import (
     PurgePlaceCheck,
     UploadPieceStorage,
 )
-from engrams.vault.purge.purged_word_search import LONGEST, PurgedWordSearcher
+from engrams.vault.purge.purged_word_search import MAX_NEEDLE_BYTES, PurgedWordSearcher
 
 UPLOADS = "uploads"
 _SHOWN = 5
@@ -109,7 +109,7 @@ class UploadPurger:
 
 def _slide(window: Window, piece: tuple[int, bytes]) -> Window:
     """Add a piece, and drop the pieces that end too far before it to share a word with it."""
-    start = piece[0] - LONGEST
+    start = piece[0] - MAX_NEEDLE_BYTES
     return [
         *((offset, content) for offset, content in window if offset + len(content) > start),
         piece,

@@ -25,6 +25,7 @@ from engrams.core import (
     Scope,
     Status,
 )
+from engrams.core.meta_keys import last_said_at
 from engrams.extract.predicate_slots import SINGLE
 from engrams.extract.rules.languages.unsettled import tells_other_time
 from engrams.extract.rules.story_marks import find_story
@@ -36,11 +37,17 @@ from engrams.text.text_spans import find_span
 from engrams.text.times import detect_language
 from engrams.write.change_detection.cue_words import NAMES
 from engrams.write.change_detection.explicit_endings import tells_end
-from engrams.write.change_detection.fact_endings import may_end, shows_end_of_fact
+from engrams.write.change_detection.fact_endings import (
+    may_end,
+    names_what_bears_it,
+    says_object_over,
+    shows_end_of_fact,
+)
 from engrams.write.change_detection.features import read_clause
 from engrams.write.change_detection.message_judge import (
     JudgedMessage,
     MessageTask,
+    NewsKind,
     find_news,
     judge_messages,
 )
@@ -134,7 +141,7 @@ class ChangeDetector:
         at to detect the next.
         """
         news = self._read_ahead(find_news, map(self._make_news_task, parts), size, apart=True)
-        judge_tasks = (self._make_judge_task(records, flags) for records, flags in news)
+        judge_tasks = (self._make_judge_task(records, kinds) for records, kinds in news)
         for pairs, verdicts in self._read_ahead(judge_messages, judge_tasks, size, apart=True):
             yield [
                 (record, _list_changes(earlier, record_verdicts))
@@ -203,7 +210,12 @@ class ChangeDetector:
             return
         for change in detected:
             earlier_facts = changes.add_stored(facts[change.earlier.id])
-            open_facts = [fact for fact in earlier_facts if fact.status is Status.ACTIVE]
+            # What was said again since the news holds, whatever order they are looked at in.
+            open_facts = [
+                fact
+                for fact in earlier_facts
+                if fact.status is Status.ACTIVE and last_said_at(fact) <= record.recorded_at
+            ]
             if not self._may_end(record, change, new_facts, open_facts):
                 continue
             ended_by = {fact.superseded_by for fact in earlier_facts}
@@ -308,11 +320,18 @@ class ChangeDetector:
             return False
         if _is_of_other_time(record.text, change.news):
             return False
-        if change.probability >= _PLAIN and _says_plainly(change.clause, change.news):
+        is_of_other = any(names_what_bears_it(fact, change.news) for fact in facts)
+        if (
+            change.probability >= _PLAIN
+            and _says_plainly(change.clause, change.news)
+            and not is_of_other
+        ):
             return True
         minutes = (record.recorded_at - change.earlier.recorded_at).total_seconds() / 60
+        sentence = _find_sentence(record.text, change.news)
         return all(
             shows_end_of_fact(fact, change.clause, change.news, new_facts, minutes)
+            or says_object_over(fact, sentence)
             for fact in facts
         )
 
@@ -390,10 +409,11 @@ class ChangeDetector:
         return messages, MessageTask(self._reader, pairs)
 
     def _make_judge_task(
-        self, records: Sequence[Record], are_news: Sequence[bool]
+        self, records: Sequence[Record], kinds: Sequence[NewsKind]
     ) -> tuple[Sequence[tuple[Record, Sequence[Record]]], MessageTask]:
         """Make the task that judges what the news among messages end."""
-        news = [record for record, is_news in zip(records, are_news, strict=True) if is_news]
+        kind_by_id = {record.id: kind for record, kind in zip(records, kinds, strict=True)}
+        news = [record for record in records if kind_by_id[record.id]]
         pairs: list[tuple[Record, Sequence[Record]]] = []
         crowded: list[bool] = []
         for record, (earlier, nearest) in zip(news, self._find_earlier(news), strict=True):
@@ -402,7 +422,8 @@ class ChangeDetector:
         message_pairs = [
             (_to_message(record), [*map(_to_message, earlier)]) for record, earlier in pairs
         ]
-        task = MessageTask(self._reader, message_pairs, self._settings.mark_at, crowded)
+        contrary = [kind_by_id[record.id] == "contrary" for record, _ in pairs]
+        task = MessageTask(self._reader, message_pairs, self._settings.mark_at, crowded, contrary)
         return pairs, task
 
     def _find_earlier(self, records: Sequence[Record]) -> list[tuple[list[Record], int]]:

@@ -18,6 +18,7 @@ from engrams.text.people import (
 )
 from engrams.text.terms import terms
 from engrams.text.text_caches import text_cache
+from engrams.text.told_apart import are_told_apart
 from engrams.text.vocabulary import read_vocabulary
 from engrams.write.change_detection import identifiers
 from engrams.write.change_detection.cue_words import NAMES
@@ -32,13 +33,6 @@ _SUBJECT = re.compile(
     rf"\W*(?:{_ARTICLE}\s+(?P<there>[^\W\d]+)\s+(?:in|at|of|to|for|von|nach|für|aus|en|de|à|para|pour)\s+(?P<place>[A-ZÄÖÜÉ]\w+)"
     rf"|(?:{_ARTICLE}\s+)?(?P<kind>[^\W\d]+)\s+(?:no\.?\s*|number\s+|nr\.?\s*|#)?(?P<number>\d+|[A-Z]))(?=[\s:])"
 )
-_OWN_SUBJECT = re.compile(
-    rf"\W*{_ARTICLE}\s+(?P<subject>(?:[^\W\d]+\s+){{0,2}}?[^\W\d]+)\s+"
-    r"(?i:is|are|was|were|has|have|moved?s?|moves|starts?|opens?|closes?|costs?|meets?|lives?|works?"
-    r"|ist|sind|war|hat|heißt|heisst|wohnt|arbeitet|kostet|beginnt|fängt"
-    r"|est|sont|était|a|habite|travaille|coûte|commence|s'appelle|es|está|son|vive|trabaja|cuesta|empieza|se)\s"
-)
-"""Sentence that begins with a thing: "The retro is …"."""
 # Of these a later one takes the place of the one before.
 _FOLLOWING = frozenset(
     ("version", "release", "draft", "update", "build", "edition", "entwurf", "fassung", "borrador")
@@ -91,7 +85,7 @@ _OTHERS_OWN = re.compile(
 )
 """Something of somebody else at the head of a sentence: "her train", "el número de mi padre"."""
 _OTHER_OF_KIND = re.compile(
-    r"\W*(?:(?:and|but|oh|so|the|my|our) )*other (?P<kind>\w+)(?:['’]s| (?:is|has|lives|works))\b",
+    r"\W*(?:(?:and|but|oh|so|the|my|our) )*other (?P<kind>(?!day\b|week\b|night\b)\w+)\b",
     re.IGNORECASE,
 )
 _PLACED = re.compile(
@@ -233,18 +227,6 @@ def _tells_of_another_one(old: str, new: str) -> bool:
     return match is not None and match["where"].lower() not in old.lower()
 
 
-def _has_other_subject(old: str, new: str) -> bool:
-    """Test if each sentence begins with a thing of its own, which the other one does not name.
-
-    "Our standup is at 9:30", "the retro is now at 3".
-    """
-    old_subject = _read_subject(old)
-    new_subject = _read_subject(new)
-    if not old_subject or not new_subject:
-        return False
-    return old_subject.isdisjoint(terms(new)) and new_subject.isdisjoint(terms(old))
-
-
 def _has_other_place(old: str, new: str) -> bool:
     """Test if two sentences tell of one kind of thing with two places: "my flight to Oslo …"."""
     old_match = _SUBJECT.match(old)
@@ -253,12 +235,6 @@ def _has_other_place(old: str, new: str) -> bool:
         return False
     is_one_kind = fold(old_match["there"]) == fold(new_match["there"])
     return is_one_kind and fold(old_match["place"]) not in fold(new)
-
-
-def _read_subject(text: str) -> frozenset[str]:
-    """Read the terms of the thing that a sentence begins with; none where it is a pronoun."""
-    match = _OWN_SUBJECT.match(text)
-    return frozenset(terms(match["subject"])) if match else frozenset()
 
 
 def _find_attributes(text: str) -> set[int]:
@@ -378,7 +354,7 @@ def _find_thing(text: str) -> _LabelledThing | None:
 _OTHERS_IN_TEXT = (
     _tells_of_another_one,
     tells_of_companions_own,
-    _has_other_subject,
+    are_told_apart,
     _has_other_place,
 )
 """Tests of two sentences that hold whatever words of change stand in them."""

@@ -1,7 +1,7 @@
 """Evidence in words that one fact ends, where a change is probable but not certain.
 
 Two messages may share a name or a thing and both hold: "we use Jira", "we replaced the Jira logo".
-Enter at ``shows_end_of_fact``.
+Enter at ``shows_end_of_fact``, ``says_object_over``, ``may_end`` and ``names_what_bears_it``.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from engrams.core import Kind, Record
 from engrams.extract.predicate_slots import is_single
 from engrams.text.normalize import fold
+from engrams.text.stopwords import STOP
 from engrams.text.terms import terms
 from engrams.text.vocabulary import word_pattern
 from engrams.write.change_detection.cue_words import NAMES
@@ -36,7 +37,13 @@ _NEAR_WORDS = 2
 """Words before the name of a thing among which the word that ends it stands."""
 _DIGIT = re.compile(r"\d")
 _NAME = re.compile(r"\b[A-ZÄÖÜÉ][\w.-]{2,}")
-_WORD = re.compile(r"\s*([\w'’-]+)")
+_WORD = re.compile(r"[\w'’-]+")
+_NEXT_WORDS = re.compile(r"\s*([\w'’-]+)(?:\s+([\w'’-]+))?")
+_OBJECT_END = re.compile(
+    r"[,;:(]|\s(?:here|for|from|with|in|on|at|as|to|because|and|which|that|für|mit|bei|in|para|con|en|pour|avec|dans)\s?\b"
+)
+"""End of the words that name an object, before what is said of it."""
+_NUMBER_END = re.compile(r"[\s-]+\d+$")
 
 
 def shows_end_of_fact(
@@ -58,10 +65,12 @@ def shows_end_of_fact(
         return True
     if gives_other_value(clause, news) or ends_circumstance(clause, news):
         return True
-    object_names = (fact.object, *_NAME.findall(fact.object))
-    return any(_says_over(object_name, news) for object_name in object_names) or _ends_habit(
-        fact.predicate, news
-    )
+    return says_object_over(fact, news) or _ends_habit(fact.predicate, news)
+
+
+def says_object_over(fact: Record, news: str) -> bool:
+    """True for a word of an end beside the name of what a fact tells: "Jira is history"."""
+    return any(_says_over(name, news) for name in _list_names(fact.object))
 
 
 def may_end(fact: Record, news: str) -> bool:
@@ -95,6 +104,15 @@ def _lives_elsewhere(fact: Record, news: str) -> bool:
     return match is not None and not new.cues[_TEMPORARY] and fold(fact.object) not in fold(news)
 
 
+def _list_names(object: str) -> tuple[str, ...]:
+    """List the names by which news may call an object: of "pnpm here, never npm" also "pnpm".
+
+    A thing with a number is known without it: "the Pixel", of "Pixel 6".
+    """
+    head = _OBJECT_END.split(object, maxsplit=1)[0]
+    return (*dict.fromkeys((object, head, *_NAME.findall(object), _NUMBER_END.sub("", head))),)
+
+
 def _says_over(object_name: str, news: str) -> bool:
     """True for a word of an end beside the name of a thing: "we ditched Jira", "Jira is history".
 
@@ -107,11 +125,34 @@ def _says_over(object_name: str, news: str) -> bool:
     if match is None:
         return False
     behind = folded_news[match.end() :]
-    next_word = _WORD.match(behind)
-    if next_word and terms(next_word[1]) and not _tells_over(next_word[1]):
+    if _tells_of_its_own(behind):
         return False
     before = " ".join(folded_news[: match.start()].split()[-_NEAR_WORDS:])
+    if word_pattern(__file__, "in_place_of").search(before):
+        return True
     return tells_end(news) or _tells_over(before) or _tells_over(behind)
+
+
+def _tells_of_its_own(behind: str) -> bool:
+    """True if the words behind a name are of something that bears it: "logo is gone"."""
+    words = _NEXT_WORDS.match(behind)
+    if words is None or words[1] in STOP or _tells_over(words[1]):
+        return False
+    first, second = words[1], words[2] or ""
+    # "went to my nephew": two words that tell an end together.
+    return _tells_over(second) or not _tells_over(f"{first} {second}")
+
+
+def names_what_bears_it(fact: Record, news: str) -> bool:
+    """True if news tells of something that only bears the name of a fact's object: "the Jira logo"."""
+    folded_news = fold(news)
+    names = [fold(name) for name in _list_names(fact.object) if name]
+    return any(
+        re.search(
+            rf"\b{re.escape(name)}\s+\w+\s+(?:is|are|was|were|has|have|got|gets)\b", folded_news
+        )
+        for name in names
+    )
 
 
 def _ends_habit(predicate: str, news: str) -> bool:

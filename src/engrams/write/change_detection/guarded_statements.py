@@ -30,12 +30,14 @@ _ILLNESSES = tuple(
         r"blood (?:type|group)|blutgruppe|donor card|\b(?:a|b|ab|o) (?:positive|negative)\b|血型|血液型",
     )
 )
-_DIETS = r"\b(?:vegan\w*|vegetari\w*|veggie|pescatar\w*|kosher|koscher|halal|sober|teetotal\w*|keto)\b|吃素|素食|ベジタリアン"
+_DIETS = r"\b(?:vegan\w*|vegetari\w*|vegetalien\w*|veggie|pescatar\w*|kosher|koscher|halal|sober|teetotal\w*|keto)\b|吃素|素食|ベジタリアン"
 _DIET = late_pattern(_DIETS)
 _BARE_DIET = late_pattern(
     r"\W*(?:(?:ok(?:ay)?|so|and|small|quick|kleines)\W+)*"
-    r"(?:update|news|correction|change|now|actually|jetzt|neuerdings|ahora|maintenant)\W+"
-    rf"(?:(?:i'm|i am|ich bin|soy|je suis|now|fully|completely|jetzt|ganz)\W+)*(?:{_DIETS})(?: now| jetzt| ahora)?\W*"
+    r"(?:update|news|correction|change|now|actually|aktualisierung|anderung|jetzt|neuerdings|actualizacion|novedad|cambio|ahora"
+    r"|mise a jour|changement|maintenant)\W+"
+    r"(?:(?:i'm|i am|ich bin|soy|je suis|now|fully|completely|jetzt|ganz)\W+)*"
+    rf"(?:{_DIETS})(?: now| jetzt| ahora| maintenant)?(?:\W*|[.!\n].*)"
 )
 _RULE = late_pattern(
     r"^\W*(?:please |pls |bitte |por favor )*(?:always|never|from now on|when(?:ever)? i (?:ask|write|say)"
@@ -105,7 +107,7 @@ def may_end_guarded(old: MessageClause, new: MessageClause) -> bool:
 
 
 def tells_new_diet(text: str) -> bool:
-    """True for a message that says nothing but a diet, and that it is news: "update: vegan"."""
+    """True for a message whose first words are a diet, as news: "update: vegan. No eggs"."""
     return _BARE_DIET.fullmatch(fold(text)) is not None
 
 

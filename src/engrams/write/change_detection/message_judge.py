@@ -9,7 +9,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple
+from typing import Literal, NamedTuple, TypeAlias
 
 from engrams.core import MARK_TOLD_AT
 from engrams.text.late_patterns import late_pattern
@@ -17,11 +17,17 @@ from engrams.write.change_detection.abandoned_things import find_abandoned_use, 
 from engrams.write.change_detection.boosted_trees import ScoredMessage, load_model
 from engrams.write.change_detection.change_topics import ComparedClauses, tells_of_others_work
 from engrams.write.change_detection.clause_pairs import EXPLICIT, ClausePair, find_clause_pairs
+from engrams.write.change_detection.cue_words import NAMES
 from engrams.write.change_detection.distinct_things import is_about_another, is_placed_anew
 from engrams.write.change_detection.explicit_endings import tells_end
-from engrams.write.change_detection.features import MessageFeatures
+from engrams.write.change_detection.features import MessageFeatures, may_change
 from engrams.write.change_detection.guarded_statements import tells_new_diet
 from engrams.write.change_detection.message_reader import Message, MessageReader
+from engrams.write.change_detection.opposite_statements import (
+    find_opposite,
+    lets_both_hold,
+    may_contradict,
+)
 from engrams.write.change_detection.pair_judge import judge_changes
 from engrams.write.change_detection.replacement_evidence import (
     changes_another_thing,
@@ -55,14 +61,19 @@ _DESPITE_EVENT = 0.75
 """Probability from which what only happened on some day may be a change all the same."""
 _ABANDONED = 0.9
 """Probability that the use of a thing is over which a message says to be used no longer."""
+_CONTRARY = 0.5
+"""Probability that a statement is over of which a newer one says the contrary: it is only marked."""
 _PLAIN = 0.7
 """Probability of the messages and of their clauses from which nothing else need show a change."""
+_NOW = NAMES.index("now")
 _DAY = 24 * 60
 """Minutes within which a number without a name is about the message before it."""
 _PLACED_ANEW = 0.5
 """Least probability that a labelled thing is no longer where it was said to be."""
 
 
+NewsKind: TypeAlias = Literal["", "contrary", "change"]
+"""Kinds of news that a message may bring: none, the contrary of an earlier statement, or any change."""
 _DIGIT = late_pattern(r"\d")
 _LABELLED_NUMBER = late_pattern(r"\W*\w[^\d:.!?;\n]{2,50}: (?:[^\W\d]{1,5} |\W)?\d")
 """Beginning of a message that gives a number under a label: "booth budget: 4500"."""
@@ -92,6 +103,8 @@ class MessageTask:
     """Probability from which an earlier message counts as ended."""
     crowded: Sequence[bool] = ()
     """Of each new message, whether it was compared with the nearest of many; empty: of few."""
+    contrary: Sequence[bool] = ()
+    """Of each new message, whether it can only end what it says the contrary of; empty: of none."""
 
 
 @dataclass(frozen=True)
@@ -138,18 +151,27 @@ class PossibleChange:
         )
 
 
-def find_news(task: MessageTask) -> list[bool]:
-    """Tell which new messages may be news of a change."""
+def find_news(task: MessageTask) -> list[NewsKind]:
+    """Tell which new messages may be news of a change, and which only of the contrary of a statement."""
     model = load_model()
-    scored = task.reader.read([new for new, _ in task.pairs])
-    return [
-        model.is_news(scored[new])
-        or tells_end(new[0])
-        or names_abandoned(new[0])
-        or _LABELLED_NUMBER.match(new[0]) is not None
-        or tells_bare_count(new[0])
-        for new, _ in task.pairs
-    ]
+    scored = task.reader.read([new for new, _ in task.pairs if _may_change(new[0])])
+    kinds: list[NewsKind] = []
+    for new, _ in task.pairs:
+        if _may_change(new[0]) and (
+            model.is_news(scored[new])
+            or tells_end(new[0])
+            or names_abandoned(new[0])
+            or _LABELLED_NUMBER.match(new[0]) is not None
+            or tells_bare_count(new[0])
+        ):
+            kinds.append("change")
+        else:
+            kinds.append("contrary" if may_contradict(new[0]) else "")
+    return kinds
+
+
+def _may_change(text: str) -> bool:
+    return may_change(text) or tells_end(text)
 
 
 def judge_messages(task: MessageTask) -> list[list[JudgedMessage | None]]:
@@ -170,7 +192,26 @@ def judge_messages(task: MessageTask) -> list[list[JudgedMessage | None]]:
         limited = _join(probability, change, pair)
         if limited >= task.mark_at:
             judged[group_index][index] = JudgedMessage(limited, *pair[1:])
+    if task.mark_at <= _CONTRARY:
+        _add_contraries(task.pairs, judged)
     return judged
+
+
+def _add_contraries(
+    pairs: Sequence[tuple[Message, Sequence[Message]]],
+    judged: Sequence[list[JudgedMessage | None]],
+) -> None:
+    """Add the earlier messages of which a new one says the contrary, where none was likelier over."""
+    for verdicts, (new, earlier) in zip(judged, pairs, strict=True):
+        for index, old in enumerate(earlier):
+            verdict = verdicts[index]
+            if verdict is not None and verdict.probability >= _CONTRARY:
+                continue
+            opposite = find_opposite(old[0], new[0])
+            if opposite is not None:
+                ending, news = opposite
+                is_partial = ending != old[0]
+                verdicts[index] = JudgedMessage(_CONTRARY, ending, news, is_partial)
 
 
 def list_possible_changes(
@@ -181,10 +222,14 @@ def list_possible_changes(
     Of each pair: the places of the new message and of the earlier one beside it. No clauses: the
     newer gives up a thing whose use the older tells.
     """
-    scored = task.reader.read(
-        [message for new, earlier in task.pairs for message in (new, *earlier)]
-    )
-    groups = [([scored[old] for old in earlier], scored[new]) for new, earlier in task.pairs]
+    pairs = [
+        (new, () if is_contrary else earlier)
+        for (new, earlier), is_contrary in zip(
+            task.pairs, task.contrary or [False] * len(task.pairs), strict=True
+        )
+    ]
+    scored = task.reader.read([message for new, earlier in pairs for message in (new, *earlier)])
+    groups = [([scored[old] for old in earlier], scored[new]) for new, earlier in pairs]
     possible: dict[tuple[int, int], PossibleChange] = {}
     for group_index, ((earlier, new), probabilities, is_crowded) in enumerate(
         zip(groups, load_model().judge(groups), task.crowded or [False] * len(groups), strict=True)
@@ -244,7 +289,10 @@ def _find_possible_change(
     )
     if not (is_likely or is_explicit or change.is_placed_anew or change.is_put_right):
         return None
-    return None if is_about_another(change.old, change.new) else change
+    if is_about_another(change.old, change.new):
+        return None
+    is_news = bool(change.new.whole.cues[_NOW])
+    return None if not is_news and lets_both_hold(change.old.text, change.new.text) else change
 
 
 def _judge_abandoned(change: PossibleChange) -> JudgedMessage | None:

@@ -132,6 +132,13 @@ def _add_place_routes(routes: APIRouter) -> None:
         content = await request.body()
         await run_in_threadpool(_open_place(caller).write, {_parse(member, name): content})
 
+    @routes.delete(
+        "/place/devices/{member}/{name}", status_code=204, responses=error_responses(404)
+    )
+    def remove_file(member: MemberParam, name: NameParam, caller: PersonCaller) -> None:
+        """Remove a sealed file that is not needed any more; one that is not there does not matter."""
+        _open_place(caller).remove([_parse(member, name)])
+
 
 def _open_place(caller: IdentifiedCaller) -> FolderPlace:
     """Open the folder of an owner's devices."""

@@ -7,6 +7,7 @@ from typing import Annotated
 from fastapi import APIRouter, Header, Query, Response
 
 from engrams.core import Receipt, Turn
+from engrams.engine.json_filters import parse_where
 from engrams.engine.memory_labels import MemoryLabels, add_labels
 from engrams.errors import ConflictError, RefusedError
 from engrams.ports import Condition, Where
@@ -77,9 +78,14 @@ def _add_collection_routes(routes: APIRouter, settings: Settings) -> None:
 
         `next` is empty on the last page.
         """
-        conditions = [Condition("tags", "contains", tag) for tag in query.tag]
+        conditions: list[Condition | Where] = [
+            Condition("tags", "contains", tag) for tag in query.tag
+        ]
         if query.tier:
             conditions.append(Condition("tier", "in", [tier.value for tier in query.tier]))
+        filter_sent = parse_where(query.where) if query.where else None
+        if filter_sent is not None:
+            conditions.append(filter_sent)
         page = caller.engine.list(
             scope=caller.scope,
             kinds=tuple(query.kind),
@@ -92,8 +98,13 @@ def _add_collection_routes(routes: APIRouter, settings: Settings) -> None:
             after=query.after,
             limit=min(query.limit, settings.limits.results),
         )
+        # What was known at a time was in no doubt by what was said later.
+        listed = () if query.as_of else page.records
+        marks = caller.engine.inspect.find_outdated(listed, scope=caller.scope)
         return responses.MemoryPageResponse(
-            memories=[responses.to_memory(record) for record in page.records], next=page.next
+            memories=[responses.to_memory(record) for record in page.records],
+            next=page.next,
+            outdated={id: responses.to_outdated(mark) for id, mark in marks.items()},
         )
 
 
@@ -243,7 +254,7 @@ def _add_text(
     labels = _collect_labels(body)
     caller.engine.check_storable(*labels.list_texts())
     turn = Turn(body.text or "", at=body.at, session=body.session, external_id=key, meta=meta)
-    receipt = caller.engine.add(turn, scope=caller.scope, kind=body.kind)
+    receipt = caller.engine.add(caller.sign(turn), scope=caller.scope, kind=body.kind)
     add_labels(caller.engine, receipt, labels)
     return receipt
 
@@ -280,7 +291,7 @@ def _add_messages(
         )
         for index, message in enumerate(body.messages or ())
     ]
-    return caller.engine.observe(turns, scope=caller.scope)
+    return caller.engine.observe([caller.sign(turn) for turn in turns], scope=caller.scope)
 
 
 def _version_problem(error: ConflictError) -> Response:

@@ -33,6 +33,7 @@ from engrams.surfaces.http.rest import (
     quarantine,
     search,
     sessions,
+    spaces,
     stats,
 )
 from engrams.surfaces.http.rest.permissions import REST_PERMISSIONS
@@ -55,6 +56,7 @@ _ROUTERS = (
     quarantine.router,
     documents.router,
     devices.router,
+    spaces.router,
     document_additions.router,
 )
 """Functions that make a router of the settings."""

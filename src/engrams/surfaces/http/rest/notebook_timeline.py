@@ -21,7 +21,7 @@ from engrams.core import (
     Record,
     Status,
 )
-from engrams.ports import NOTE_PIECE, Condition, Where
+from engrams.ports import NOTE_PIECE, TAUGHT, Condition, Where
 from engrams.settings import Settings
 from engrams.surfaces.http.caller import IdentifiedCaller, ScopedCaller
 from engrams.surfaces.http.limited_route import limited_router
@@ -33,7 +33,11 @@ _NOT_HIDDEN = Where(
     (
         Where(
             "or",
-            (Condition("meta.hidden", "eq", True), Condition(f"meta.{NOTE_PIECE}", "exists", True)),
+            (
+                Condition("meta.hidden", "eq", True),
+                Condition(f"meta.{NOTE_PIECE}", "exists", True),
+                TAUGHT,
+            ),
         ),
     ),
 )
@@ -95,7 +99,8 @@ def router(settings: Settings) -> APIRouter:
         """List known memories by topic, with their sources.
 
         A topic is a cluster, or whom or what several memories are about, or a category. Held and
-        archived memories, pieces of note files and memories marked `meta.hidden` do not count.
+        archived memories, notes beside what was learned from them, pieces of note files and memories
+        marked `meta.hidden` do not count.
         """
         kinds = tuple(
             kind for kind in Kind if kind not in UNLISTED_KINDS and layer in (None, LAYER_OF[kind])

@@ -22,6 +22,7 @@ from pydantic import (
 
 from engrams.core import TAG_CHARS, EdgeType, Json, Kind, Status, Tier
 from engrams.errors import InputError
+from engrams.ports import Condition, Filter, Where
 
 MAX_IDS = 1000
 """Memories that one request may name, and messages that it may bring."""
@@ -203,10 +204,22 @@ class MemoryQuestionRequest(RequestBody):
 
 class SearchRequest(MemoryQuestionRequest):
     kinds: list[Kind] = Field(default_factory=list)
-    where: list[FieldConditionInput] = Field(
-        default_factory=list, max_length=50, description="Tests that a memory must all pass."
+    where: list[FieldConditionInput] | dict[str, Any] = Field(
+        default_factory=list,
+        max_length=50,
+        description=(
+            "Tests that a memory must all pass, or a map of fields to values, such as"
+            ' `{"$or": [{"speaker": "Ann"}, {"importance": {"gte": 0.7}}]}`.'
+        ),
     )
     history: StrictBool = Field(False, description="Include superseded and archived memories.")
+
+    def to_filter(self) -> Filter | None:
+        """Return the filter in the form that the engine takes; None without tests."""
+        if isinstance(self.where, dict):
+            return self.where
+        conditions = tuple(Condition(test.field, test.op, test.value) for test in self.where)
+        return Where("and", conditions) if conditions else None
 
 
 class ContextRequest(MemoryQuestionRequest):
@@ -262,6 +275,11 @@ class MemoryListQuery(BaseModel):
     tag: list[str] = Field(default_factory=list)
     session: str = ""
     text: str = Field("", description="Only where the text contains this.")
+    where: str = Field(
+        "",
+        max_length=10_000,
+        description="Filter as JSON, a map of fields to values as in a search.",
+    )
     order: Literal["newest", "oldest"] = "newest"
     as_of: Moment | None = None
     limit: int = Field(50, ge=1, le=1000)

@@ -143,11 +143,6 @@ class ChangedMemoryResponse(MemoryResponse, AffectedMessagesResponse):
     """Changed memory, and what became of the messages behind it."""
 
 
-class MemoryPageResponse(BaseModel):
-    memories: list[MemoryResponse]
-    next: str
-
-
 class OutdatedMarkResponse(BaseModel):
     """Later statement that ends a memory, or may end it."""
 
@@ -158,6 +153,14 @@ class OutdatedMarkResponse(BaseModel):
     told: bool = Field(True, description="False: not probable enough for a note to readers.")
     words: str = Field("", description="The words of the later statement that end it.")
     clause: str = Field("", description="The words of the memory that end; empty: all of it.")
+
+
+class MemoryPageResponse(BaseModel):
+    memories: list[MemoryResponse]
+    next: str
+    outdated: dict[str, OutdatedMarkResponse] = Field(
+        {}, description="Later statements that end some of the memories, or may end them, by id."
+    )
 
 
 class HitResponse(BaseModel):
@@ -385,14 +388,14 @@ def to_hit(hit: Hit) -> HitResponse:
         status=hit.status,
         parts=_round_parts(hit.parts),
         facts=facts,
-        outdated=_to_outdated(hit.outdated) if hit.outdated else None,
+        outdated=to_outdated(hit.outdated) if hit.outdated else None,
         probability=hit.probability,
         helps=hit.helps,
-        ended_clauses=[_to_outdated(mark) for mark in hit.ended_clauses],
+        ended_clauses=[to_outdated(mark) for mark in hit.ended_clauses],
     )
 
 
-def _to_outdated(mark: OutdatedMark) -> OutdatedMarkResponse:
+def to_outdated(mark: OutdatedMark) -> OutdatedMarkResponse:
     return OutdatedMarkResponse(
         by=mark.by,
         said_at=mark.said_at,

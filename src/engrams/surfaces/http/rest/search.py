@@ -10,7 +10,6 @@ from concurrent.futures import ThreadPoolExecutor
 
 from fastapi import APIRouter
 
-from engrams.ports import Condition, Where
 from engrams.settings import Settings
 from engrams.surfaces.http.caller import ScopedCaller
 from engrams.surfaces.http.limited_route import limited_router
@@ -33,14 +32,13 @@ def router(settings: Settings) -> APIRouter:
 
         `abstain`: nothing was relevant.
         """
-        conditions = tuple(Condition(test.field, test.op, test.value) for test in body.where)
         result = caller.engine.search(
             body.query,
             scope=caller.scope,
             limit=body.limit,
             as_of=body.as_of,
             kinds=tuple(body.kinds),
-            where=Where("and", conditions) if conditions else None,
+            where=body.to_filter(),
             history=body.history,
         )
         return responses.to_search(result)

@@ -54,7 +54,9 @@ class MemoryStatsResponse(BaseModel):
     kind: dict[str, int]
     layer: dict[str, int]
     tier: dict[str, int]
-    product: dict[str, int] = Field(description="By display name of the layer.")
+    product: dict[str, int] = Field(
+        description="Active memories by display name of the layer, as the lists have them."
+    )
     scope: dict[str, int] = Field(description="By key of the scope; the first hundred scopes.")
     active: int
     embedded: float = Field(
@@ -152,7 +154,9 @@ def _add_count_routes(routes: APIRouter) -> None:
         vectors = dict(numbers.get("model", {})).get(numbers["embedder"], 0)
         return MemoryStatsResponse(
             **counts,
-            product={PRODUCT[Layer(layer)]: count for layer, count in counts["layer"].items()},
+            product={
+                PRODUCT[Layer(layer)]: count for layer, count in numbers["active_layers"].items()
+            },
             scope=_count_by_scope(caller),
             active=counts["status"].get("active", 0),
             embedded=round(min(1.0, vectors / total), 4) if total else 0.0,

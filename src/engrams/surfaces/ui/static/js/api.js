@@ -114,17 +114,23 @@ export async function maybe(path, query) {
 
 const id = (memory) => encodeURIComponent(memory.id ?? memory);
 
+/** Name of the space that a memory is in; empty for one's own, and for an id alone. */
+export const spaceOf = (memory) => (memory?.scope?.[0] === "space" ? memory.scope[1] : "");
+
+/** Query of a request about a memory: it goes to the space that the memory is in. */
+const place = (memory) => ({ space: spaceOf(memory) });
+
 export const memories = {
   list: (query, signal) => get("/v1/memories", query, signal),
-  read: (memory) => get(`/v1/memories/${id(memory)}`),
-  history: (memory) => get(`/v1/memories/${id(memory)}/history`),
+  read: (memory) => get(`/v1/memories/${id(memory)}`, place(memory)),
+  history: (memory) => get(`/v1/memories/${id(memory)}/history`, place(memory)),
   add: (body) => post("/v1/memories", body),
-  edit: (memory, body) => json("PATCH", `/v1/memories/${id(memory)}`, { body, headers: { "if-match": `"${memory.version}"` } }),
-  forget: (memory, reason) => json("DELETE", `/v1/memories/${id(memory)}`, { query: { reason } }),
-  restore: (memory) => post(`/v1/memories/${id(memory)}/restore`),
-  purge: (some, git = false) => post("/v1/purge", { ids: some.map((memory) => memory.id ?? memory), git }),
+  edit: (memory, body) => json("PATCH", `/v1/memories/${id(memory)}`, { body, query: place(memory), headers: { "if-match": `"${memory.version}"` } }),
+  forget: (memory, reason) => json("DELETE", `/v1/memories/${id(memory)}`, { query: { reason, ...place(memory) } }),
+  restore: (memory) => post(`/v1/memories/${id(memory)}/restore`, {}, place(memory)),
+  purge: (some, git = false) => post("/v1/purge", { ids: some.map((memory) => memory.id ?? memory), git }, place(some[0])),
   about: (about) => post("/v1/purge/about", { about }),
-  preview: (some, action) => post("/v1/preview", { ids: [some].flat().map((memory) => memory.id ?? memory), action }),
+  preview: (some, action) => post("/v1/preview", { ids: [some].flat().map((memory) => memory.id ?? memory), action }, place([some].flat()[0])),
   search: (body, signal) => json("POST", "/v1/search", { body, signal }),
   explain: (body, signal) => json("POST", "/v1/explain", { body, signal }),
 };

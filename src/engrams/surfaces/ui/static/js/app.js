@@ -15,6 +15,8 @@ const VIEWS = {
   timeline: () => import("./views/timeline.js"),
   garden: () => import("./views/garden.js"),
   jobs: () => import("./views/jobs.js"),
+  spaces: () => import("./views/spaces.js"),
+  devices: () => import("./views/devices.js"),
   charts: () => import("./views/charts.js"),
   import: () => import("./views/import.js"),
   settings: () => import("./views/settings.js"),
@@ -80,6 +82,16 @@ addEventListener("hashchange", async () => {
   scrollTo(0, 0);
 });
 addEventListener("unhandledrejection", (event) => event.reason?.status !== undefined && toastError(event.reason));
+// Files dropped anywhere are imported; a browser would leave the page and show the file instead.
+addEventListener("dragover", (event) => event.dataTransfer?.types.includes("Files") && event.preventDefault());
+addEventListener("drop", async (event) => {
+  const files = [...(event.dataTransfer?.files ?? [])];
+  if (event.defaultPrevented || files.length === 0) return;
+  event.preventDefault();
+  (await VIEWS.import()).offer(files);
+  if (route().name === "import") show();
+  else location.hash = "#/import";
+});
 addEventListener("keydown", (event) => {
   if (event.target.closest?.("input, textarea, select, dialog") || event.ctrlKey || event.metaKey || event.altKey) return;
   if (event.key === "/") {

@@ -54,7 +54,7 @@ export async function open(which, changed = () => {}) {
     }),
     open: (id) => {
       side.close();
-      open(id, changed);
+      open({ id, scope: shown.memory.scope }, changed);
     },
   };
   await draw();
@@ -65,11 +65,12 @@ export async function forget(memory, changed) {
   const besides = await askReach(memory, "forget", t("forget_this_memory"), t("no_search_finds_it_until"), t("forget"));
   if (!besides) return false;
   const done = await memories.forget(memory, "forgotten in the page");
-  for (const id of besides) await memories.forget(id, "forgotten in the page");
+  const { scope } = memory;
+  for (const id of besides) await memories.forget({ id, scope }, "forgotten in the page");
   toast(t("forgotten_reach", { reach: tellReach(done, besides.length) }), [
     t("undo"),
     withToast(async () => {
-      for (const each of [memory, ...besides]) await memories.restore(each);
+      for (const id of [memory.id ?? memory, ...besides]) await memories.restore({ id, scope });
       changed();
       toast(t("restored"));
     }),

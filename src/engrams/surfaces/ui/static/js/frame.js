@@ -21,6 +21,8 @@ const ADVANCED = [
   ["tiers", t("tiers"), "tiers"],
   ["charts", t("charts"), "charts"],
   ["jobs", t("jobs"), "jobs"],
+  ["devices", t("devices"), "devices"],
+  ["spaces", t("spaces"), "person"],
 ];
 
 /** Fill the side; returns the marker of the current view. */

@@ -1,5 +1,6 @@
 // Row of a memory in a list, and its labels.
 
+import { spaceOf } from "./api.js";
 import { add, h, icon } from "./dom.js";
 import { ago, day, moment } from "./format.js";
 import { named, t } from "./i18n.js";
@@ -20,12 +21,14 @@ const STATE = {
   candidate: ["night", t("held")],
 };
 
-/** Chips of kind and, unless active, status. */
+/** Chips of kind, of the space if it is in one and, unless active, of the status. */
 export function labels(memory, status = memory.status) {
   const name = memory.meta?.note_file ? t("note_file") : kindName(memory.kind);
   const [tone, text] = STATE[status] ?? [];
   const doubt = !text && memory.outdated?.told && h("span", { class: "chip warn", title: memory.outdated.words }, t("may_be_outdated"));
-  return [h("span", { class: `chip ${layerName(memory)}` }, name), text && h("span", { class: `chip ${tone}` }, text), doubt];
+  const space = spaceOf(memory);
+  const shared = space && h("span", { class: "chip accent" }, t("in_space", { space }));
+  return [h("span", { class: `chip ${layerName(memory)}` }, name), shared, text && h("span", { class: `chip ${tone}` }, text), doubt];
 }
 
 /** Speaker of a memory, or the place of a passage in its document. */

@@ -26,6 +26,13 @@ const FORMATS = {
   mcp: t("mcp_memory"),
 };
 
+/** Files that were dropped on another view, for the next `show`. */
+let offered = [];
+
+export function offer(files) {
+  offered = files;
+}
+
 export async function show(root) {
   const list = h("ul", { class: "list", "aria-live": "polite" });
   const listed = earlier(list);
@@ -76,6 +83,9 @@ export async function show(root) {
     list,
     exported,
   );
+  const files = offered;
+  offered = [];
+  if (files.length > 0) await take(files, list, listed);
   await listed;
 }
 

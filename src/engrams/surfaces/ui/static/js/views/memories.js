@@ -239,7 +239,7 @@ class Memories {
   async showList(still, after = "") {
     const page = await memories.list({ kind: this.kinds, status: this.status || ALL, tag: this.tag, limit: 50, after });
     if (!still()) return;
-    const lines = page.memories.map((memory) => this.line(memory));
+    const lines = page.memories.map((memory) => this.line({ ...memory, outdated: page.outdated[memory.id] }));
     const old = after ? this.list.querySelector("ul") : null;
     this.list.querySelector(".next")?.remove();
     if (old) old.append(...lines);

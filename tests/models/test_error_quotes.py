@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from engrams.models.server_words import MAX_QUOTED_CHARS, quote_server
+from engrams.models.error_quotes import MAX_QUOTED_CHARS, quote_server
 
 REQUEST = ("You are brief.", "My sister Olga lives in Turin, and I say response_format.")
 

@@ -1,4 +1,4 @@
-"""Words of a server's error that may be shown; ``quote_server`` is the entry.
+"""Quotes from the error of a model server that may be shown; ``quote_server`` is the entry.
 
 An error often quotes the request, which is somebody's memory, or a key. So a word that the request
 holds too is left out, unless it belongs to the small vocabulary of errors about requests.

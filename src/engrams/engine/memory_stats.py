@@ -12,7 +12,7 @@ from typing import Any
 
 from engrams.core import Kind, Layer, Scope
 from engrams.core.usage_accounts import name_account
-from engrams.ports import TAUGHT, ModelUsageLedger, RecordQuery, Store
+from engrams.ports import UNCOUNTED, ModelUsageLedger, RecordQuery, Store
 from engrams.read.request import visible_scopes
 from engrams.settings import ChatSettings, QuotaSettings, Settings, UpkeepSettings
 
@@ -23,15 +23,15 @@ def build_stats(
     """Count memories, vectors and scopes; add today's model use and the quota.
 
     Memories by status, kind, layer and tier; vectors by model. A note counts in no layer while a
-    statement that was learned from it stands for it.
+    statement that was learned from it stands for it, nor if no search finds it.
     """
     counts = store.counts(None if scope is None else visible_scopes(scope))
     if scope is not None:
         active_layers = dict(counts["active_layers"])
-        notes = RecordQuery(visible_scopes(scope), (Kind.NOTE,), where=TAUGHT)
-        taught_notes = store.count(notes) if counts["kind"].get(Kind.NOTE) else 0
-        if taught_notes:
-            active_layers[Layer.SEMANTIC] -= taught_notes
+        notes = RecordQuery(visible_scopes(scope), (Kind.NOTE,), where=UNCOUNTED)
+        uncounted = store.count(notes) if counts["kind"].get(Kind.NOTE) else 0
+        if uncounted:
+            active_layers[Layer.SEMANTIC] -= uncounted
         counts = {**counts, "active_layers": active_layers}
     scopes = store.scopes(None if scope is None else scope.owner)
     quota = {} if scope is None else measure_quota(store, scope.owner, settings.quota, now)

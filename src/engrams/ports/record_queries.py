@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Any, Literal, TypeAlias, TypedDict, get_args
 
-from engrams.core import Json, Kind, Record, Scope, Status
+from engrams.core import UNSEARCHED, Json, Kind, Record, Scope, Status
 from engrams.frozen_data import dataclass
 
 Operator: TypeAlias = Literal[
@@ -36,7 +36,9 @@ class Where:
 
 TAUGHT = Where("and", (Condition("taught", "eq", True),))
 """Messages and notes for which a statement stands that was learned from them."""
-UNTAUGHT = Where("not", TAUGHT.parts)
+UNCOUNTED = Where("or", (TAUGHT, Condition(f"meta.{UNSEARCHED}", "exists", True)))
+"""These, and what no search finds: an order that the policy refused."""
+COUNTED = Where("not", (UNCOUNTED,))
 """Everything else: what a person takes for memories of their own."""
 
 

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
 
@@ -37,6 +37,9 @@ from engrams.write.turn_conversion import TurnConversionResult, TurnConverter
 from engrams.write.write_deps import WriteDeps
 
 _QUESTION = StageDecision("recall", "skip", "only asks the assistant; kept in the log")
+_REFUSED_ORDER = StageDecision(
+    "policy", "drop", "guard: asks to give up a safety measure; kept in the log"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,15 +85,17 @@ def journal(turns: Sequence[Turn], request: IngestRequest, deps: IngestDeps) -> 
     notes: tuple[StageDecision, ...] = ()
     if deps.write.embedder.card.inline:
         vectors, notes = embed_records(records, deps.write.embedder)
-    question_ids = _find_question_ids(records, request, deps.write)
+    unsearched = dict.fromkeys(_find_question_ids(records, request, deps.write), _QUESTION)
+    for record in records:
+        if _is_refused_order(record, deps.write):
+            unsearched[record.id] = _REFUSED_ORDER
     receipts = tuple(
-        _make_receipt(converted, converter, vectors, notes, question_ids)
-        for converted in conversions
+        _make_receipt(converted, converter, vectors, notes, unsearched) for converted in conversions
     )
     if not records:
         return JournalEntry(now, receipts)
     puts = tuple(
-        _make_new_record(record, request, deps, vectors, is_question=record.id in question_ids)
+        _make_new_record(record, request, deps, vectors, unsearched.get(record.id))
         for record in records
     )
     session_rows: tuple[SessionRow, ...] = ()
@@ -112,9 +117,13 @@ def _make_receipt(
     converter: TurnConverter,
     vectors: dict[str, Vector],
     notes: tuple[StageDecision, ...],
-    question_ids: frozenset[str],
+    unsearched: Mapping[str, StageDecision],
 ) -> Receipt:
-    """Make the receipt of one turn. ``notes``: decisions about the vectors of all."""
+    """Make the receipt of one turn.
+
+    ``notes``: decisions about the vectors of all. ``unsearched``: why no search is to find a
+    record, by its id.
+    """
     record = converted.record
     if record is None:
         return Receipt(
@@ -122,8 +131,8 @@ def _make_receipt(
         )
     decisions = (*converted.decisions, *notes)
     searchable: tuple[str, ...] = ("lexical", "dense") if record.id in vectors else ("lexical",)
-    if record.id in question_ids:
-        decisions = (*decisions, _QUESTION)
+    if record.id in unsearched:
+        decisions = (*decisions, unsearched[record.id])
         searchable = ()
     return Receipt(
         id=record.id,
@@ -160,18 +169,20 @@ def _make_new_record(
     request: IngestRequest,
     deps: IngestDeps,
     vectors: dict[str, Vector],
-    *,
-    is_question: bool,
+    unsearched: StageDecision | None,
 ) -> NewRecord:
     """Make the store's new record of a turn or a statement, marked for the steps that follow.
 
     Marks: echoes of memory, requests, questions. A statement also gets its annotations and tags.
+    ``unsearched``: why no search is to find it.
     """
     vector = vectors.get(record.id)
     # A question to the assistant tells nothing: searches leave it out, the log keeps it.
-    if is_question:
+    if unsearched is _QUESTION:
         record = replace(record, status=Status.ARCHIVED, retired_at=record.recorded_at)
-    record = _mark_request(_mark_echoes(record, deps))
+    record = _mark_echoes(record, deps)
+    if unsearched is _REFUSED_ORDER or _is_request_to_forget(record):
+        record = replace(record, meta={**record.meta, UNSEARCHED: True})
     if request.kind in (Kind.TURN, Kind.EXCHANGE):
         return NewRecord(record, vector=vector)
     if deps.write.settings.write.reconcile != "off":
@@ -206,18 +217,21 @@ def _mark_echoes(record: Record, deps: IngestDeps) -> Record:
     return replace(record, meta={**record.meta, "echo": list(shared)}) if shared else record
 
 
-def _mark_request(record: Record) -> Record:
-    """Keep requests out of searches that are no memories.
-
-    A request to forget something would find itself. An order to give up a safety measure must not
-    stand in a prompt: there it would be followed, though the policy refused it.
-    """
+def _is_request_to_forget(record: Record) -> bool:
+    """True for a person's message that asks to forget something: a search would find it itself."""
     is_users_turn = record.kind is Kind.TURN and record.role == "user"
-    if not is_users_turn:
-        return record
-    if not asks_to_forget(record.text) and not only_gives_up_safety(record.text):
-        return record
-    return replace(record, meta={**record.meta, UNSEARCHED: True})
+    return is_users_turn and asks_to_forget(record.text)
+
+
+def _is_refused_order(record: Record, deps: WriteDeps) -> bool:
+    """True for a person's order to give up a safety measure, which the policy refuses.
+
+    It must not stand in a prompt: there it would be followed all the same. A note may be one, too,
+    where the policy is strict (``write.hold_below``); elsewhere "ignore deprecation warnings" is a
+    note of work.
+    """
+    kinds = (Kind.TURN, Kind.NOTE) if deps.settings.write.hold_below else (Kind.TURN,)
+    return record.kind in kinds and record.role == "user" and only_gives_up_safety(record.text)
 
 
 def _plan_jobs(

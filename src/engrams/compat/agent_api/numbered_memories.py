@@ -9,7 +9,7 @@ from fastapi import APIRouter, Path
 from engrams.compat.agent_api import bodies
 from engrams.core import LAYER_OF, PRODUCT, UNLISTED_KINDS, Layer, Record
 from engrams.errors import NotFoundError
-from engrams.ports import UNTAUGHT
+from engrams.ports import COUNTED
 from engrams.settings import Settings
 from engrams.surfaces.http.caller import IdentifiedCaller, ScopedCaller
 from engrams.surfaces.http.limited_route import limited_router
@@ -84,11 +84,14 @@ def router(settings: Settings) -> APIRouter:
 
 
 def _list_layer(caller: IdentifiedCaller, layer: Layer) -> list[Record]:
-    """List active memories of a layer, newest first; no note beside what was learned from it."""
+    """List active memories of a layer, newest first; no note beside what was learned from it.
+
+    An order that the policy refused is none.
+    """
     kinds = tuple(
         kind
         for kind, layer_of_kind in LAYER_OF.items()
         if layer_of_kind is layer and kind not in UNLISTED_KINDS
     )
-    page = caller.engine.list(scope=caller.scope, kinds=kinds, where=UNTAUGHT, limit=_MAX_LISTED)
+    page = caller.engine.list(scope=caller.scope, kinds=kinds, where=COUNTED, limit=_MAX_LISTED)
     return list(page.records)

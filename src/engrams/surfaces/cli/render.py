@@ -171,7 +171,7 @@ def print_receipt(receipt: Receipt, text: str) -> None:
             f"    {change.verdict} {change.kind}: {clean(change.shown or change.text)}{paint(replaced, 'dim')}"
         )
     for choice in receipt.decisions:
-        if choice.reason and receipt.outcome != "stored":
+        if choice.reason and (receipt.outcome != "stored" or not receipt.searchable):
             say(f"    {choice.stage}: {clean(choice.reason)}")
     if receipt.pending:
         say(

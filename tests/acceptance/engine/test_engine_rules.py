@@ -314,6 +314,44 @@ def test_only_lasting_facts_about_the_user_are_in_the_profile(
     assert not engine.list(scope=ANN, statuses=(Status.FORGOTTEN,)).records
 
 
+@pytest.mark.covers("S1.20")
+def test_the_gate_of_a_users_profile_is_shut_for_what_it_does_not_know(
+    home: Path, model: ScriptedModel, clock: SettableClock
+) -> None:
+    """With `read.profile = user`, of a model's statements only those stand in the profile that are
+    known to be about the user, to last and to describe; a search finds the others.
+    """
+    rows = (
+        ("I am a vet in Leeds", "Ann is a vet in Leeds", "user", "knowledge"),
+        ("Kim plays the oboe", "Kim plays the oboe", "Kim", "knowledge"),
+        ("the harp stands in the hall", "The harp stands in the hall", "harp", "knowledge"),
+        ("I went to Crete", "Ann went to Crete", "user", "event"),
+        ("I am waiting for a parcel", "Ann is waiting for a parcel", "user", "context"),
+    )
+    stated = [
+        {
+            "turn": 1,
+            "quote": quote,
+            "text": text,
+            "subject": subject,
+            "category": category,
+            "confidence": 0.95,
+        }
+        for quote, text, subject, category in rows
+    ]
+    model.say({"statements": stated})
+    with opened(home, model, clock, read__profile="user", read__profile_notes=False) as engine:
+        said = turn(". ".join(quote for quote, *_ in rows))
+        engine.updates.add_nowait(said, scope=ANN)
+        engine.drain()
+        text = engine.format_for_injection(scope=ANN)
+        assert "vet in Leeds" in text
+        for word in ("oboe", "harp", "Crete", "parcel"):
+            assert word not in text
+            assert engine.list(scope=ANN, text=word, kinds=(Kind.FACT,)).records, word
+            assert engine.search(f"{word}?", scope=ANN).hits, word
+
+
 @pytest.mark.covers("S1.8")
 def test_messages_need_ids(engine: MemoryEngine) -> None:
     """A message without an id, or two with one, is refused."""

@@ -232,6 +232,30 @@ def test_what_may_be_contradicted_is_near_and_of_the_same_category(
         assert len(records) == 9
 
 
+@pytest.mark.covers("S3.42")
+def test_what_is_given_may_contradict_every_category(
+    home: Path, clock: SettableClock, model: ScriptedModel
+) -> None:
+    """A statement that is stored as it is is compared with the five nearest, whatever they are about;
+    where the model fails it contradicts none.
+    """
+    with opened(home, clock, model, embedder=Likeness()) as engine:
+        categories = ("preference", "context", "knowledge")
+        nearness = (0.55, 0.95, 0.6, 0.8, 0.49, 0.9, 0.7)
+        for number, cosine in enumerate(nearness):
+            add(engine, f"Known at {cosine:.2f}", category=categories[number % len(categories)])
+        engine.drain()
+        model.fail("http_400", times=99, when="New statements")
+        add(engine, "Something new")
+        engine.drain()
+        asked = model.requests[-1].prompt
+        assert "Something new" in asked.partition("New statements:")[2]
+        known = asked.partition("Known statements:")[2].partition("New statements:")[0]
+        assert re.findall(r"Known at (0\.\d\d)", known) == ["0.95", "0.90", "0.80", "0.70", "0.60"]
+        records = engine.list(scope=ANN, kinds=(Kind.FACT,), limit=50).records
+        assert len(records) == len(nearness) + 1
+
+
 @pytest.mark.covers("S3.58")
 def test_the_backfill_finds_what_has_no_vector_and_goes_on(
     home: Path, clock: SettableClock

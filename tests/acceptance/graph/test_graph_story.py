@@ -372,28 +372,29 @@ def test_a_repeated_statement_reinforces(engine: MemoryEngine) -> None:
 
 
 @pytest.mark.covers("S3.40")
-def test_a_contradiction_supersedes_and_is_linked(engine: MemoryEngine) -> None:
-    """The old statement is inactive and names the new one;
-
-    Supersedes and Contradicts lead to it, in every scope.
+@pytest.mark.parametrize("scope", [ANN, (*ANN, "project", "p")])
+def test_a_contradiction_supersedes_and_is_linked(
+    engine: MemoryEngine, scope: tuple[str, ...]
+) -> None:
+    """The old statement is inactive and names the new one; supersedes and contradicts lead to it,
+    of the person as in a project.
     """
-    for scope in (ANN, (*ANN, "project", "p")):
-        engine.add("I live in Paris.", scope=scope)
-        engine.add("I moved to Berlin.", scope=scope)
-        (old,) = [
-            r
-            for r in engine.list(
-                scope=scope, statuses=(Status.SUPERSEDED,), kinds=(Kind.FACT,)
-            ).records
-            if "Paris" in r.text
-        ]
-        types = {
-            edge.type
-            for edge in engine.inspect.edges(old.scope.owner, [old.id])
-            if edge.target == old.id
-        }
-        assert {EdgeType.SUPERSEDES, EdgeType.CONTRADICTS} <= types
-        break
+    engine.add("I live in Paris.", scope=scope)
+    new = engine.add("I moved to Berlin.", scope=scope).derived[0].id
+    (old,) = [
+        record
+        for record in engine.list(
+            scope=scope, statuses=(Status.SUPERSEDED,), kinds=(Kind.FACT,)
+        ).records
+        if "Paris" in record.text
+    ]
+    assert old.superseded_by == new
+    types = {
+        edge.type
+        for edge in engine.inspect.edges(old.scope.owner, [old.id])
+        if (edge.source, edge.target) == (new, old.id)
+    }
+    assert {EdgeType.SUPERSEDES, EdgeType.CONTRADICTS} <= types
 
 
 @pytest.mark.covers("S3.51", "S3.52")

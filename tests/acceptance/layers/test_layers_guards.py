@@ -319,6 +319,25 @@ def test_a_loss_waits_without_a_model_too(home: Path, said: str) -> None:
 
 
 @pytest.mark.covers("S4.5")
+def test_the_clamps_hold_without_a_model_too(engine: MemoryEngine) -> None:
+    """What is said of now or of today is no memory, however often, and neither is a low view of
+    oneself; with a word that it lasts, the first is one.
+    """
+    for number in range(2):
+        tell(
+            engine,
+            "I drink only tea right now",
+            "I prefer short answers today",
+            "Answer in French today",
+            "I am worthless",
+            session=f"s{number}",
+        )
+    assert texts(engine, Status.ACTIVE, Status.CANDIDATE) == []
+    tell(engine, "I drink only tea", "I prefer short answers from today on")
+    assert texts(engine) == ["I drink only tea", "I prefer short answers from today on"]
+
+
+@pytest.mark.covers("S4.5")
 def test_what_holds_for_the_day_is_dropped_in_every_language(lenient: MemoryEngine) -> None:
     """Though the model would store all of it: a wish of today and a state of the moment. What is so
     from today on is stored, and so are a fact of today that lasts and a tool that is good for

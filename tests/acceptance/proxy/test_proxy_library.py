@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from math import exp
@@ -297,6 +298,41 @@ def test_without_a_threshold_nothing_is_pruned(home: Path, clock: SettableClock)
             assert len(found) == 2
     with opened(home, clock) as engine:
         assert len(engine.search("Where is the spare key?", scope=CHAT).hits) == 2
+
+
+@pytest.mark.covers("S2.27")
+def test_a_cross_encoder_prunes_by_the_sigmoid_of_its_logit(
+    home: Path, tmp_path: Path, clock: SettableClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A model in the process gives each memory a logit of its own. What it judges is the sigmoid:
+    0.12 and 0.27 are under the preset's 0.35 and gone, 0.38 stands although its logit is below
+    0. A variable without a value takes the threshold away, and then all stand.
+    """
+    pytest.importorskip("onnxruntime")
+    pytest.importorskip("tokenizers")
+    logits = {"north": -2.0, "south": -1.0, "east": -0.5, "west": 2.0}
+    graph = importlib.import_module("tests.models.rerank.graph")
+    judge = {
+        "rerank__provider": "local",
+        "rerank__model": str(graph.write(tmp_path / "tiny", logits)),
+        "rerank__seconds": 20,
+    }
+    with opened(home, clock, **judge) as engine:
+        for name in logits:
+            engine.add(Turn(f"The {name} shed has a key"), scope=CHAT, kind=Kind.FACT)
+        found = engine.search("Which shed has a key?", scope=CHAT)
+        judged = {hit.record.text.split()[1]: hit.parts["rerank"] for hit in found.hits}
+        assert judged == {
+            name: pytest.approx(1 / (1 + exp(-logits[name])), abs=1e-4) for name in ("west", "east")
+        }
+        assert sorted(row.dropped[:11] for row in found.trace.rows if row.dropped) == [
+            "judged 0.12",
+            "judged 0.27",
+        ]
+    monkeypatch.setenv("ENGRAMS_RERANK__THRESHOLD", "")
+    with opened(home, clock, **judge) as engine:
+        assert engine.settings.rerank.threshold is None
+        assert len(engine.search("Which shed has a key?", scope=CHAT).hits) == len(logits)
 
 
 @pytest.mark.covers("S2.55")

@@ -227,6 +227,13 @@ _UNSPACED_TALK = late_pattern(
     "|ください|下さい|お願い(?:します)?|どうか|ほしい|欲しい|[はもをねよの]|请|請|麻烦|麻煩|谢谢|謝謝|[了吧哦啊]"
 )
 """Japanese and Chinese words of a request that say nothing else: no blanks tell them apart."""
+_CONVERSATION = late_pattern(
+    r"\b(?:conversation|chat|discussion|talk|exchange|gesprach|unterhaltung|konversation|diskussion"
+    r"|conversacion|charla|platica|echange)\b|会話|やりとり|チャット|对话|對話|聊天|谈话|談話"
+)
+_LAST_OF_IT = late_pattern(
+    r"\b(?:last|previous|latest|letzte\w*|vorige\w*|ultim[ao]s?|dernier\w*)\b|刚才|剛才|最后|最後|さっき"
+)
 _LAST_MESSAGE = late_pattern(
     r"(?:(?:that|the|my|this) )?(?:last|previous|latest) (?:message|thing|part|bit|sentence|one)\b"
 )
@@ -317,6 +324,14 @@ def is_about_before(text: str) -> bool:
     if not forbids_storage(text) or _FOLLOWING.search(fold(text)):
         return False
     return _find_other_words(text) <= _REASONS
+
+
+def is_about_conversation(text: str) -> bool:
+    """True for a request not to save the whole conversation: "don't remember this chat"."""
+    folded = fold(text)
+    if not _CONVERSATION.search(folded) or _LAST_OF_IT.search(folded):
+        return False
+    return forbids_storage(text) and is_about_before(text)
 
 
 def _find_other_words(text: str) -> set[str]:

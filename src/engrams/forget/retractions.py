@@ -1,7 +1,8 @@
-"""Requests that are about the message before: "forget that", "don't save my last message".
+"""Requests about what was said before: "forget that", "don't save this conversation".
 
 A conversation that is only stored, with no assistant to ask back, still means what it says: the
-message before is forgotten with what was learned from it. ``restore`` brings it back.
+message before, or each one of the session, is forgotten with what was learned from it. ``restore``
+brings it back.
 """
 
 from __future__ import annotations
@@ -9,12 +10,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from engrams.core import Kind, Receipt, Record, Scope, Status, Turn
-from engrams.extract.memory_requests import is_about_before
+from engrams.extract.memory_requests import is_about_before, is_about_conversation
 from engrams.forget.memory_forgetter import MemoryForgetter
 from engrams.ports import RecordQuery, RecordStore, ScopeReach
 
 _LATEST = 12
-"""Messages of a conversation that are looked at."""
+"""Messages of a conversation that are looked at for the last one."""
+_LONGEST = 10_000
+"""Messages of a conversation that one request forgets."""
 _REASON = "asked for in the conversation"
 
 
@@ -28,37 +31,52 @@ def retract_said_before(
     """Forget the messages that turns of the same write ask to forget, or not to save.
 
     ``receipts``: those of ``turns``, in order. A request means its speaker's last message before it
-    in the same conversation.
+    in the same conversation; or all messages of the session, of its speaker and of the assistant,
+    if it names the conversation.
     """
     for position, (turn, receipt) in enumerate(zip(turns, receipts, strict=True)):
         if turn.role != "user" or not is_about_before(turn.text):
             continue
         later_ids = {receipt.id, *(later.id for later in receipts[position:])}
-        meant = _find_before(turn, scope, later_ids, store)
-        if meant is not None:
-            forgetter.forget([meant], scope.owner, _REASON)
+        if turn.session and is_about_conversation(turn.text):
+            meant = _find_conversation(turn, scope, later_ids, store)
+        else:
+            meant = _find_before(turn, scope, later_ids, store)[:1]
+        if meant:
+            forgetter.forget(meant, scope.owner, _REASON)
 
 
-def _find_before(
+def _find_conversation(
     turn: Turn, scope: Scope, later_ids: set[str], store: RecordStore
-) -> Record | None:
-    """Find the last message of the same speaker before a turn; None: there is none."""
+) -> list[Record]:
+    """Find the messages of a turn's session before it: those of its speaker, and the answers."""
+    return [
+        record
+        for record in _load_session(turn, scope, store, _LONGEST)
+        if record.id not in later_ids
+        and (record.role == "assistant" or record.speaker == turn.speaker)
+    ]
+
+
+def _find_before(turn: Turn, scope: Scope, later_ids: set[str], store: RecordStore) -> list[Record]:
+    """Find the latest messages of the same speaker before a turn, newest first."""
+    return [
+        record
+        for record in _load_session(turn, scope, store, _LATEST)
+        if record.role == "user"
+        and record.speaker == turn.speaker
+        and record.id not in later_ids
+        and not is_about_before(record.text)
+    ]
+
+
+def _load_session(turn: Turn, scope: Scope, store: RecordStore, limit: int) -> list[Record]:
+    """Load the latest messages of a turn's session, newest first."""
     query = RecordQuery(
         ScopeReach(scope.owner, (scope,)),
         (Kind.TURN, Kind.EXCHANGE),
         (Status.ACTIVE, Status.ARCHIVED),
         session=turn.session,
-        limit=_LATEST,
+        limit=limit,
     )
-    return next(
-        (
-            record
-            for record in store.find(query).records
-            if record.session == turn.session
-            and record.role == "user"
-            and record.speaker == turn.speaker
-            and record.id not in later_ids
-            and not is_about_before(record.text)
-        ),
-        None,
-    )
+    return [record for record in store.find(query).records if record.session == turn.session]

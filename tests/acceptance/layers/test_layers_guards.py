@@ -454,6 +454,38 @@ def test_a_wish_not_to_keep_a_conversation_drops_what_is_held(
     assert "the dog of dropped died in spring" not in remaining
 
 
+@pytest.mark.covers("S4.18")
+@pytest.mark.parametrize(
+    ("wish", "is_whole"),
+    [
+        ("Do not remember this conversation", True),
+        ("Please don't keep a record of this chat", True),
+        ("Bitte speichere dieses Gespräch nicht", True),
+        ("No guardes esta conversación", True),
+        ("Ne sauvegarde pas cette conversation", True),
+        ("不要保存这次对话", True),
+        ("この会話は保存しないでください", True),
+        ("Don't save that", False),
+        ("Don't save my last message", False),
+    ],
+)
+def test_a_wish_about_the_conversation_is_about_all_of_it(
+    engine: MemoryEngine, wish: str, is_whole: bool
+) -> None:
+    """All that was said in the session is forgotten, with what was learned from it; a wish about a
+    message means the last one. Other sessions stay.
+    """
+    said = ("I have a sister called Ines", "Always answer in metric units", "I play the oboe")
+    tell(engine, "I live in Ghent", session="before")
+    tell(engine, *said, wish, session="s")
+    remaining = [record.text for record in engine.list(scope=ANN, limit=50).records]
+    assert "I live in Ghent" in remaining
+    assert said[2] not in remaining
+    for text in said[:2]:
+        assert (text in remaining) is not is_whole
+    assert bool(texts(engine)[1:]) is not is_whole
+
+
 @pytest.mark.covers("S4.12")
 @pytest.mark.slow
 def test_small_talk_is_extracted_from_by_nobody(home: Path) -> None:

@@ -107,9 +107,9 @@ def test_a_model_slower_than_its_time_out_gets_more_time(home: Path) -> None:
     """
     with ScriptedModel() as model:
         model.when("Below are numbered messages", {"statements": [SAIL]}).fail(
-            "hang", times=9, seconds=0.5
+            "hang", times=9, seconds=0.8
         )
-        given = chat(model, chat__timeout_seconds=0.3)
+        given = chat(model, chat__timeout_seconds=0.7)
         with engrams.open(home=home, jobs__workers=1, jobs__max_attempts=1, **given) as memory:
             memory.observe(Turn("I sail on Sundays"), scope=ANN)
             while not memory.status()["dead"]:

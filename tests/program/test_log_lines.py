@@ -33,13 +33,16 @@ def test_a_server_says_when_and_how_grave(home: Path) -> None:
         stderr=subprocess.PIPE,
         text=True,
     ) as process:
-        assert process.stdout is not None
-        line = process.stdout.readline()
-        url = next(word for word in line.split() if word.startswith("http")).removesuffix("/v1")
-        said = [{"role": "user", "content": "What is a heron?"}]
-        httpx2.post(f"{url}/v1/chat/completions", json={"model": "m", "messages": said}, timeout=60)
-        process.send_signal(signal.SIGTERM)
-        _, errors = process.communicate(timeout=60)
+        try:
+            assert process.stdout is not None
+            line = process.stdout.readline()
+            url = next(word for word in line.split() if word.startswith("http")).removesuffix("/v1")
+            asked = {"model": "m", "messages": [{"role": "user", "content": "What is a heron?"}]}
+            httpx2.post(f"{url}/v1/chat/completions", json=asked, timeout=60)
+            process.send_signal(signal.SIGTERM)
+            _, errors = process.communicate(timeout=60)
+        finally:
+            process.kill()  # or leaving the block would wait for ever after a failure
     notice, *lines = errors.splitlines()
     assert "cannot be reached" in notice
     assert [line for line in lines if not re.match(rf"{TIME} WARNING engrams\.\S+: ", line)] == []

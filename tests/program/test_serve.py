@@ -31,11 +31,14 @@ def served(home: Path, *options: str) -> Iterator[str]:
         stderr=subprocess.PIPE,
         text=True,
     ) as process:
-        assert process.stdout is not None
-        line = process.stdout.readline()
-        yield next(word for word in line.split() if word.startswith("http")).removesuffix("/v1")
-        process.send_signal(signal.SIGTERM)
-        _, errors = process.communicate(timeout=60)
+        try:
+            assert process.stdout is not None
+            line = process.stdout.readline()
+            yield next(word for word in line.split() if word.startswith("http")).removesuffix("/v1")
+            process.send_signal(signal.SIGTERM)
+            _, errors = process.communicate(timeout=60)
+        finally:
+            process.kill()  # or leaving the block would wait for ever after a failure
     told = [line for line in errors.splitlines() if ": job " not in line]
     assert (process.returncode, told) == (0, [])
 

@@ -76,7 +76,7 @@ def test_requests_without_a_key_are_refused(kept: Kept) -> None:
         == "unauthorized"
     )
     assert [
-        httpx2.get(kept.url + path).status_code
+        httpx2.get(kept.url + path, timeout=60).status_code
         for path in ("/", "/health", "/ready", "/openapi.json")
     ] == [200] * 4
 

@@ -89,7 +89,7 @@ def test_a_wrong_method_of_an_own_path_is_405(url: str, method: str) -> None:
     """A method that a path of ours does not have is a 405 that names those it has, never a request
     to a model server.
     """
-    with httpx2.Client(base_url=url) as client:
+    with httpx2.Client(base_url=url, timeout=60) as client:
         for path, held in client.get("/openapi.json").json()["paths"].items():
             answer = client.request(method, path.replace("{", "").replace("}", ""))
             assert answer.status_code == 405, path

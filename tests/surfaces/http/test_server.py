@@ -102,22 +102,26 @@ def test_a_server_prints_its_address_and_ends_cleanly(home: Path, ending: signal
         stderr=subprocess.PIPE,
         text=True,
     ) as process:
-        assert process.stdout is not None
-        line = process.stdout.readline()
-        url = next(word for word in line.split() if word.startswith("http")).removesuffix("/v1")
-        assert "no upstream" in line
-        for _ in range(200):
-            try:
-                answer = httpx2.post(
-                    url + "/v1/chat/completions",
-                    json={"messages": [{"role": "user", "content": "My dog is called Rex."}]},
-                )
-                break
-            except httpx2.ConnectError:
-                continue
-        assert answer.status_code == 200
-        process.send_signal(ending)
-        _, errors = process.communicate(timeout=30)
+        try:
+            assert process.stdout is not None
+            line = process.stdout.readline()
+            url = next(word for word in line.split() if word.startswith("http")).removesuffix("/v1")
+            assert "no upstream" in line
+            for _ in range(200):
+                try:
+                    answer = httpx2.post(
+                        url + "/v1/chat/completions",
+                        json={"messages": [{"role": "user", "content": "My dog is called Rex."}]},
+                        timeout=120,
+                    )
+                    break
+                except httpx2.ConnectError:
+                    continue
+            assert answer.status_code == 200
+            process.send_signal(ending)
+            _, errors = process.communicate(timeout=120)
+        finally:
+            process.kill()  # or leaving the block would wait for ever after a failure
     assert (process.returncode, errors) == (0, "")
     assert not (home / "memory.db-wal").exists()
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import json
 
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tests.surfaces.proxy.harness import observer
 
@@ -28,6 +28,7 @@ STREAM = (
 )
 
 
+@settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(st.lists(st.integers(0, len(STREAM)), max_size=12))
 def test_cuts_make_no_difference(cuts: list[int]) -> None:
     """However the bytes are cut, in the midst of a letter too, the text is the same."""

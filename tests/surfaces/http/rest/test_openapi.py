@@ -8,7 +8,7 @@ from tests.surfaces.http.rest.conftest import Served
 
 def test_every_route_declares_its_answers(served: Served) -> None:
     """Each route has a summary, a model for its success, and problem bodies for every failure."""
-    described = httpx2.get(served.url + "/openapi.json").json()
+    described = httpx2.get(served.url + "/openapi.json", timeout=60).json()
     routes = {
         (path, method): told
         for path, held in described["paths"].items()

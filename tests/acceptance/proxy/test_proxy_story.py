@@ -629,4 +629,4 @@ def test_the_first_hour_with_a_slow_embedder(tmp_path: Path) -> None:
         assert all(note.startswith("used:") and note != "used:0" for note in notes), notes
         assert "Alice" in door.sent()
         waited_for = [request for request in model.requests if request.route == "embeddings"]
-        assert len(waited_for) <= 3 * (len(answers) + 1), "each of which takes 0.4 seconds"
+        assert len(waited_for) <= 5 * (len(answers) + 1), "each of which takes 0.4 seconds"

@@ -66,6 +66,11 @@ _LABELLED = re.compile(
 )
 """Sentence that begins with one of several: "Ward 3 has …", "Team Heron switched …", "Mrs Okafor …"."""
 _TITLES = frozenset("mr mrs ms miss herr frau senor senora don dona monsieur madame mme dr".split())
+_IS_NEW = re.compile(
+    r"\b(?:is|ist|es|est) (?:now |jetzt |ahora )?(?:the|our|my|der|die|das|unser\w*|mein\w*|el|la|le|nuestr\w+) "
+    r"(?:new|neue?|nuev[oa]|nouve(?:au|l|lle))\b"
+)
+"""Words by which somebody takes a role that another had."""
 _MODIFIED = re.compile(
     rf"(?:\A\W*|\b{_ARTICLE}\s+)(?=(?P<modifier>[^\W\d]{{3,}})\s+(?P<head>[^\W\d]{{3,}}))"
 )
@@ -281,6 +286,8 @@ def _has_other_label(earlier: str, later: str) -> bool:
         return False
     kinds = {_name_kind(match["kind"]) for match in (old_match, new_match)}
     if len(kinds) > 1 or not terms(new_match["label"]):
+        return False
+    if kinds == {""} and _IS_NEW.search(fold(later)):
         return False
     if set(terms(old_match["label"])) & set(terms(later)):
         return False

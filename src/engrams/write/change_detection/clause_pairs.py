@@ -20,6 +20,7 @@ from engrams.text.clause_kinds import (
     may_tell_change,
 )
 from engrams.text.clause_split import split_clauses
+from engrams.text.normalize import fold
 from engrams.write.change_detection.boosted_trees import load_model
 from engrams.write.change_detection.cue_words import NAMES
 from engrams.write.change_detection.ended_part import narrow_to_part
@@ -30,6 +31,7 @@ from engrams.write.change_detection.guarded_statements import (
     may_end_guarded,
     tells_identity,
 )
+from engrams.write.change_detection.typed_values import compare_typed_values, read_typed_values
 
 if TYPE_CHECKING:
     from engrams.write.change_detection.features import MessageClause, MessageFeatures
@@ -193,7 +195,9 @@ def _may_end(old: MessageClause, new: MessageClause) -> bool:
         return False
     if any(new.cues[cue] for cue in _ENDS) and not _ends_beside(old, new):
         return True
-    has_values = bool(_DIGIT.search(old.text) and _DIGIT.search(new.text))
+    has_values = bool(_DIGIT.search(old.text) and _DIGIT.search(new.text)) or any(
+        compare_typed_values(read_typed_values(fold(old.text)), read_typed_values(fold(new.text)))
+    )
     return not adds_something(new.text) and (has_values or not is_for_a_while(new.text))
 
 

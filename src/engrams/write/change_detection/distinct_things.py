@@ -21,7 +21,7 @@ from engrams.text.text_caches import text_cache
 from engrams.text.told_apart import are_told_apart
 from engrams.text.vocabulary import read_vocabulary
 from engrams.write.change_detection import identifiers
-from engrams.write.change_detection.cue_words import NAMES
+from engrams.write.change_detection.cue_words import NAMES, TOPIC_NAMES
 
 if TYPE_CHECKING:
     from engrams.write.change_detection.features import MessageFeatures
@@ -73,6 +73,22 @@ _FIRST_NAME = re.compile(r"\W*([A-ZÄÖÜÉÁÍÓÚÑÇ][a-zäöüéèßáíóú
 _BESIDE = r"\b(?:with|and|mit|und|con|y|avec|et|my|our|mein\w*|mi|mon|ma) (?:[\w'’-]+ ){0,3}?"
 """Words by which a sentence about its speaker names somebody else."""
 _OVER = tuple(map(NAMES.index, ("no_more", "end")))
+_KANA = re.compile("[\u3040-\u30ff]")
+"""Characters of Japanese, which mostly leaves out of whom it tells where that is the speaker."""
+_DEFINITE = re.compile(
+    r"\b(?:the|our|my|der|die|das|den|dem|unser\w*|el|la|los|las|nuestr\w+|le|les|notre|il|lo|gli|nostr\w) (?P<thing>[^\W\d]+)"
+)
+"""A thing that both who speak and who listen know: "walks the dog"."""
+_OF_ONE = re.compile(
+    r"\W*(?:i|i'm|i've|my|ich|mein\w*|yo|mi|mis|soy|estoy|tengo|vivo|voy|uso|no como"
+    r"|je|j'\w+|mon|ma|mes|io|mio|mia|sono|ho|我|私|毎)(?!\w*们)"
+)
+"""Beginning of a sentence about its speaker alone."""
+_OF_US = re.compile(
+    r"\W*(?:soy|estoy|tengo|vivo|voy|uso|tenemos|usamos|vivimos|vamos|somos|sono|ho|abbiamo|usiamo|viviamo|andiamo|siamo)\b"
+)
+"""Beginning of a sentence whose verb tells that it is about its speaker."""
+_SHARED_LIVES = sum(1 << TOPIC_NAMES.index(name) for name in ("home", "partner"))
 _ANOTHER_ONE = re.compile(
     r"\W*(?:and |but |oh )*(?:the (?:other )?one|that) (?:at|in|for|from|on|of) (?:the |my |our )?(?P<where>\w+) (?:is|has|'s)\b",
     re.IGNORECASE,
@@ -154,7 +170,7 @@ def is_about_another(old: MessageFeatures, new: MessageFeatures) -> bool:
         return True
     if len(old.clauses) > 1 or len(new.clauses) > 1:
         return False
-    if _tells_of_a_move(old, new):
+    if _tells_of_a_move(old, new) or _tells_of_others_change(old, new):
         return True
     if changes:
         return False
@@ -257,6 +273,32 @@ def _tells_of_another_person(old: MessageFeatures, new: MessageFeatures) -> bool
         return False
     old_names = {word for name in old.names for word in (name, name[:-1])}
     return old.whole.cues[_SELF] > 0 and new.people.isdisjoint(old_names)
+
+
+def _tells_of_others_change(old: MessageFeatures, new: MessageFeatures) -> bool:
+    """Test if a change is another person's own: "my sister is with another dentist now".
+
+    Not if they take over a thing of which the older sentence tells ("my son walks the dog now"), nor
+    if it tells of somebody itself. What changes for a partner may change for both: theirs alone is
+    only what the older sentence tells of the speaker alone, and neither of home nor of the two.
+    """
+    person = PEOPLE.match(fold(new.text))
+    if person is None or old.people or new.whole.cues[_SELF] > 1:
+        return False
+    is_of_speaker = (
+        old.whole.cues[_SELF] > 0
+        or _KANA.search(old.text) is not None
+        or _OF_US.match(fold(old.text)) is not None
+    )
+    if not is_of_speaker or old.whole.cues[_OTHER]:
+        return False
+    if not new.people.isdisjoint(PARTNERS) and (
+        old.whole.topics & _SHARED_LIVES or not _OF_ONE.match(fold(old.text))
+    ):
+        return False
+    return old.whole.words.isdisjoint(
+        word for match in _DEFINITE.finditer(fold(new.text)) for word in terms(match["thing"])
+    )
 
 
 def _tells_of_companion(old: MessageFeatures, new: MessageFeatures) -> bool:

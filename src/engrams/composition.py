@@ -28,18 +28,28 @@ from engrams.models.tokens.factory import choose_counter
 from engrams.ports import (
     EMBED,
     EXTRACT,
+    AttachmentStore,
     ChatModel,
     Clock,
     Embedder,
     HomeFileCleaner,
     JobSpec,
     Judge,
+    MediaModel,
     PurgeOrder,
     Reranker,
     SkillRecordSource,
     Store,
 )
-from engrams.settings import JudgeSettings, Settings, change_settings, in_test_mode, load
+from engrams.settings import (
+    ChatSettings,
+    JudgeSettings,
+    MediaModelSettings,
+    Settings,
+    change_settings,
+    in_test_mode,
+    load,
+)
 from engrams.store.sqlite import SqliteStore, rescue
 from engrams.store.store_address import find_database, is_served
 from engrams.store.store_factory import choose_store, open_fleet_tables
@@ -116,11 +126,13 @@ def open(
             upkeep=upkeep,
             reranker=_choose_reranker(settings, clock, chat_model, judge),
             judge=judge,
+            media_models=_choose_media_models(settings, clock),
             handlers=vault.handlers if vault else {},
             skills=_open_skills(settings, embedder, clock),
             files=vault,
             code=CheckoutReader(),
             home=_make_home_cleaner(settings, vault, plain_store, clock),
+            attachments=_find_attachments(settings),
             plain=make_plain() if settings.write.changes.enabled else None,
             helpers=HelperProcesses(settings.jobs.processes or (0 if helped else 1)),
         )
@@ -214,6 +226,38 @@ def _choose_judge(section: JudgeSettings, clock: Clock) -> Judge | None:
     from engrams.models.judge.decisions import DecisionServerJudge
 
     return DecisionServerJudge(section.model, clock, section.url, section.api_key)
+
+
+def _choose_media_models(settings: Settings, clock: Clock) -> dict[str, MediaModel]:
+    """Build the configured models for pictures and sounds; calls nothing.
+
+    SettingsError: one has no address.
+    """
+    models: dict[str, MediaModel] = {}
+    if settings.vision.model:
+        from engrams.models.media.vision import VisionModel
+
+        models["image"] = VisionModel(_locate_media_model(settings.vision, settings.chat), clock)
+    if settings.speech.model:
+        from engrams.models.media.speech import SpeechModel
+
+        models["audio"] = SpeechModel(_locate_media_model(settings.speech, settings.chat), clock)
+    return models
+
+
+def _locate_media_model(section: MediaModelSettings, chat: ChatSettings) -> MediaModelSettings:
+    """Give a model the address and key of the chat model where it has none. SettingsError: neither."""
+    if section.url:
+        return section
+    if not chat.url:
+        raise SettingsError(
+            f"The address of {section.model} is not set.",
+            hint="Set `vision.url` or `speech.url`, for example http://localhost:11434/v1.",
+        )
+    url = chat.url.rstrip("/")
+    if chat.provider == "ollama" and not url.endswith("/v1"):
+        url = f"{url}/v1"
+    return section.model_copy(update={"url": url, "api_key": section.api_key or chat.api_key})
 
 
 def _choose_reranker(
@@ -329,10 +373,11 @@ def _make_home_cleaner(
         )
 
     def make_cleaner() -> HomeFileCleaner:
+        from engrams.vault.purge.attachment_purge import AttachmentPurger
         from engrams.vault.purge.home_purge import HomeFilePurger, HomePurgeDeps
         from engrams.vault.purge.upload_purge import UploadPurger
 
-        cleaner = HomeFilePurger(
+        cleaner: HomeFileCleaner = HomeFilePurger(
             HomePurgeDeps(
                 home=settings.home.expanduser(),
                 paths=find_home_paths(settings),
@@ -341,10 +386,30 @@ def _make_home_cleaner(
                 purge_backup=purge_backup,
             )
         )
+        open_attachments = _find_attachments(settings)
+        if open_attachments is not None:
+            cleaner = AttachmentPurger(cleaner, open_attachments(), store)
         tables = open_fleet_tables(settings, store)
         return cleaner if tables is None else UploadPurger(cleaner, tables.uploads)
 
     return make_cleaner
+
+
+def _find_attachments(settings: Settings) -> Callable[[], AttachmentStore] | None:
+    """Return what opens the folder of the files that documents were made of.
+
+    None: memory leaves nothing on disk, or is on a database server, where a purge by one machine would
+    not reach the files of another.
+    """
+    if settings.is_volatile or is_served(settings):
+        return None
+
+    def open_folder() -> AttachmentStore:
+        from engrams.transfer.documents.attachment_folder import AttachmentFolder
+
+        return AttachmentFolder(find_home_paths(settings).attachments)
+
+    return open_folder
 
 
 def _purge_unpacked_backup(

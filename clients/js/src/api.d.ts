@@ -71,6 +71,10 @@ export interface DocumentLocationResponse {
   sheet?: string
   /** Headings above it, the outermost first. */
   heading?: string
+  /** Media type of a picture or sound, whose file is kept. */
+  media?: string
+  /** Model whose words these are; empty: the document's. */
+  by?: string
 }
 
 export interface EvidenceQuoteResponse {

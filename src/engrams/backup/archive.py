@@ -24,6 +24,7 @@ from engrams.errors import InputError, StoreError
 MANIFEST = "manifest.json"
 _FORMAT = 1
 _CHUNK = 1 << 20
+_TEMPORARY = (".tmp", ".lock", ".new")
 
 
 def pack(paths: HomePaths, folder: Path, target: Path, passphrase: str) -> int:
@@ -49,11 +50,12 @@ def pack(paths: HomePaths, folder: Path, target: Path, passphrase: str) -> int:
                 copy.unlink()
         if paths.seal_key.exists():
             hashes[paths.seal_key.name] = _add_file(archive, paths.seal_key, paths.seal_key.name)
-        for path in _iter_vault_files(paths.vault):
-            name = f"vault/{path.relative_to(paths.vault).as_posix()}"
-            digest = _add_file(archive, path, name)
-            if digest:
-                hashes[name] = digest
+        for folder_name, below in (("vault", paths.vault), ("attachments", paths.attachments)):
+            for path in _iter_folder_files(below):
+                name = f"{folder_name}/{path.relative_to(below).as_posix()}"
+                digest = _add_file(archive, path, name)
+                if digest:
+                    hashes[name] = digest
         manifest = json.dumps({"engrams": _FORMAT, "files": hashes}, ensure_ascii=False).encode()
         info = tarfile.TarInfo(MANIFEST)
         info.size = len(manifest)
@@ -173,13 +175,13 @@ def _copy_database(database: Path, copy: Path) -> None:
         ) from None
 
 
-def _iter_vault_files(folder: Path) -> Iterator[Path]:
-    """Yield the vault's files, without temporary ones and links."""
+def _iter_folder_files(folder: Path) -> Iterator[Path]:
+    """Yield the files of a folder, without temporary ones and links."""
     for base, folders, names in os.walk(folder):
         folders[:] = sorted(
             name for name in folders if name != "tmp" or Path(base).name != ".engrams"
         )
         for name in sorted(names):
             path = Path(base) / name
-            if not path.is_symlink() and path.is_file() and not name.endswith((".tmp", ".lock")):
+            if not path.is_symlink() and path.is_file() and not name.endswith(_TEMPORARY):
                 yield path

@@ -175,6 +175,7 @@ def _finish_unpacked(work: Path, paths: HomePaths) -> dict[str, str]:
         for name, target in (
             (HEADER, header),
             ("vault", paths.vault),
+            ("attachments", paths.attachments),
             ("state.db", paths.state),
             (paths.seal_key.name, paths.seal_key),
             ("memory.db", paths.database),

@@ -22,6 +22,11 @@ class HomePaths:
         """The key of the database's seals."""
         return self.database.with_name("seal.key")
 
+    @property
+    def attachments(self) -> Path:
+        """The folder of the files that documents were made of."""
+        return self.state.with_name("attachments")
+
     @classmethod
     def below(cls, folder: Path) -> HomePaths:
         """Return the paths of a home with everything in one folder."""

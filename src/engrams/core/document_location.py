@@ -14,7 +14,7 @@ from engrams.frozen_data import dataclass
 
 _NUMBERS = frozenset({"part", "parts", "page", "slide"})
 _REQUIRED = frozenset({"id", "name", "source", "version", "part", "parts"})
-_NAMES = _REQUIRED | {"title", "page", "slide", "sheet", "heading"}
+_NAMES = _REQUIRED | {"title", "page", "slide", "sheet", "heading", "media", "by"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +42,10 @@ class DocumentLocation:
     """Sheet of a workbook."""
     heading: str = ""
     """Headings above it, the outermost first, with `` › `` between them."""
+    media: str = ""
+    """Media type of a picture or sound, whose bytes are kept: ``image/png``."""
+    by: str = ""
+    """Name of the model whose words the passage has. Empty: they are the document's."""
 
     @property
     def label(self) -> str:

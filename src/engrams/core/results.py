@@ -316,3 +316,5 @@ class ImportOptions:
     """
     overwrite: bool = False
     """Give memories that are there already the values of an export of engrams."""
+    note: str = ""
+    """Words of the user about a document, which are stored as its first."""

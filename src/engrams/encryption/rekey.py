@@ -190,6 +190,9 @@ def list_files(home: Path) -> Iterator[tuple[Path, str]]:
     for path in sorted((home / "uploads").glob("*/*/*")):
         if path.is_file() and not path.name.endswith(".new"):
             yield path, "file"
+    for path in sorted((home / "attachments").glob("*/*")):
+        if path.is_file() and not path.name.endswith((".new", _NEW_SUFFIX)):
+            yield path, "file"
 
 
 def recode_database(source: Path, target: Path, key: DataKey, keys: tuple[DataKey, ...]) -> None:
@@ -238,7 +241,11 @@ def _finish_change(home: Path, header: EncryptionHeader, outer: bytes, report: R
     """Give every file the present key, then forget the former one."""
     stored_header = _require_header(home)
     keyring = HomeKeyring(unwrap_keys(stored_header, outer), header)
-    for leftover in (*home.glob(f"*{_NEW_SUFFIX}*"), *home.glob(f"*/*{_NEW_SUFFIX}*")):
+    for leftover in (
+        *home.glob(f"*{_NEW_SUFFIX}*"),
+        *home.glob(f"*/*{_NEW_SUFFIX}*"),
+        *home.glob(f"attachments/*/*{_NEW_SUFFIX}"),
+    ):
         leftover.unlink(missing_ok=True)
     _remove_indexes(home)
     files = [_classify(path, kind, keyring) for path, kind in list_files(home)]

@@ -470,19 +470,21 @@ class AsyncMemoryEngine(AsyncPart["MemoryEngine"]):
         )
 
     async def add_document(
-        self, path: Path | str, *, scope: Place, progress: Progress | None = None
+        self, path: Path | str, *, scope: Place, note: str = "", progress: Progress | None = None
     ) -> ImportCounts:
         """Add a document, or all those of a folder or zip: searches find its passages.
 
         ``path``: also the address of a page of the web; addresses inside a private network are refused.
 
         PDF, Word, PowerPoint, Excel, OpenDocument, EPUB, HTML, mail, contacts, calendars, Markdown
-        and text are read. Nothing is learned from a document: its words are not the user's. One that
-        is there already is not stored twice; a changed one takes the place of the earlier version.
+        and text are read. Of pictures (PNG, JPEG, WebP, GIF, HEIC) and sound (WAV, MP3, M4A, OGG) the
+        file is kept, and found by name, time and ``note``: words about it, 800 characters at most.
+        Nothing is learned from a document: its words are not the user's. One that is there already is
+        not stored twice; a changed one takes the place of the earlier version.
         ``documents`` lists them. InputError: the file cannot be read; the hint says what to do.
         """
         return await self._run(
-            lambda engine: engine.add_document(path, scope=scope, progress=progress)
+            lambda engine: engine.add_document(path, scope=scope, note=note, progress=progress)
         )
 
     async def dump(

@@ -38,6 +38,7 @@ from engrams.ports import (
     TOPICS,
     WAKE,
     WEBHOOK,
+    AttachmentStore,
     Job,
     PurgeReport,
 )
@@ -264,8 +265,16 @@ class EngineComponents:
             quota=settings.quota,
             edit=self.editor.edit,
             redact_name=self._redact_name,
+            attachments=self.attachments,
+            keeps_places=settings.documents.picture_places,
+            media_models=self.deps.media_models,
         )
         return ImportRunRegistry(target, self.purge, self.privacy.is_silent)
+
+    @LazyPart
+    def attachments(self) -> AttachmentStore | None:
+        """Files of pictures and sounds; None: they are not kept."""
+        return None if self.deps.attachments is None else self.deps.attachments()
 
     def _redact_name(self, name: str) -> str:
         from engrams.extract.redaction import redact_text  # loaded by an import, not by a list
@@ -282,6 +291,7 @@ class EngineComponents:
             self.imports,
             lambda: self.forgetter,
             self.purge,
+            attachments=self.attachments,
             allow_private=self.deps.settings.serve.allow_private_webhooks,
         )
 

@@ -8,12 +8,14 @@ from dataclasses import field
 from engrams.core.process_peers import ProcessPeers
 from engrams.frozen_data import dataclass
 from engrams.ports import (
+    AttachmentStore,
     ChatModel,
     Clock,
     CodeReader,
     Embedder,
     HomeFileCleaner,
     Judge,
+    MediaModel,
     MemoryFiles,
     Reranker,
     SkillRecordSource,
@@ -43,6 +45,8 @@ class EngineDeps:
     reranker: Reranker | None = None
     judge: Judge | None = None
     """Decision model. None: the chat model or rules decide."""
+    media_models: Mapping[str, MediaModel] = field(default_factory=dict)
+    """Models that tell of files in words: of pictures, ``image``, and of sounds, ``audio``."""
     handlers: Mapping[str, Handler] = field(default_factory=dict)
     """Kind of a job -> its handler, for kinds that the engine does not handle: those of a vault."""
     skills: SkillRecordSource | None = None
@@ -52,6 +56,8 @@ class EngineDeps:
     """The vault. None: it is off."""
     home: Callable[[], HomeFileCleaner] | None = None
     """Makes the cleaner of files beside the store, for the first purge. None: there are none."""
+    attachments: Callable[[], AttachmentStore] | None = None
+    """Opens what keeps the files of pictures and sounds. None: only what is said of them is kept."""
     plain: Embedder | None = None
     """The embedder that the detector of changes was trained with. None: there is no detector."""
     helpers: HelperProcesses = field(default_factory=HelperProcesses)

@@ -6,11 +6,12 @@ were derived while the purge ran. ``build_rewrites`` builds the new texts of sho
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 from engrams.core import MERGED, MESSAGE_KINDS, Edge, Evidence, Record, Scope, Status
+from engrams.core.document_location import read_location
 from engrams.forget.dependents import find_dependents, is_account
 from engrams.forget.edits import diff_tag_edges
 from engrams.forget.purge_words import (
@@ -137,6 +138,7 @@ def plan_purge(
         words=tuple(word for word in long_words if word not in shared_words),
         git=target.git,
         short=tuple(short_words),
+        attachments=_list_attachments(erased.values()),
     )
     return PurgePlan(order, unsure, tuple(repeats.in_others))
 
@@ -200,6 +202,12 @@ def build_rewrites(
         removed += old_edges
     rewrites = replace(batch, changes=tuple(changes), edges=tuple(added), unlink=tuple(removed))
     return rewrites, tuple(shortened)
+
+
+def _list_attachments(records: Iterable[Record]) -> tuple[str, ...]:
+    """List the hashes of the files that documents were made of."""
+    locations = filter(None, map(read_location, records))
+    return tuple(dict.fromkeys(item.version for item in locations if item.media))
 
 
 def _collect_erased(target: PurgeTarget, store: RecordStore) -> dict[str, Record]:

@@ -126,6 +126,10 @@ class HttpClient:
             "POST", path, json.dumps(body, ensure_ascii=False).encode("utf-8", "replace"), seconds
         )
 
+    def post_content(self, path: str, content: bytes, seconds: float) -> HttpResponse | None:
+        """Post bytes of the kind that the headers name; None after a time-out."""
+        return self._request("POST", path, content, seconds)
+
     def _request(
         self, method: str, path: str, content: bytes, seconds: float
     ) -> HttpResponse | None:

@@ -11,6 +11,9 @@ from engrams.ports.api_key_table import (
     ApiKey,
     ApiKeyTable,
 )
+from engrams.ports.attachments import (
+    AttachmentStore,
+)
 from engrams.ports.audit_event_table import (
     AuditEventBatch,
     AuditEventQuery,
@@ -87,6 +90,8 @@ from engrams.ports.models import (
     JudgementCounter,
     JudgeRequest,
     MeasurableChat,
+    MediaModel,
+    MediaRequest,
     ModelFollower,
     Reranker,
     RerankRequest,
@@ -213,6 +218,7 @@ __all__ = [
     "ApiKey",
     "ApiKeyTable",
     "AsOf",
+    "AttachmentStore",
     "AuditEventBatch",
     "AuditEventQuery",
     "AuditEventTable",
@@ -252,6 +258,8 @@ __all__ = [
     "ListFields",
     "LiveWords",
     "MeasurableChat",
+    "MediaModel",
+    "MediaRequest",
     "MemoryApi",
     "MemoryFiles",
     "MemoryReader",

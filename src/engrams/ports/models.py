@@ -195,6 +195,33 @@ class MeasurableChat(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
+class MediaRequest:
+    """Picture or sound to tell of in words."""
+
+    data: bytes
+    """The file; of a picture its small copy without metadata."""
+    media_type: str
+    note: str = ""
+    """Words of its owner about it."""
+
+
+class MediaModel(Protocol):
+    """Port of a model that tells what a picture shows, or what is said in a sound."""
+
+    @property
+    def name(self) -> str:
+        """Name of the model."""
+        ...
+
+    def tell(self, request: MediaRequest) -> str:
+        """Tell of a file in words, which are never empty.
+
+        ModelError: the model failed, took too long, or answered without words.
+        """
+        ...
+
+
+@dataclass(frozen=True, slots=True)
 class JudgeRequest:
     """Statements about a text whose truth is asked for."""
 

@@ -65,6 +65,8 @@ class PurgeOrder:
     """Remove them from the history of the files, too."""
     short: tuple[str, ...] = ()
     """Texts of a few characters, to remove only from files that belong to no other memory."""
+    attachments: tuple[str, ...] = ()
+    """Hashes of the files that the memories to erase were made of."""
 
     def to_payload(self) -> Meta:
         """Return the order as the payload of a job."""
@@ -75,6 +77,7 @@ class PurgeOrder:
             "words": list(self.words),
             "short": list(self.short),
             "git": self.git,
+            "attachments": list(self.attachments),
         }
 
     @classmethod
@@ -87,6 +90,7 @@ class PurgeOrder:
             words=tuple(payload["words"]),
             git=bool(payload["git"]),
             short=tuple(payload.get("short", ())),
+            attachments=tuple(payload.get("attachments", ())),
         )
 
 

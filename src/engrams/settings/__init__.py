@@ -13,7 +13,13 @@ from engrams.settings.catalogue import SettingInfo, describe, names, secret_name
 from engrams.settings.limits import QuotaSettings, SizeLimitSettings
 from engrams.settings.loader import LoadedSettings, load, parse_value
 from engrams.settings.logs import CrisisLogSettings, FeedbackSettings, LogSettings
-from engrams.settings.models import ChatSettings, EmbedSettings, JudgeSettings, RerankSettings
+from engrams.settings.models import (
+    ChatSettings,
+    EmbedSettings,
+    JudgeSettings,
+    MediaModelSettings,
+    RerankSettings,
+)
 from engrams.settings.preset_files import preset_cosines, presets
 from engrams.settings.read import (
     DeliverySettings,
@@ -62,6 +68,7 @@ __all__ = [
     "LinkExpansionSettings",
     "LoadedSettings",
     "LogSettings",
+    "MediaModelSettings",
     "QuotaSettings",
     "ReadSettings",
     "RelevanceThresholdSettings",

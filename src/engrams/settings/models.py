@@ -118,6 +118,25 @@ class JudgeSettings(SettingsSection):
     )
 
 
+class MediaModelSettings(SettingsSection):
+    """A model that tells of files in words."""
+
+    model: str = Field("", description="The model's name. Empty: none is connected.")
+    url: str = Field("", description="Base URL with /v1. Empty: that of `chat.url`.")
+    api_key: str = Field("", description="Key for that server.", json_schema_extra={"secret": True})
+    seconds: float = Field(120.0, gt=0, description="Most seconds for one file.")
+
+
+class VisionSettings(MediaModelSettings):
+    """A model that describes pictures: /chat/completions with `image_url`."""
+
+
+class SpeechSettings(MediaModelSettings):
+    """A model that writes down what is said: /audio/transcriptions."""
+
+    seconds: float = Field(600.0, gt=0, description="Most seconds for one file.")
+
+
 class RerankSettings(SettingsSection):
     """A model that judges the best candidates once more."""
 

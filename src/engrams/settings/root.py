@@ -13,7 +13,14 @@ from pydantic import Field, PrivateAttr
 from engrams.errors import ScopeError, SettingsError
 from engrams.settings.limits import QuotaSettings, SizeLimitSettings
 from engrams.settings.logs import AuditSettings, CrisisLogSettings, FeedbackSettings, LogSettings
-from engrams.settings.models import ChatSettings, EmbedSettings, JudgeSettings, RerankSettings
+from engrams.settings.models import (
+    ChatSettings,
+    EmbedSettings,
+    JudgeSettings,
+    RerankSettings,
+    SpeechSettings,
+    VisionSettings,
+)
 from engrams.settings.read import DeliverySettings, LinkExpansionSettings, ReadSettings
 from engrams.settings.section import SettingsSection
 from engrams.settings.server import ServeSettings
@@ -74,6 +81,8 @@ class Settings(SettingsSection):
     documents: DocumentSettings = DocumentSettings()
     read: ReadSettings = ReadSettings()
     judge: JudgeSettings = JudgeSettings()
+    vision: VisionSettings = VisionSettings()
+    speech: SpeechSettings = SpeechSettings()
     rerank: RerankSettings = RerankSettings()
     graph: LinkExpansionSettings = LinkExpansionSettings()
     topics: TopicSettings = TopicSettings()

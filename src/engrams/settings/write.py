@@ -256,3 +256,6 @@ class DocumentSettings(SettingsSection):
     from_agents: bool = Field(
         False, description="Let agents add the text of files as documents over MCP."
     )
+    picture_places: bool = Field(
+        False, description="Store the place at which a picture says that it was taken."
+    )

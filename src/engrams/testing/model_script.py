@@ -23,6 +23,7 @@ Route: TypeAlias = Literal[
     "embed",
     "rerank",
     "decisions",
+    "transcriptions",
     "models",
     "tags",
     "other",
@@ -119,7 +120,9 @@ class ReceivedModelRequest:
     headers: Mapping[str, str]
     """Name in lower case -> value."""
     body: Mapping[str, Json]
-    """Empty if the body was no JSON object."""
+    """Empty if the body was no JSON object. Of a form: its fields."""
+    file: bytes = b""
+    """File of a form."""
 
     @property
     def messages(self) -> tuple[tuple[str, str], ...]:
@@ -146,6 +149,22 @@ class ReceivedModelRequest:
     def prompt(self) -> str:
         """Join all messages."""
         return "\n".join(text for _, text in self.messages)
+
+    @property
+    def images(self) -> tuple[str, ...]:
+        """Return the addresses of the pictures in all messages."""
+        contents = [
+            message.get("content")
+            for message in self.body.get("messages") or []
+            if isinstance(message, Mapping)
+        ]
+        return tuple(
+            str((part.get("image_url") or {}).get("url", ""))
+            for content in contents
+            if isinstance(content, list)
+            for part in content
+            if isinstance(part, Mapping) and part.get("type") == "image_url"
+        )
 
     @property
     def model(self) -> str:

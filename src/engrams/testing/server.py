@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import socket
 import struct
 import sys
@@ -40,12 +41,14 @@ _ROUTES: dict[str, Route] = {
     "/api/embed": "embed",
     "/rerank": "rerank",
     "/decisions": "decisions",
+    "/audio/transcriptions": "transcriptions",
     "/models": "models",
     "/api/tags": "tags",
 }
 _PHRASES = {status.value: status.phrase for status in HTTPStatus}
 _REPLY_ROUTES = ("chat", "responses", "messages", "ollama")
 _LARGEST = 64_000_000
+_FORM_NAME = re.compile(r'\b(name|filename)="([^"]*)"')
 _DRIPS = 12
 
 Lack = Literal[
@@ -77,6 +80,8 @@ class ScriptedModel:
     leaves the queued answer for the next call. ``lacks``: what it refuses, as servers without that
     feature do, with ``refusal_status`` (400) and, unless ``refusal_words`` is off, a message that
     names the field. ``version``: value of the header ``server``.
+    Pictures of a chat are in ``images`` of its request; a form to /audio/transcriptions has its sound
+    in ``file``, and its answer is the transcript.
     ``decide``: probability of a statement about a text, for /decisions; without it 0.5.
     """
 
@@ -133,7 +138,7 @@ class ScriptedModel:
         """Queue a fault for the next ``times`` calls.
 
         ``only``: one route (chat, responses, messages, ollama, embeddings, embed, rerank,
-        decisions).
+        decisions, transcriptions).
         ``when``: only prompts matching this pattern.
         """
         self._script.fail(
@@ -194,6 +199,8 @@ class ScriptedModel:
 
     def find_refusal(self, request: ReceivedModelRequest) -> str:
         """Return the error for an unsupported feature; empty if supported."""
+        if request.route == "transcriptions":
+            return ""  # a form has fields of other types
         for lack, (is_asked, message) in _describe_lacks(request).items():
             if is_asked and lack in self.lacks:
                 return message
@@ -330,6 +337,11 @@ class _ScriptedHandler(BaseHTTPRequestHandler):
     def do_POST(self) -> None:
         length = self.headers.get("content-length", "0")
         raw = self.rfile.read(min(int(length) if length.isdigit() else 0, _LARGEST))
+        kind = self.headers.get("content-type", "")
+        if kind.startswith("multipart/form-data"):
+            fields, file = _read_form(kind, raw)
+            self._serve_request(fields, file)
+            return
         try:
             body = json.loads(raw)
         except ValueError:
@@ -339,7 +351,7 @@ class _ScriptedHandler(BaseHTTPRequestHandler):
     def log_message(self, format: str, *args: Any) -> None:
         """Log nothing."""
 
-    def _serve_request(self, body: Mapping[str, Json]) -> None:
+    def _serve_request(self, body: Mapping[str, Json], file: bytes = b"") -> None:
         path = self.path.split("?", 1)[0].rstrip("/")
         route: Route = next(
             (route for ending, route in _ROUTES.items() if path.endswith(ending)), "other"
@@ -348,7 +360,7 @@ class _ScriptedHandler(BaseHTTPRequestHandler):
             route = "models"
         headers = {name.lower(): value for name, value in self.headers.items()}
         request = ReceivedModelRequest(
-            route=route, method=self.command, path=self.path, headers=headers, body=body
+            route=route, method=self.command, path=self.path, headers=headers, body=body, file=file
         )
         model = self.server.model
         model.record_request(request)
@@ -400,6 +412,12 @@ class _ScriptedHandler(BaseHTTPRequestHandler):
                 self._send_stream(request, list(wire_formats.to_stream(speech)), fault)
                 return
             body = wire_formats.to_body(speech)
+        elif request.route == "transcriptions":
+            text = model.next_reply(request, fault).reply.text
+            if fault is not None and fault.kind == "bad_json":
+                self._send(200, text.encode(), {"content-type": "text/plain"})
+                return
+            body = {"text": text}
         elif request.route == "tokens":
             body = {"input_tokens": len(request.prompt.split())}
         elif request.route == "decisions":
@@ -507,6 +525,21 @@ class _ScriptedHandler(BaseHTTPRequestHandler):
             "",
         ]
         self.wfile.write("\r\n".join(lines).encode("latin-1") + body)
+
+
+def _read_form(kind: str, raw: bytes) -> tuple[dict[str, Json], bytes]:
+    """Read the fields of a form, and its file; of the file the field has the name."""
+    boundary = kind.partition("boundary=")[2].strip('"')
+    fields: dict[str, Json] = {}
+    file = b""
+    for part in raw.split(f"--{boundary}".encode())[1:-1]:
+        head, _, content = part.partition(b"\r\n\r\n")
+        names = dict(_FORM_NAME.findall(head.decode("utf-8", "replace")))
+        value = content.removesuffix(b"\r\n")
+        if "filename" in names:
+            file = value
+        fields[names.get("name", "")] = names.get("filename") or value.decode("utf-8", "replace")
+    return fields, file
 
 
 def _spoil_rows(body: dict[str, Any], fault: ScriptedFault | None) -> dict[str, Any]:

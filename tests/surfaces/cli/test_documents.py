@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from bench.documents import making
 from tests.surfaces.cli.conftest import Run
+from tests.transfer.documents import media_files
 
 PAGES = [
     ["1. Parties", "The tenant is Anna Berg, and the landlord is Nordhem."],
@@ -47,6 +48,16 @@ def test_a_file_is_added_found_and_listed(
         1,
         2,
     ]
+
+
+def test_a_sound_is_added_with_a_note(engrams: Run, tmp_path: Path) -> None:
+    """The note is found, and belongs to a file."""
+    memo = tmp_path / "memo.wav"
+    memo.write_bytes(media_files.make_wav())
+    assert engrams("add", str(memo), "--note", "The quagga sings.").code == 0
+    (hit,) = engrams("search", "who sings?", "--json").json["hits"]
+    assert (hit["document"]["label"], hit["document"]["media"]) == ("memo.wav", "audio/wav")
+    assert "--note belongs" in engrams("add", "I like bees.", "--note", "x").err
 
 
 def test_documents_and_texts_are_not_mixed(engrams: Run, lease: Path) -> None:

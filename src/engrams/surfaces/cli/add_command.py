@@ -223,6 +223,15 @@ def add(  # noqa: PLR0913 - options of a command
             metavar="FILE",
         ),
     ] = None,
+    document_note: Annotated[
+        str,
+        typer.Option(
+            "--note",
+            help="Your words about a document, picture or sound.",
+            show_default=False,
+            metavar="TEXT",
+        ),
+    ] = "",
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing.")] = False,
     versioned: Annotated[
         bool,
@@ -231,7 +240,7 @@ def add(  # noqa: PLR0913 - options of a command
         ),
     ] = False,
 ) -> None:
-    """Remember something: a text, or a document (PDF, Word, Excel, mail, Markdown, …).
+    """Remember something: a text, a document (PDF, Word, Excel, mail, …), a picture or a sound.
 
     When this returns it is durable and the next search finds it. Nothing is learned from a document.
     """
@@ -242,15 +251,13 @@ def add(  # noqa: PLR0913 - options of a command
         )
     _decline_input(texts or (), file)
     if documents := _list_documents(texts or ()):
-        if file or len(documents) < len(texts or ()):
-            raise InputError(
-                f"{documents[0]} is a document, and the rest is not.",
-                hint="Add documents and texts by separate commands.",
-            )
+        _require_documents(documents, texts or (), file)
         from engrams.surfaces.cli.transfer import import_files
 
-        import_files(part.choose_project(options), documents, ImportOptions("document"))
+        plan = ImportOptions("document", note=document_note or turn_options.caption)
+        import_files(part.choose_project(options), documents, plan)
         return
+    _refuse_note(document_note)
     _refuse_ignored(options, file)
     turns = list(turn_options.read_turns(list(texts or ()), file))
     is_single = file is None and len(texts or ()) == 1
@@ -343,6 +350,24 @@ def _require_stored(receipts: Sequence[Receipt], engine: MemoryEngine) -> None:
         raise RefusedError(
             "Nothing was stored.",
             hint=f"The receipt says why; `engrams config {rule}` shows the rule.",
+        )
+
+
+def _require_documents(documents: Sequence[str], texts: Sequence[str], file: str | None) -> None:
+    """Refuse texts beside documents. InputError: there are some."""
+    if file or len(documents) < len(texts):
+        raise InputError(
+            f"{documents[0]} is a document, and the rest is not.",
+            hint="Add documents and texts by separate commands.",
+        )
+
+
+def _refuse_note(note: str) -> None:
+    """Refuse a note without a document. InputError: there is one."""
+    if note:
+        raise InputError(
+            "--note belongs to a document, a picture or a sound.",
+            hint="Give the path of its file, or add the text by itself.",
         )
 
 

@@ -44,6 +44,13 @@ def documents(  # noqa: PLR0913 - options of a command
         bool,
         typer.Option("--refresh", help="Read all documents again, and take what changed."),
     ] = False,
+    describe: Annotated[
+        bool,
+        typer.Option(
+            "--describe",
+            help="Let a model tell of pictures and sounds that have no description, or of one.",
+        ),
+    ] = False,
     git: Annotated[
         bool,
         typer.Option(
@@ -58,6 +65,8 @@ def documents(  # noqa: PLR0913 - options of a command
     """
     if refresh:
         _refresh_documents(options)
+    elif describe:
+        _describe_documents(options, document or "")
     elif document is None:
         _list_documents(options)
     elif purge:
@@ -112,6 +121,19 @@ def _refresh_documents(options: GlobalOptions) -> None:
     for item in refreshed:
         color = "yellow" if item.outcome in ("missing", "failed") else "green"
         say(f"{paint(item.outcome, color)}  {clean(item.name)}  {clean(item.problem)}".rstrip())
+
+
+def _describe_documents(options: GlobalOptions, document: str) -> None:
+    with options.open() as (engine, scope):
+        described = engine.documents.describe(scope, document=document)
+    if options.json:
+        emit(described)
+        return
+    for item in described:
+        color = "green" if item.outcome == "described" else "yellow"
+        say(f"{paint(item.outcome, color)}  {clean(item.name)}  {clean(item.problem)}".rstrip())
+    if not described:
+        note("Every picture and sound has a description.")
 
 
 def _show_document(options: GlobalOptions, document: str) -> None:

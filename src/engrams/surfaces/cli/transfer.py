@@ -270,7 +270,7 @@ def _import_file(
                 engine.work.drain(_WAIT)
 
         if is_address(file):
-            report = engine.documents.add(file, scope, advance)
+            report = engine.documents.add(file, scope, advance, note=plan.note)
         else:
             source = file if file == "-" else Path(file)
             report = engine.imports.load(source, Scope.of(scope), plan, advance)
@@ -359,6 +359,8 @@ def _print_result(result: dict[str, Any]) -> None:
         f"{paint(outcome, 'green')}  {clean(result['file'])}: {', '.join(parts)}{places},"
         f" {result['seconds']:.1f} s"
     )
+    for reason in result.get("undescribed", ()):
+        note(f"stored without a description: {clean(reason)}")
     if result.get("kinds"):
         note(", ".join(f"{kind}: {number}" for kind, number in sorted(result["kinds"].items())))
     if len(result.get("users", ())) > 1:

@@ -10,12 +10,14 @@ reading_process     a process of its own, with little memory and time, reads it
 document_kinds      which kind it is
 document_readers    the reader of each kind
 read_document       what a reader returns: blocks of text with their headings and pages
+document_notes      the user's words before those of the document
 passages            blocks to passages, each a memory of the kind ``passage``
+attachment_folder   the files of pictures and sounds are kept
 watched_folders     a folder whose documents memory follows
 mail_folders        a folder of a mail server whose messages memory follows
 library             add, list, read, forget, restore and purge documents
 ==================  ==================================================================================
 
 Readers: ``pdf`` (with ``pdf_tables``), ``word``, ``slides``, ``sheets``, ``open_document``, ``epub`` (the last five open
-their zips by ``packages``), ``html``, ``mail``, ``cards``, ``plain_text``.
+their zips by ``packages``), ``html``, ``mail``, ``cards``, ``plain_text``, ``pictures``, ``sounds``.
 """

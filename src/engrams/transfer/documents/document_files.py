@@ -10,6 +10,7 @@ from typing import IO, Any
 from engrams.errors import InputError
 from engrams.transfer.documents.document_kinds import (
     HEAD,
+    MEDIA_KINDS,
     TEXT_KINDS,
     DocumentKind,
     find_kind,
@@ -23,14 +24,23 @@ _ZIP = b"PK\x03\x04"
 
 
 def is_document(file: ImportFile) -> bool:
-    """True for a file that can only be a document: not for text, which may be memories or a chat."""
+    """True for a file that can only be a document: not for text, which may be memories or a chat.
+
+    Nor for pictures and sound: exports of chats are full of them.
+    """
     kind = _find_kind(file)
-    return kind is not None and kind not in TEXT_KINDS
+    return kind is not None and kind not in TEXT_KINDS | MEDIA_KINDS
 
 
 def is_readable(file: ImportFile) -> bool:
-    """True for a file of a kind that is read as a document, text included."""
-    return _find_kind(file) is not None
+    """True for a file with text that is read as a document."""
+    kind = _find_kind(file)
+    return kind is not None and kind not in MEDIA_KINDS
+
+
+def is_media(file: ImportFile) -> bool:
+    """True for a picture or sound."""
+    return _find_kind(file) in MEDIA_KINDS
 
 
 def _find_kind(file: ImportFile) -> DocumentKind | None:

@@ -5,6 +5,7 @@ It runs where the file may do no harm: ``reading_process``.
 
 from __future__ import annotations
 
+import re
 import zipfile
 from collections.abc import Mapping
 from importlib import import_module
@@ -16,6 +17,7 @@ from engrams.transfer.documents.document_kinds import (
     HEAD,
     DocumentKind,
     find_kind,
+    find_media_type,
     find_zip_kind,
 )
 from engrams.transfer.documents.read_document import DocumentReader, ReadDocument
@@ -34,8 +36,12 @@ _READERS: Mapping[DocumentKind, tuple[str, str]] = {
     "calendar": ("cards", "read_calendar"),
     "markdown": ("plain_text", "read_markdown"),
     "text": ("plain_text", "read_plain"),
+    "picture": ("pictures", "read"),
+    "sound": ("sounds", "read"),
 }
 """Module and function of each reader; a module is loaded when it reads."""
+READ_MEDIA = "PNG, JPEG, WebP, GIF, HEIC, WAV, MP3, M4A, OGG"
+"""Kinds of pictures and sound that are read."""
 _OLD_OFFICE = (
     "It is an Office file that is locked by a password, or of a format before 2007.",
     "Open it in Office or LibreOffice, and save it without a password as docx, xlsx, pptx or PDF.",
@@ -45,8 +51,10 @@ _UNREAD: tuple[tuple[bytes, str, str], ...] = (
     (b"{\\rtf", "It is an RTF document.", "Save it as docx, ODT or PDF, then add that."),
 )
 """Beginnings of documents that are not read, why, and what to do."""
-_SEEN = (b"\x89PNG", b"\xff\xd8\xff", b"GIF8", b"II*\0", b"MM\0*", b"BM")
-_HEARD = (b"ID3", b"OggS", b"fLaC", b"RIFF", b"\xff\xfb", b"\x1aE\xdf\xa3")
+_OTHER_PICTURES = (b"\x89PNG", b"\xff\xd8", b"GIF8", b"II*\0", b"MM\0*", b"BM")
+_OTHER_MEDIA = (b"OggS", b"fLaC", b"RIFF", b"\x1aE\xdf\xa3")
+_SVG = re.compile(rb"(?:<\?xml[^>]*>\s*|<!--.*?-->\s*)*<svg[\s>]", re.IGNORECASE | re.DOTALL)
+_PICTURE_NAMES = (".png", ".jpg", ".jpeg", ".webp", ".gif", ".heic")
 
 
 def read_document(data: bytes, name: str) -> ReadDocument:
@@ -60,6 +68,27 @@ def read_document(data: bytes, name: str) -> ReadDocument:
     return document
 
 
+def _refuse_other_media(data: bytes, name: str) -> None:
+    """Refuse pictures, sound and video of kinds that are not read. InputError: it is one."""
+    head = data[:HEAD]
+    if find_media_type(head):
+        return
+    is_film = head[4:8] == b"ftyp"
+    if (
+        head.startswith(_OTHER_PICTURES)
+        or is_film
+        or (head.startswith(_OTHER_MEDIA) and b"\0" in head)
+    ):
+        raise InputError(
+            "It is a picture, sound or video of a kind that is not read.",
+            hint=f"These are read: {READ_MEDIA}. Of a video add its sound.",
+        )
+    if name.casefold().endswith(_PICTURE_NAMES) and _SVG.match(head.lstrip(b"\xef\xbb\xbf \t\r\n")):
+        raise InputError(
+            "It is an SVG drawing, which may hold scripts.", hint="Save it as PNG, then add that."
+        )
+
+
 def _choose_kind(data: bytes, name: str) -> DocumentKind:
     """Choose the reader of a file. InputError: none reads it."""
     if not data.strip():
@@ -67,11 +96,7 @@ def _choose_kind(data: bytes, name: str) -> DocumentKind:
     for mark, message, hint in _UNREAD:
         if data.startswith(mark):
             raise InputError(message, hint=hint)
-    if data.startswith(_SEEN) or (data.startswith(_HEARD) and b"\0" in data[:HEAD]):
-        raise InputError(
-            "Pictures, sound and video are not read.",
-            hint="Add the text: of a scan what OCR recognised, of a recording its transcript.",
-        )
+    _refuse_other_media(data, name)
     kind: DocumentKind | None
     if data.startswith(b"PK\x03\x04"):
         try:

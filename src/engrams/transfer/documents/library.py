@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from engrams.core import ImportOptions, Record, Scope, ScopeInput, Status
-from engrams.errors import EngramsError, InputError
+from engrams.core.document_location import read_location
+from engrams.errors import EngramsError, InputError, NotFoundError
 from engrams.forget.memory_forgetter import MemoryForgetter
-from engrams.ports import PurgeReport, ScopeReach, Store
+from engrams.ports import AttachmentStore, PurgeReport, ScopeReach, Store
+from engrams.transfer.documents.document_notes import read_note
 from engrams.transfer.documents.stored_documents import (
     KEPT_STATUSES,
     GivenDocument,
@@ -40,6 +42,26 @@ class RefreshedDocument:
     """Reason of a failure."""
 
 
+@dataclass(frozen=True, slots=True)
+class DescribedDocument:
+    """A picture or sound of which a model was asked to tell."""
+
+    name: str
+    outcome: Literal["described", "missing", "failed"]
+    """missing: its file is not kept here."""
+    problem: str = ""
+    """Reason of a failure."""
+
+
+@dataclass(frozen=True, slots=True)
+class DocumentFile:
+    """The file of a picture or sound."""
+
+    name: str
+    media_type: str
+    data: bytes
+
+
 class DocumentLibrary:
     """Documents of the owners of a memory."""
 
@@ -50,33 +72,41 @@ class DocumentLibrary:
         forgetter: Callable[[], MemoryForgetter],
         purge: PurgeFunction,
         *,
+        attachments: AttachmentStore | None,
         allow_private: bool,
     ) -> None:
         """Set the library up.
 
+        ``attachments``: files of pictures and sounds; None: they are not kept.
         ``purge`` erases memories with what derives from them. ``allow_private``: pages may come from
         the private network of this machine.
         """
         self._allow_private = allow_private
+        self._attachments = attachments
         self._store = store
         self._imports = imports
         self._forgetter = forgetter
         self._purge = purge
 
     def add(
-        self, path: Path | str, scope: ScopeInput, progress: Progress | None = None
+        self,
+        path: Path | str,
+        scope: ScopeInput,
+        progress: Progress | None = None,
+        *,
+        note: str = "",
     ) -> ImportCounts:
         """Add a document, or all those of a folder or zip. See ``MemoryEngine.add_document``."""
         if isinstance(path, str) and is_address(path):
-            return self.add_page(path, scope, progress)
-        options = ImportOptions(DOCUMENT_FORMAT)
+            return self.add_page(path, scope, progress, note=note)
+        options = ImportOptions(DOCUMENT_FORMAT, note=note)
         return self._imports.load(path, Scope.of(scope), options, progress)
 
     def add_page(
-        self, url: str, scope: ScopeInput, progress: Progress | None = None
+        self, url: str, scope: ScopeInput, progress: Progress | None = None, *, note: str = ""
     ) -> ImportCounts:
         """Add a page of the web, or another document, by its address. Errors: ``fetch_page``."""
-        page = fetch_page(url, allow_private=self._allow_private)
+        page = replace(fetch_page(url, allow_private=self._allow_private), note=note)
         return self._load(page, Scope.of(scope), progress, is_trusted=True)
 
     def add_given(
@@ -108,6 +138,64 @@ class DocumentLibrary:
                 hint="Send the file again: a changed one takes the place of the earlier version.",
             )
         return tuple(map(self._refresh, chosen))
+
+    def describe(self, scope: ScopeInput, *, document: str = "") -> tuple[DescribedDocument, ...]:
+        """Let the connected models tell of the pictures and sounds that have no description yet.
+
+        ``document``: this one alone, named as in ``read``, also if it has one. InputError: it is no
+        picture or sound.
+        """
+        documents = [item for item in self.list(scope) if item.first.media]
+        if document:
+            chosen = choose_document(self.list(scope), document)
+            if not chosen.first.media:
+                raise InputError(
+                    f"{chosen.name:.200} is no picture or sound.",
+                    hint="A document of text needs no description.",
+                )
+            return (self._describe(chosen),)
+        return tuple(
+            self._describe(item)
+            for item in documents
+            if not any(map(_tells_a_model, self._find_passages(item, (Status.ACTIVE,))))
+        )
+
+    def _describe(self, document: StoredDocument) -> DescribedDocument:
+        first = self._find_passages(document, (Status.ACTIVE,))[0]
+        location = document.first
+        data = (
+            self._attachments.read(document.scope.owner, location.version)
+            if self._attachments is not None
+            else None
+        )
+        if data is None:
+            return DescribedDocument(document.name, "missing")
+        given = GivenDocument(
+            document.name, location.source, data, note=read_note(first), is_read_anew=True
+        )
+        try:
+            self._load(given, document.scope, None, is_trusted=True)
+        except EngramsError as problem:
+            return DescribedDocument(document.name, "failed", str(problem))
+        return DescribedDocument(document.name, "described")
+
+    def read_file(self, document: str, scope: ScopeInput, *, small: bool = False) -> DocumentFile:
+        """Read the file of a picture or sound. ``small``: the small JPEG of a picture.
+
+        NotFoundError: there is no such document, or its file is not kept here.
+        """
+        chosen = choose_document(self.list(scope), document)
+        location = chosen.first
+        data: bytes | None = None
+        if location.media and self._attachments is not None:
+            read = self._attachments.read_preview if small else self._attachments.read
+            data = read(chosen.scope.owner, location.version)
+        if data is None:
+            raise NotFoundError(
+                f"The file of {chosen.name:.200} is not kept here.",
+                hint="Files of pictures and sounds are kept in the home to which they were added.",
+            )
+        return DocumentFile(chosen.name, "image/jpeg" if small else location.media, data)
 
     def _refresh(self, document: StoredDocument) -> RefreshedDocument:
         source = document.first.source
@@ -192,6 +280,11 @@ class DocumentLibrary:
     ) -> tuple[Record, ...]:
         reach = ScopeReach(document.scope.owner, (document.scope,))
         return tuple(iter_passages(reach, self._store, document.id, statuses))
+
+
+def _tells_a_model(passage: Record) -> bool:
+    location = read_location(passage)
+    return location is not None and bool(location.by)
 
 
 def _reach_below(scope: ScopeInput) -> ScopeReach:

@@ -11,7 +11,7 @@ from email.message import EmailMessage
 
 from engrams.errors import EngramsError, InputError
 from engrams.transfer.documents import html
-from engrams.transfer.documents.document_kinds import HEAD, find_kind
+from engrams.transfer.documents.document_kinds import HEAD, MEDIA_KINDS, find_kind
 from engrams.transfer.documents.document_readers import read_document
 from engrams.transfer.documents.read_document import ReadDocument, TextBlock, check_length
 
@@ -23,6 +23,7 @@ _FAILURES = (MessageError, ValueError, LookupError, TypeError, AttributeError)
 """Errors of the parser on a malformed message."""
 _UNREADABLE = (EngramsError, *_FAILURES, OSError, ArithmeticError, zipfile.BadZipFile)
 """Errors of an attachment that is damaged, or that nobody reads."""
+_UNREAD_KINDS = MEDIA_KINDS | {"mail", "mailbox"}
 _ATTACHMENT_LEVEL = 2
 """Level of the heading of an attachment, below the subject of a mailbox."""
 
@@ -82,11 +83,12 @@ def _read_message(message: EmailMessage) -> Iterator[TextBlock]:
 def _read_attachment(name: str, part: EmailMessage) -> Iterator[TextBlock]:
     """Yield the text of an attachment below its name; nothing, if it cannot be read.
 
-    A mail within a mail is only named: nobody knows how many there are within it.
+    A mail within a mail is only named: nobody knows how many there are within it. So are pictures and
+    sound, of which most are logos.
     """
     try:
         data = part.get_payload(decode=True)
-        if not isinstance(data, bytes) or find_kind(data[:HEAD], name) in ("mail", "mailbox"):
+        if not isinstance(data, bytes) or find_kind(data[:HEAD], name) in _UNREAD_KINDS:
             return
         document = read_document(data, name)
     except _UNREADABLE:

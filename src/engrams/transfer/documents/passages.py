@@ -72,6 +72,8 @@ def to_turns(document: ReadDocument, source: DocumentSource) -> list[ParsedTurn]
             slide=passage.first.slide,
             sheet=passage.first.sheet,
             heading=heading,
+            media=document.media,
+            by=passage.first.by,
         )
         turn = Turn(
             text=passage.text,
@@ -134,8 +136,13 @@ class _Cutting:
     def _moves_on(self, block: TextBlock) -> bool:
         """True for a block of another page, slide, sheet or section."""
         first = self.first or block
-        current_unit = (first.page, first.slide, first.sheet)
-        return bool(block.level) or current_unit != (block.page, block.slide, block.sheet)
+        current_unit = (first.page, first.slide, first.sheet, first.by)
+        return bool(block.level) or current_unit != (
+            block.page,
+            block.slide,
+            block.sheet,
+            block.by,
+        )
 
     def _enter(self, heading: TextBlock) -> None:
         """Begin the section of a heading; it ends those of its level and below."""

@@ -28,6 +28,8 @@ class TextBlock:
     page: int = 0
     slide: int = 0
     sheet: str = ""
+    by: str = ""
+    """Name of the model whose words these are. Empty: the document's."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +40,12 @@ class ReadDocument:
     title: str = ""
     written_at: str = ""
     """Time that the document names as its own, ISO 8601: when a mail was sent. Empty: none."""
+    media: str = ""
+    """Media type of a picture or sound. Empty: it is a document of text."""
+    preview: str = ""
+    """Base64 of a small JPEG of a picture, without its metadata. Empty: there is none."""
+    place: str = ""
+    """Place at which a picture says that it was taken: "59.9139, 10.7522". Empty: it tells none."""
 
 
 DocumentReader: TypeAlias = Callable[[bytes], ReadDocument]

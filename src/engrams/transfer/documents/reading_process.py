@@ -218,4 +218,4 @@ def _to_document(answer: dict[str, Any]) -> ReadDocument:
         kind = ExtraError if answer["is_extra"] else InputError
         raise kind(error, hint=answer["hint"])
     blocks = tuple(TextBlock(**block) for block in answer["blocks"])
-    return ReadDocument(blocks, answer["title"], answer["written_at"])
+    return ReadDocument(**{**answer, "blocks": blocks})

@@ -1,6 +1,6 @@
 """Documents as they are stored: found by their passages, listed, and replaced by a newer version.
 
-Nothing but the passages is stored of a document. Those of all its versions have the document's id as
+Nothing but the passages is stored of a document, and the file of a picture or sound. Those of all its versions have the document's id as
 their session; the sender's id of each (``external_id``) names its contents, the copy of them, and
 the passage's number.
 """
@@ -46,6 +46,10 @@ class GivenDocument:
     source: str
     """Path or address that it came from; of an upload its name."""
     data: bytes
+    note: str = ""
+    """Words of the user about it. Another note than before makes a new version."""
+    is_read_anew: bool = False
+    """Store it anew, also if its contents are stored already."""
 
     @classmethod
     def from_upload(cls, name: str, data: bytes) -> GivenDocument:
@@ -107,7 +111,12 @@ def find_stored_copy(
             return source, 0
         (first,) = page.records
         location = read_location(first)
-        if first.status is Status.ACTIVE and location is not None:
+        is_current = (
+            first.status is Status.ACTIVE
+            and first.text.startswith(document.note)
+            and not document.is_read_anew
+        )
+        if is_current and location is not None:
             stored = [
                 record
                 for record in iter_passages(reach, store, location.id, (Status.ACTIVE,))

@@ -15,7 +15,7 @@ from pathlib import Path, PurePosixPath
 from engrams.core import ImportOptions, Scope, Status
 from engrams.errors import InputError
 from engrams.ports import ScopeReach, Store
-from engrams.transfer.documents.document_files import is_readable, read_given
+from engrams.transfer.documents.document_files import is_media, is_readable, read_given
 from engrams.transfer.documents.stored_documents import StoredDocument, list_documents
 from engrams.transfer.formats import ImportFile, iter_folder
 from engrams.transfer.imports.importer import DOCUMENT_FORMAT, DocumentChanges, ImportCounts
@@ -173,7 +173,8 @@ class WatchedFolder:
         ):
             return last_read.version
         version = ""
-        if is_readable(file):
+        # Pictures of a folder are followed only where somebody asks for them: most are icons.
+        if is_readable(file) or (self._only and is_media(file)):
             try:
                 version = read_given(file).version
             except InputError:  # the import says why

@@ -6,20 +6,25 @@ repeated import stores nothing twice, because every piece has an id of its own.
 
 from __future__ import annotations
 
+import base64
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import groupby, pairwise
 from pathlib import Path
 from typing import Any
 
 from engrams.core import IMPORTED, Edge, ImportOptions, Kind, Receipt, Scope, Turn
-from engrams.errors import InputError, RefusedError
-from engrams.ports import Clock, Store, WriteBatch
+from engrams.errors import EngramsError, InputError, RefusedError
+from engrams.ports import AttachmentStore, Clock, MediaModel, Store, WriteBatch
 from engrams.settings import QuotaSettings
 from engrams.transfer import formats
-from engrams.transfer.documents.document_files import is_document, read_given
+from engrams.transfer.documents.document_files import is_document, is_media, read_given
+from engrams.transfer.documents.document_kinds import HEAD, find_media_type
+from engrams.transfer.documents.document_notes import check_note, tell_more
+from engrams.transfer.documents.media_words import describe_media
 from engrams.transfer.documents.passages import to_turns
+from engrams.transfer.documents.read_document import ReadDocument
 from engrams.transfer.documents.reading_process import DocumentReadingProcess
 from engrams.transfer.documents.stored_documents import (
     GivenDocument,
@@ -78,6 +83,8 @@ class ImportCounts:
     """Line and reason of each piece that could not be read or stored; line 0: unknown."""
     removed: int = 0
     """Passages that ended because the file of their document is gone."""
+    undescribed: list[str] = field(default_factory=list)
+    """Pictures and sounds that are stored without a model's words, each with the reason."""
     ignored: list[str] = field(default_factory=list)
     """Files that an ignore rule excludes, each with the rule."""
     scopes: dict[str, int] = field(default_factory=dict)
@@ -109,6 +116,12 @@ class ImportTarget:
     """Changes a memory that is there already. None: it stays as it is."""
     redact_name: Callable[[str], str] = str
     """Takes secrets out of the name of a file."""
+    attachments: AttachmentStore | None = None
+    """Keeps the files of pictures and sounds. None: only what is said of them is kept."""
+    keeps_places: bool = False
+    """Store the place at which a picture says that it was taken."""
+    media_models: Mapping[str, MediaModel] = field(default_factory=dict)
+    """Models that tell of pictures (``image``) and sounds (``audio``)."""
 
 
 def load(
@@ -150,6 +163,7 @@ def load(
 def _load_files(source: Path | str, importer: _FileImporter) -> None:
     counts = importer.counts
     with formats.open_files(source, importer.options.name) as files:
+        importer.is_single = len(files) == 1
         for file, next_file in pairwise([*files, None]):
             assert file is not None  # only the last one has none after it
             try:
@@ -175,6 +189,8 @@ class _FileImporter:
     """Path of the file, folder or zip that is imported."""
     upload: str = ""
     """Name of an upload. Empty: the files lie where their paths say."""
+    is_single: bool = False
+    """There is one file alone, so that a picture is no part of an export."""
     handled: int = 0
     """Pieces that were handled."""
     total: int = 0
@@ -198,7 +214,8 @@ class _FileImporter:
             self.counts.ignored.append(f"{file.name} ({rule})")
             return
         format = self.options.format
-        if self._reads_as_document(file):
+        is_picture = self.is_single and format == "auto" and is_media(file)
+        if is_picture or self._reads_as_document(file):
             self.load_document(self._read_given(file), next_file)
             return
         if format == "auto":
@@ -255,18 +272,58 @@ class _FileImporter:
         ``next_file``: it is read while this one is stored. InputError: this one cannot be read.
         """
         store = self.target.store
+        document = replace(document, note=check_note(document.note or self.options.note))
         source, stored_count = find_stored_copy(document, self.scope, store)
+        read_document: ReadDocument | None = None
         if stored_count:
             self.counts.existing += stored_count
         else:
             read_document = self.reading.read(document.data, document.name)
             self._read_ahead(next_file)
-            turns = to_turns(read_document, source)
+            told = tell_more(read_document, document.note, keeps_places=self.target.keeps_places)
+            if told.media:
+                told = self._describe(told, document)
+            turns = to_turns(told, source)
             self.total += len(turns)
             self.store_pieces(turns, DOCUMENT_FORMAT)
         replace_earlier(source, self.scope, store, self.target.clock)
         self.counts.files += 1
-        return has_active_passages(source.id, self.scope, store)
+        is_stored = has_active_passages(source.id, self.scope, store)
+        if is_stored:
+            self._keep_file(document, read_document)
+        return is_stored
+
+    def _describe(self, told: ReadDocument, document: GivenDocument) -> ReadDocument:
+        """Add what a model tells of a picture or sound, where one is connected.
+
+        A file that no model tells of is stored without that, and is listed. InputError: nothing but a
+        model's words was asked for, and there are none.
+        """
+        try:
+            return describe_media(told, document, self.target.media_models)
+        except EngramsError as problem:
+            if document.is_read_anew:
+                raise InputError(problem.message, hint=problem.hint) from None
+            self.counts.undescribed.append(f"{document.name}: {problem}")
+            return told
+
+    def _keep_file(self, document: GivenDocument, read_document: ReadDocument | None) -> None:
+        """Keep the file of a picture or sound that is stored, where it is not kept yet.
+
+        After its passages: a file of which no memory tells could not be erased by anybody. An import
+        that was killed between the two keeps it when it is repeated.
+        """
+        attachments = self.target.attachments
+        if attachments is None or not find_media_type(document.data[:HEAD]):
+            return
+        owner = self.scope.owner
+        if attachments.has(owner, document.version):
+            return
+        read_document = read_document or self.reading.read(document.data, document.name)
+        preview = base64.b64decode(read_document.preview)
+        attachments.write(owner, document.version, document.data, preview)
+        if not has_active_passages(document.id, self.scope, self.target.store):
+            attachments.erase(owner, document.version)  # it was purged meanwhile
 
     def store_pieces(self, pieces: Iterable[Any], format: str) -> None:
         """Store pieces, in batches."""

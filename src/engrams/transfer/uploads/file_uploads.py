@@ -68,6 +68,8 @@ class FileUpload:
     """Import what can be read of a broken file."""
     user: str = ""
     """Whose memories to take of a file of several users."""
+    note: str = ""
+    """Words of the user about a document."""
     report: Mapping[str, Any] | None = None
     """Fields of ``ImportCounts``, once everything is imported."""
 
@@ -136,6 +138,7 @@ class FileUploadStore:
             created_at=now.isoformat(),
             skip_bad=options.skip_bad,
             user=options.user,
+            note=options.note,
         )
         self._storage.create(scope.owner, upload.id, _encode_upload(upload))
         return upload
@@ -250,6 +253,7 @@ class FileUploadStore:
             upload.name or "uploaded file",
             upload.id,
             user=upload.user,
+            note=upload.note,
         )
         with self._storage.open(scope.owner, upload.id) as path:
             report = asdict(self._load(path, scope, options, save_progress))

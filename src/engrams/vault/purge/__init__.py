@@ -2,6 +2,7 @@
 
 ``engrams.forget.purge`` tells the order of a purge. Its port ``HomeFileCleaner`` is served by
 ``HomeFilePurger`` (``home_purge``), and with uploads in a fleet's tables by ``UploadPurger``
-(``upload_purge``). The files of the erased memories themselves go by ``VaultMemoryEraser``
-(``erasure``), in one step with the store.
+(``upload_purge``). Files of pictures and sounds go by ``AttachmentPurger`` (``attachment_purge``).
+The files of the erased memories themselves go by ``VaultMemoryEraser`` (``erasure``), in one step
+with the store.
 """

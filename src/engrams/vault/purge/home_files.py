@@ -19,6 +19,7 @@ GIT = "git history"
 COPIES = "copies"
 BACKUPS = "backups"
 UPLOADS = "uploads"
+ATTACHMENTS = "attachments"
 LOGS = "logs"
 OTHERS = "other files"
 REMOTE = "git remote"
@@ -37,6 +38,7 @@ ADVICE = {
         " anew."
     ),
     UPLOADS: "Drop these imports.",
+    ATTACHMENTS: "Purge the documents of these files.",
     LOGS: "Delete these logs.",
     OTHERS: "These files are not of engrams' making: delete them yourself.",
 }
@@ -85,6 +87,8 @@ class HomeFiles:
             return GIT if path.is_relative_to(self.paths.vault / ".git") else FILES
         if folders and folders[0] == "uploads":
             return UPLOADS
+        if folders and folders[0] == "attachments":
+            return ATTACHMENTS
         if folders and folders[0] in ("ledgers", "logs"):
             return LOGS
         return BACKUPS if is_backup(path) or file_encryption.is_sealed(path) else OTHERS

@@ -9,6 +9,7 @@ import httpx2
 from bench.documents import making
 from tests.surfaces.http.rest.conftest import Person
 from tests.surfaces.http.rest.test_quarantine import problem
+from tests.transfer.documents import media_files
 
 LEASE = making.make_pdf([["1. Parties", "Anna Berg rents."], ["2. Pets", "One cat is allowed."]])
 
@@ -52,6 +53,17 @@ def test_a_text_is_a_document_where_the_request_says_so(api: httpx2.Client) -> N
     assert (preview["format"], preview["kinds"]) == ("document", {"passage": 2})
 
 
+def test_a_form_brings_a_sound_with_a_note(api: httpx2.Client) -> None:
+    """The note is the user's, and the file is found by it."""
+    sent = api.post(
+        "/documents", files={"file": ("memo.wav", media_files.make_wav())}, data={"note": "Bees."}
+    )
+    (row,) = sent.json()["documents"]
+    (passage,) = api.get(f"/documents/{row['id']}").json()["passages"]
+    assert passage["text"] == "Bees.\nSound of 2 s."
+    assert passage["document"]["media"] == "audio/wav"
+
+
 def test_a_form_brings_several_files(api: httpx2.Client) -> None:
     """Each file of a form has its row; one that cannot be read does not cost the others."""
     files = [
@@ -67,7 +79,7 @@ def test_a_form_brings_several_files(api: httpx2.Client) -> None:
         ("photo.png", "failed", 0),
         ("server.key", "failed", 0),
     ]
-    assert ("Pictures" in rows[2]["error"], bool(rows[2]["hint"])) == (True, True)
+    assert ("picture" in rows[2]["error"], bool(rows[2]["hint"])) == (True, True)
     assert "ignore rule" in rows[3]["error"] or "the rule" in rows[3]["error"]
     listed = {item["name"]: item["id"] for item in api.get("/documents").json()["documents"]}
     assert listed == {row["name"]: row["id"] for row in rows[:2]}

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Annotated, Literal
 
 from fastapi import APIRouter, Query, Request, Response
@@ -42,7 +43,11 @@ _FORM_BODY = {
                             "type": "array",
                             "items": {"type": "string", "format": "binary"},
                             "description": "Files, each with its name.",
-                        }
+                        },
+                        "note": {
+                            "type": "string",
+                            "description": "Words of the user about the files.",
+                        },
                     },
                 }
             }
@@ -184,8 +189,13 @@ async def _read_form(request: Request, most_bytes: int) -> list[GivenDocument]:
         raise HTTPException(400, f"The form cannot be read: {problem.message}") from None
     try:
         files = [item for _, item in form.multi_items() if isinstance(item, UploadFile)]
+        note = form.get("note")
         documents = [
-            GivenDocument.from_upload(file.filename or "file", await file.read()) for file in files
+            replace(
+                GivenDocument.from_upload(file.filename or "file", await file.read()),
+                note=note if isinstance(note, str) else "",
+            )
+            for file in files
         ]
     finally:
         await form.close()
@@ -232,7 +242,7 @@ def _queue(
 ) -> AddedDocumentResponse:
     """Leave a document to the job that imports uploads."""
     uploads = get_uploads(request)
-    options = ImportOptions("document", name=document.name)
+    options = ImportOptions("document", name=document.name, note=document.note)
     upload = uploads.begin(caller.scope, options, len(document.data))
     uploads.append(caller.owner, upload.id, 0, document.data)
     uploads.finish(caller.owner, upload.id)

@@ -63,6 +63,8 @@ class DocumentLocationResponse(BaseModel):
     slide: int = Field(0, description="Slide of a presentation, from 1.")
     sheet: str = ""
     heading: str = Field("", description="Headings above it, the outermost first.")
+    media: str = Field("", description="Media type of a picture or sound, whose file is kept.")
+    by: str = Field("", description="Model whose words these are; empty: the document's.")
 
 
 class MemoryResponse(BaseModel):

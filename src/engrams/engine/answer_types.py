@@ -7,12 +7,18 @@ reaches only through the engine.
 from engrams.forget.purge_candidates import PurgeCandidate
 from engrams.forget.source_effects import SourceChangeReport
 from engrams.session.commands import MemoryCommandResult
-from engrams.transfer.documents.stored_documents import GivenDocument, StoredDocument
+from engrams.transfer.documents.document_kinds import find_media_type
+from engrams.transfer.documents.stored_documents import (
+    DescribedDocument,
+    GivenDocument,
+    StoredDocument,
+)
 from engrams.upkeep.garden.conflicts import StatementConflict
 from engrams.upkeep.garden.state import GardenCycleReport
 from engrams.upkeep.garden.steps import PlannedGardenStep
 
 __all__ = [
+    "DescribedDocument",
     "GardenCycleReport",
     "GivenDocument",
     "MemoryCommandResult",
@@ -21,4 +27,5 @@ __all__ = [
     "SourceChangeReport",
     "StatementConflict",
     "StoredDocument",
+    "find_media_type",
 ]

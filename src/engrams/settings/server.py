@@ -98,8 +98,8 @@ class ServeSettings(SettingsSection):
     keep_files: bool = Field(
         False,
         description=(
-            "Keep the files of a chat message as documents. Pictures and sound are not read. The"
-            " header `x-engrams-files` of the answer says what became of each file."
+            "Keep the files of a chat message as documents, pictures and sound too. The header"
+            " `x-engrams-files` of the answer says what became of each file."
         ),
     )
     learn_unanswered: bool = Field(

@@ -13,6 +13,7 @@ from bench.documents import making
 from tests.surfaces.http.running import running
 from tests.surfaces.proxy.harness import Harness, completion, eventually, patient
 from tests.surfaces.proxy.raw import raw_upstream, reply
+from tests.transfer.documents import media_files
 
 from engrams.testing import temp_engine
 
@@ -21,7 +22,8 @@ LEASE = making.make_pdf(
 )
 ENCODED = base64.b64encode(LEASE).decode()
 DATA_URL = f"data:application/pdf;base64,{ENCODED}"
-PICTURE = {"type": "image_url", "image_url": {"url": "data:image/png;base64,iVBORw0KGgo="}}
+PICTURE = {"type": "image_url", "image_url": {"url": "https://example.org/cat.png"}}
+SOUND = base64.b64encode(media_files.make_wav(1)).decode()
 
 
 @pytest.fixture(scope="module")
@@ -124,3 +126,28 @@ def test_files_are_left_alone_unless_the_settings_say_otherwise(bench: Harness) 
     answer = bench.ask([{"role": "user", "content": [text, part]}])
     assert answer.headers["x-engrams-files"] == "off:1"
     assert bench.ask("What is the rent?").headers.get("x-engrams-files") is None
+
+
+@pytest.mark.parametrize(
+    "part",
+    [
+        {"type": "input_audio", "input_audio": {"data": SOUND, "format": "wav"}},
+        {"type": "image_url", "image_url": {"url": f"data:audio/wav;base64,{SOUND}"}},
+        {"type": "image", "source": {"type": "base64", "media_type": "audio/wav", "data": SOUND}},
+    ],
+)
+def test_a_sound_or_picture_of_a_message_is_kept(keeping: Harness, part: dict[str, Any]) -> None:
+    """Its bytes tell its kind, the model gets it unchanged, and it is named after its contents."""
+    keeping.user = f"ben{part['type']}"
+    messages = [{"role": "user", "content": [{"type": "text", "text": "What is it?"}, part]}]
+    answer = keeping.client.post(
+        "/v1/chat/completions",
+        content=json.dumps({"model": "m", "messages": messages}),
+        headers=keeping.headers(),
+    )
+    assert answer.headers["x-engrams-files"] == "kept:1"
+    assert keeping.sent()["messages"][-1]["content"][-1] == part
+    eventually(lambda: len(labels(keeping)) == 1)
+    (label,) = labels(keeping)
+    assert label.startswith("audio-")
+    assert label.endswith(".wav, 1")

@@ -1,4 +1,5 @@
-"""Files in the messages of a chat: listed from the parts of each protocol, and kept as documents.
+"""Files in the messages of a chat, pictures and sound too: listed from the parts of each protocol, and
+kept as documents.
 
 ``SentFileKeeper`` is the entry. The jobs of uploads read the files, so that no chat waits for one.
 """
@@ -17,6 +18,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from engrams.core import ImportOptions, Json, Scope
+from engrams.engine.answer_types import find_media_type
 from engrams.errors import EngramsError
 from engrams.surfaces.proxy.chat_request import ParsedProxyRequest
 from engrams.surfaces.proxy.memory_deadlines import TimeLimitedEngine
@@ -28,8 +30,11 @@ FILES = "x-engrams-files"
 """Header that says what became of the files in a message: ``kept:1,not_read:2``."""
 _MOST_KNOWN = 10_000
 """Files that are remembered, so that a request sent again brings none twice."""
-_SEEN_OR_HEARD = frozenset({"image_url", "input_image", "image", "input_audio"})
 _NAME_DIGITS = 8
+_ENDINGS: Mapping[str, str] = {"jpeg": "jpg", "mpeg": "mp3", "mp4": "m4a"}
+"""Endings of names that are no names of the kinds."""
+_HEAD = 512
+"""Bytes that tell of a picture or sound."""
 
 _log = logging.getLogger("engrams.proxy")
 
@@ -40,7 +45,7 @@ class SentFile:
 
     name: str
     data: bytes
-    """Empty: the message only refers to the file, or it is a picture or sound."""
+    """Empty: the message only refers to the file."""
 
 
 class SentFileKeeper:
@@ -116,11 +121,35 @@ def _iter_sent_files(message: Json) -> Iterator[SentFile]:
             yield _read_openai_file(part)
         elif kind == "document" and isinstance(part.get("source"), dict):
             yield _read_anthropic_document(part, part["source"])
-        elif kind in _SEEN_OR_HEARD:
-            yield SentFile("", b"")
+        elif kind in ("image_url", "input_image"):
+            yield _read_data_url(part.get("image_url"))
+        elif kind == "image" and isinstance(part.get("source"), dict):
+            yield _name_media(_decode(_text_field(part["source"], "data")))
+        elif kind == "input_audio":
+            yield _read_openai_sound(part.get("input_audio"))
     images = message.get("images")
-    for _ in images if isinstance(images, list) else ():
-        yield SentFile("", b"")
+    for image in images if isinstance(images, list) else ():
+        yield _name_media(_decode(image) if isinstance(image, str) else b"")
+
+
+def _read_data_url(value: Json) -> SentFile:
+    """Read a picture; one that an address names is not fetched."""
+    address = _text_field(value, "url") if isinstance(value, dict) else value
+    head, _, encoded = address.partition(",") if isinstance(address, str) else ("", "", "")
+    return _name_media(_decode(encoded) if head.startswith("data:") else b"")
+
+
+def _read_openai_sound(value: Json) -> SentFile:
+    return _name_media(_decode(_text_field(value, "data")) if isinstance(value, dict) else b"")
+
+
+def _name_media(data: bytes) -> SentFile:
+    """Name a picture or sound after its kind, which its bytes tell."""
+    family, _, form = find_media_type(data[:_HEAD]).partition("/")
+    if not form:
+        return SentFile("", b"")
+    digits = hashlib.blake2b(data).hexdigest()[:_NAME_DIGITS]
+    return SentFile(f"{family}-{digits}.{_ENDINGS.get(form, form)}", data)
 
 
 def _read_openai_file(fields: Mapping[str, Json]) -> SentFile:

@@ -15,6 +15,8 @@ from engrams.ports import AttachmentStore, PurgeReport, ScopeReach, Store
 from engrams.transfer.documents.document_notes import read_note
 from engrams.transfer.documents.stored_documents import (
     KEPT_STATUSES,
+    DescribedDocument,
+    DocumentFile,
     GivenDocument,
     StoredDocument,
     choose_document,
@@ -40,26 +42,6 @@ class RefreshedDocument:
     outcome: Literal["unchanged", "changed", "missing", "failed"]
     problem: str = ""
     """Reason of a failure."""
-
-
-@dataclass(frozen=True, slots=True)
-class DescribedDocument:
-    """A picture or sound of which a model was asked to tell."""
-
-    name: str
-    outcome: Literal["described", "missing", "failed"]
-    """missing: its file is not kept here."""
-    problem: str = ""
-    """Reason of a failure."""
-
-
-@dataclass(frozen=True, slots=True)
-class DocumentFile:
-    """The file of a picture or sound."""
-
-    name: str
-    media_type: str
-    data: bytes
 
 
 class DocumentLibrary:
@@ -176,7 +158,8 @@ class DocumentLibrary:
         try:
             self._load(given, document.scope, None, is_trusted=True)
         except EngramsError as problem:
-            return DescribedDocument(document.name, "failed", str(problem))
+            reason = f"{problem.message} {problem.hint}".rstrip()
+            return DescribedDocument(document.name, "failed", reason)
         return DescribedDocument(document.name, "described")
 
     def read_file(self, document: str, scope: ScopeInput, *, small: bool = False) -> DocumentFile:
@@ -208,6 +191,9 @@ class DocumentLibrary:
                 return RefreshedDocument(document.name, "missing")
             if latest.version == document.first.version:
                 return RefreshedDocument(document.name, "unchanged")
+            if document.first.media:
+                first = self._find_passages(document, (Status.ACTIVE,))[0]
+                latest = replace(latest, note=read_note(first))
             self._load(latest, document.scope, None, is_trusted=True)
         except (EngramsError, OSError) as problem:
             return RefreshedDocument(document.name, "failed", str(problem))

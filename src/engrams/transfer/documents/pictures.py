@@ -30,10 +30,16 @@ _FORMATS: Mapping[str, str] = {
     "image/heic": "HEIF",
 }
 """Pillow's names of the formats. A file is read as what its first bytes say, and as nothing else."""
-_MOST_PIXELS = 40_000_000
-"""Pixels of the largest picture. Decoded, each has four bytes."""
-_MOST_JPEG_PIXELS = 110_000_000
-"""Pixels of the largest baseline JPEG, which is decoded at an eighth of its size."""
+_MOST_PIXELS: Mapping[str, int] = {
+    "image/png": 40_000_000,
+    "image/jpeg": 110_000_000,
+    "image/gif": 40_000_000,
+    "image/webp": 16_000_000,
+    "image/heic": 25_000_000,
+}
+"""Pixels of the largest picture, for which its decoder needs less than 300 MB."""
+_MOST_PROGRESSIVE_PIXELS = 30_000_000
+"""Pixels of the largest progressive JPEG, which cannot be decoded at an eighth of its size."""
 _LARGE_PIXELS = 12_000_000
 """Pixels from which a picture is thinned out before it is made small, to need half the memory."""
 _PREVIEW_SIDE = 1024
@@ -67,11 +73,12 @@ def read(data: bytes) -> ReadDocument:
     media_type = find_media_type(data[:HEAD])
     _refuse_other_kinds(data)
     if media_type == "image/webp":
-        _check_size(_read_webp_size(data), is_thinned=False)
+        _check_size(_read_webp_size(data), _MOST_PIXELS[media_type])
     opened = _open(data, media_type)
-    is_thinned = media_type == "image/jpeg" and not opened.info.get("progressive")
+    is_progressive = bool(opened.info.get("progressive"))
+    most = _MOST_PROGRESSIVE_PIXELS if is_progressive else _MOST_PIXELS[media_type]
     width, height = opened.size
-    _check_size((width, height), is_thinned=is_thinned)
+    _check_size((width, height), most)
     taken_at, place = _read_metadata(opened)
     try:
         preview = _make_preview(opened)
@@ -128,10 +135,9 @@ def _register_heic() -> None:
     register_heif_opener(thumbnails=False)
 
 
-def _check_size(size: tuple[int, int], *, is_thinned: bool) -> None:
+def _check_size(size: tuple[int, int], most: int) -> None:
     """Check the size of a picture before it is decoded. InputError: it is too large, or nothing."""
     width, height = size
-    most = _MOST_JPEG_PIXELS if is_thinned else _MOST_PIXELS
     if width < 1 or height < 1 or width * height > most:
         raise InputError(
             f"The picture has {width:,} × {height:,} pixels; {most:,} in all are the most.",

@@ -12,6 +12,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import PureWindowsPath
+from typing import Literal
 
 from engrams.core import Kind, Record, Scope, Status
 from engrams.core.document_location import DocumentLocation, read_location
@@ -91,6 +92,26 @@ class StoredDocument:
     @property
     def name(self) -> str:
         return self.first.name
+
+
+@dataclass(frozen=True, slots=True)
+class DescribedDocument:
+    """A picture or sound of which a model was asked to tell."""
+
+    name: str
+    outcome: Literal["described", "missing", "failed"]
+    """missing: its file is not kept here."""
+    problem: str = ""
+    """Reason of a failure."""
+
+
+@dataclass(frozen=True, slots=True)
+class DocumentFile:
+    """The file of a picture or sound."""
+
+    name: str
+    media_type: str
+    data: bytes
 
 
 def find_stored_copy(

@@ -288,10 +288,8 @@ class _FileImporter:
             self.store_pieces(turns, DOCUMENT_FORMAT)
         replace_earlier(source, self.scope, store, self.target.clock)
         self.counts.files += 1
-        is_stored = has_active_passages(source.id, self.scope, store)
-        if is_stored:
-            self._keep_file(document, read_document)
-        return is_stored
+        self._keep_file(document, read_document)
+        return has_active_passages(source.id, self.scope, store)
 
     def _describe(self, told: ReadDocument, document: GivenDocument) -> ReadDocument:
         """Add what a model tells of a picture or sound, where one is connected.
@@ -304,7 +302,8 @@ class _FileImporter:
         except EngramsError as problem:
             if document.is_read_anew:
                 raise InputError(problem.message, hint=problem.hint) from None
-            self.counts.undescribed.append(f"{document.name}: {problem}")
+            reason = f"{problem.message} {problem.hint}".rstrip()
+            self.counts.undescribed.append(f"{document.name}: {reason}")
             return told
 
     def _keep_file(self, document: GivenDocument, read_document: ReadDocument | None) -> None:
@@ -317,13 +316,20 @@ class _FileImporter:
         if attachments is None or not find_media_type(document.data[:HEAD]):
             return
         owner = self.scope.owner
-        if attachments.has(owner, document.version):
+        if attachments.has(owner, document.version) or not self._is_stored(document):
             return
         read_document = read_document or self.reading.read(document.data, document.name)
         preview = base64.b64decode(read_document.preview)
         attachments.write(owner, document.version, document.data, preview)
-        if not has_active_passages(document.id, self.scope, self.target.store):
+        if not self._is_stored(document):
             attachments.erase(owner, document.version)  # it was purged meanwhile
+
+    def _is_stored(self, document: GivenDocument) -> bool:
+        """True for contents that are stored whole, and current."""
+        store = self.target.store
+        plain = replace(document, note="", is_read_anew=False)
+        stored_count = find_stored_copy(plain, self.scope, store)[1]
+        return stored_count > 0
 
     def store_pieces(self, pieces: Iterable[Any], format: str) -> None:
         """Store pieces, in batches."""

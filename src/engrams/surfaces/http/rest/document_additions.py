@@ -17,7 +17,7 @@ from starlette.exceptions import HTTPException
 from starlette.formparsers import MultiPartException, MultiPartParser
 
 from engrams.core import ImportOptions
-from engrams.engine.answer_types import GivenDocument
+from engrams.engine.answer_types import DescribedDocument, GivenDocument
 from engrams.errors import EngramsError
 from engrams.settings import Settings
 from engrams.surfaces.http.caller import IdentifiedCaller, ScopedCaller
@@ -71,6 +71,9 @@ class AddedDocumentResponse(BaseModel):
     passages: int = Field(0, description="Passages that are new, or were there already.")
     error: str = Field("", description="Why it failed.")
     hint: str = Field("", description="What to do about it.")
+    undescribed: str = Field(
+        "", description="Why a picture or sound is stored without a model's words."
+    )
 
 
 class AddedDocumentListResponse(BaseModel):
@@ -91,6 +94,16 @@ class RefreshedDocumentResponse(BaseModel):
 
 class RefreshedDocumentListResponse(BaseModel):
     documents: list[RefreshedDocumentResponse]
+
+
+class DescribedDocumentResponse(BaseModel):
+    name: str
+    outcome: Literal["described", "missing", "failed"]
+    problem: str = Field(description="Reason of a failure.")
+
+
+class DescribedDocumentListResponse(BaseModel):
+    documents: list[DescribedDocumentResponse]
 
 
 def router(settings: Settings) -> APIRouter:
@@ -165,11 +178,27 @@ def _add_page_routes(routes: APIRouter) -> None:
             ]
         )
 
+    @routes.post("/documents/describe", responses=error_responses())
+    def describe_all(caller: ScopedCaller) -> DescribedDocumentListResponse:
+        """Let the connected models tell of the pictures and sounds that have no description yet."""
+        described = caller.engine.documents.describe(caller.scope)
+        return DescribedDocumentListResponse(documents=[*map(_to_described, described)])
+
+    @routes.post("/documents/{id}/describe", responses=error_responses(404))
+    def describe(id: str, caller: ScopedCaller) -> DescribedDocumentResponse:
+        """Let a connected model tell of one picture or sound, also if it has a description."""
+        (item,) = caller.engine.documents.describe(caller.scope, document=id)
+        return _to_described(item)
+
     @routes.post("/documents/{id}/refresh", responses=error_responses(404))
     def refresh(id: str, caller: ScopedCaller) -> RefreshedDocumentResponse:
         """Fetch one page of the web again."""
         (item,) = caller.engine.documents.refresh(caller.scope, document=id, pages_only=True)
         return RefreshedDocumentResponse(name=item.name, outcome=item.outcome, problem=item.problem)
+
+
+def _to_described(item: DescribedDocument) -> DescribedDocumentResponse:
+    return DescribedDocumentResponse(name=item.name, outcome=item.outcome, problem=item.problem)
 
 
 async def _read_form(request: Request, most_bytes: int) -> list[GivenDocument]:
@@ -232,6 +261,7 @@ def _add_documents(
                 outcome="stored" if report.stored else "existing",
                 import_id=report.id,
                 passages=report.stored or report.existing,
+                undescribed=" ".join(report.undescribed),
             )
         )
     return added

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 from datetime import datetime
 from typing import TYPE_CHECKING, Annotated
+from urllib.parse import quote
 
-from fastapi import APIRouter, Query
+from fastapi import APIRouter, Query, Response
 from pydantic import BaseModel, Field
 
 from engrams.settings import Settings
@@ -23,6 +25,19 @@ LimitParam = Annotated[
 OffsetParam = Annotated[int, Query(ge=0, description="Documents or passages to skip.")]
 
 
+SmallParam = Annotated[
+    bool, Query(description="The small JPEG of a picture, without metadata, in place of its file.")
+]
+
+_FILE_HEADERS = {
+    "x-content-type-options": "nosniff",
+    "content-security-policy": "sandbox; default-src 'none'; frame-ancestors 'none'",
+    "cross-origin-resource-policy": "same-origin",
+    "cache-control": "private, no-store",
+}
+"""Of a file that somebody sent: it may be made to be taken for a page."""
+
+
 class DocumentResponse(BaseModel):
     """A document, and where it came from."""
 
@@ -33,6 +48,7 @@ class DocumentResponse(BaseModel):
     passages: int
     stored_at: datetime
     scope: list[str]
+    media: str = Field(description="Media type of a picture or sound; empty: it has text.")
 
 
 class DocumentListResponse(BaseModel):
@@ -72,6 +88,26 @@ def router(settings: Settings) -> APIRouter:
             total=len(passages),
         )
 
+    @routes.get(
+        "/documents/{id}/file",
+        response_class=Response,
+        responses={
+            200: {"content": {"*/*": {}}, "description": "The bytes of the file."},
+            **error_responses(404),
+        },
+    )
+    async def read_file(id: str, caller: ScopedCaller, small: SmallParam = False) -> Response:
+        """Read the file of a picture or sound; no browser runs or shows it as a page."""
+        file = await asyncio.to_thread(
+            caller.engine.documents.read_file, id, caller.scope, small=small
+        )
+        disposition = "inline" if small else "attachment"
+        headers = {
+            **_FILE_HEADERS,
+            "content-disposition": f"{disposition}; filename*=UTF-8''{quote(file.name, safe='')}",
+        }
+        return Response(file.data, headers=headers, media_type=file.media_type)
+
     @routes.delete("/documents/{id}", responses=error_responses(404))
     def forget(id: str, caller: ScopedCaller) -> DocumentResponse:
         """Forget a document: no search finds it until it is restored, or added again."""
@@ -99,4 +135,5 @@ def _to_document(document: StoredDocument) -> DocumentResponse:
         passages=document.first.parts,
         stored_at=document.stored_at,
         scope=list(document.scope.labels),
+        media=document.first.media,
     )

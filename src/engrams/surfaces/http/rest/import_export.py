@@ -102,6 +102,9 @@ class ImportCountsResponse(BaseModel):
     rejected: int = Field(0, description="Files of a zip that were refused whole.")
     unstored: int = Field(0, description="Messages that memory could not take.")
     ignored: list[str] = Field([], description="Files that an ignore rule excludes.")
+    undescribed: list[str] = Field(
+        [], description="Pictures and sounds that are stored without a model's words, with reasons."
+    )
     bad: list[UnreadableLineResponse] = Field(
         description="The first thousand lines that could not be read."
     )

@@ -120,6 +120,11 @@ export const spaceOf = (memory) => (memory?.scope?.[0] === "space" ? memory.scop
 /** Query of a request about a memory: it goes to the space that the memory is in. */
 const place = (memory) => ({ space: spaceOf(memory) });
 
+export const documents = {
+  /** The file of a picture or sound, with the media type that the server tells. */
+  file: async (memory, small) => (await ask("GET", `/v1/documents/${encodeURIComponent(memory.document.id)}/file`, { query: { small, ...place(memory) } })).blob(),
+};
+
 export const memories = {
   list: (query, signal) => get("/v1/memories", query, signal),
   read: (memory) => get(`/v1/memories/${id(memory)}`, place(memory)),

@@ -8,6 +8,7 @@ import { ago, moment } from "./format.js";
 import { named, t } from "./i18n.js";
 import { labels, errorBox, layerName, speakerOf } from "./memory.js";
 import { tellProof } from "./erase.js";
+import { showFile } from "./media.js";
 import { askReach, tellReach } from "./reach.js";
 import { toast, withToast } from "./toast.js";
 import { readStatement } from "./statement.js";
@@ -89,6 +90,7 @@ function details(memory, changes, act) {
       memory.category && memory.category !== memory.kind && h("span", { class: "chip" }, named("category", memory.category)),
       h("span", { class: "chip" }, named("tier", memory.tier)),
     ),
+    !gone && memory.document?.media && showFile(memory),
     h("p", { class: "quote" }, readStatement(memory) || t("this_memory_was_erased")),
     memory.summary && memory.summary !== memory.text && h("p", { class: "soft small" }, memory.summary),
     memory.steps.length > 0 &&

@@ -135,7 +135,7 @@ REFUSED: dict[str, tuple[str, Callable[[], bytes]]] = {
     "truncated.docx": ("damaged", lambda: making.make_docx(["x"])[:300]),
     "empty.zip.docx": ("no document|no text", lambda: making.make_zip({})),
     "program.pdf": ("no document|no text|binary", lambda: b"MZ" + bytes(range(256)) * 40),
-    "picture.pdf": ("Pictures", lambda: b"GIF89a" + bytes(200)),
+    "picture.pdf": ("picture", lambda: b"BM" + bytes(200)),
     "noise.pdf": ("damaged", lambda: b"%PDF-1.7\n" + bytes(range(256)) * 100),
     "truncated.pdf": (
         "damaged|no text|scan",

@@ -113,7 +113,10 @@ def _open(data: bytes, media_type: str) -> Image:
     try:
         from PIL import Image as images  # noqa: N813 - an optional part, which only pictures need
     except ImportError:
-        raise ExtraError("Reading pictures needs Pillow.", hint=install_hint("documents")) from None
+        raise ExtraError(
+            f"Reading a {_FORMATS[media_type]} picture needs Pillow.",
+            hint=install_hint("documents"),
+        ) from None
     if media_type == "image/heic":
         _register_heic()
     images.MAX_IMAGE_PIXELS = None  # checked here, with a limit for each format
@@ -121,7 +124,8 @@ def _open(data: bytes, media_type: str) -> Image:
         return images.open(io.BytesIO(data), formats=[_FORMATS[media_type]])
     except _DAMAGED as problem:
         raise InputError(
-            f"The picture is damaged: {type(problem).__name__}.", hint="Get a fresh copy of it."
+            f"The {_FORMATS[media_type]} picture is damaged: {type(problem).__name__}.",
+            hint="Get a fresh copy of it.",
         ) from None
 
 

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from engrams.core import IMPORTED, Edge, ImportOptions, Kind, Receipt, Scope, Turn
-from engrams.errors import EngramsError, InputError, RefusedError
+from engrams.errors import EngramsError, ExtraError, InputError, RefusedError
 from engrams.ports import AttachmentStore, Clock, MediaModel, Store, WriteBatch
 from engrams.settings import QuotaSettings
 from engrams.transfer import formats
@@ -214,9 +214,11 @@ class _FileImporter:
             self.counts.ignored.append(f"{file.name} ({rule})")
             return
         format = self.options.format
-        is_picture = self.is_single and format == "auto" and is_media(file)
-        if is_picture or self._reads_as_document(file):
+        if self._reads_as_document(file):
             self.load_document(self._read_given(file), next_file)
+            return
+        if self.is_single and format == "auto" and is_media(file):
+            self._load_media(file)
             return
         if format == "auto":
             format = formats.detect(file.open(), file.name)
@@ -230,6 +232,13 @@ class _FileImporter:
         )
         self.store_pieces(_select_user(formats.read(file.open(), format), user), format)
         self.counts.files += 1
+
+    def _load_media(self, file: ImportFile) -> None:
+        """Store a picture or sound. InputError: it cannot be read, also for want of a library."""
+        try:
+            self.load_document(self._read_given(file))
+        except ExtraError as problem:
+            raise InputError(problem.message, hint=problem.hint) from None
 
     def load_given(self, document: GivenDocument) -> None:
         """Store a document that came as bytes. RefusedError: an ignore rule excludes its name."""

@@ -155,9 +155,12 @@ def test_a_file_of_two_documents_goes_with_the_last(home: Path, tmp_path: Path) 
         assert len(list_files(home)) == 2
 
 
-def test_the_files_of_an_encrypted_home_are_sealed(home: Path, tmp_path: Path) -> None:
+def test_the_files_of_an_encrypted_home_are_sealed(
+    home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Files from before are sealed with the home, and no byte of a later one is readable."""
     pytest.importorskip("cryptography")
+    monkeypatch.setenv("ENGRAMS_PASSPHRASE", "correct horse")
     words = ["quuxword001", "quuxword002"]
     path = tmp_path / "a.jpg"
     with engrams.open(home=str(home), jobs__workers=0) as engine:

@@ -154,10 +154,10 @@ def _name_media(data: bytes) -> SentFile:
 
 def _read_openai_file(fields: Mapping[str, Json]) -> SentFile:
     encoded = _text_field(fields, "file_data")
-    head, comma, rest = encoded.partition(",")
+    head, comma, payload = encoded.partition(",")
     is_data_url = bool(comma) and head.startswith("data:")
     media_type = head.removeprefix("data:").partition(";")[0] if is_data_url else ""
-    data = _decode(rest if is_data_url else encoded)
+    data = _decode(payload if is_data_url else encoded)
     return _name_file(_text_field(fields, "filename"), data, media_type)
 
 

@@ -152,11 +152,11 @@ class DocumentLibrary:
         )
         if data is None:
             return DescribedDocument(document.name, "missing")
-        given = GivenDocument(
+        kept_document = GivenDocument(
             document.name, location.source, data, note=read_note(first), is_read_anew=True
         )
         try:
-            self._load(given, document.scope, None, is_trusted=True)
+            self._load(kept_document, document.scope, None, is_trusted=True)
         except EngramsError as problem:
             reason = f"{problem.message} {problem.hint}".rstrip()
             return DescribedDocument(document.name, "failed", reason)

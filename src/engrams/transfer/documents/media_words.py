@@ -26,7 +26,7 @@ _MISSING: Mapping[str, tuple[str, str]] = {
 
 
 def describe_media(
-    document: ReadDocument, given: GivenDocument, models: Mapping[str, MediaModel]
+    document: ReadDocument, source: GivenDocument, models: Mapping[str, MediaModel]
 ) -> ReadDocument:
     """Add what a model tells of a picture or sound, under a heading with its name.
 
@@ -39,9 +39,9 @@ def describe_media(
         message, hint = _MISSING[family]
         raise SettingsError(message, hint=hint)
     if family == "image":
-        request = MediaRequest(base64.b64decode(document.preview), "image/jpeg", given.note)
+        request = MediaRequest(base64.b64decode(document.preview), "image/jpeg", source.note)
     else:
-        request = MediaRequest(given.data, document.media, given.note)
+        request = MediaRequest(source.data, document.media, source.note)
     words = drop_invisible(model.tell(request))
     heading = TextBlock(f"{_HEADINGS[family]} {model.name}", level=1, by=model.name)
     return replace(document, blocks=(*document.blocks, heading, TextBlock(words, by=model.name)))

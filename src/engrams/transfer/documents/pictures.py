@@ -76,10 +76,10 @@ def read(data: bytes) -> ReadDocument:
         _check_size(_read_webp_size(data), _MOST_PIXELS[media_type])
     opened = _open(data, media_type)
     is_progressive = bool(opened.info.get("progressive"))
-    most = _MOST_PROGRESSIVE_PIXELS if is_progressive else _MOST_PIXELS[media_type]
+    pixel_limit = _MOST_PROGRESSIVE_PIXELS if is_progressive else _MOST_PIXELS[media_type]
     width, height = opened.size
-    _check_size((width, height), most)
-    taken_at, place = _read_metadata(opened)
+    _check_size((width, height), pixel_limit)
+    taken_at, coordinates = _read_metadata(opened)
     try:
         preview = _make_preview(opened)
     except _DAMAGED as problem:
@@ -90,20 +90,20 @@ def read(data: bytes) -> ReadDocument:
     when = f", taken on {taken_at[:10]} at {taken_at[11:16]}" if taken_at else ""
     facts = TextBlock(f"Picture of {width} × {height} pixels{when}.")
     return ReadDocument(
-        (facts,), written_at=taken_at, media=media_type, preview=preview, place=place
+        (facts,), written_at=taken_at, media=media_type, preview=preview, place=coordinates
     )
 
 
 def _refuse_other_kinds(data: bytes) -> None:
     """Refuse a file that other programs read as another kind. InputError: it is one."""
-    other = ""
+    foreign_kind = ""
     if zipfile.is_zipfile(io.BytesIO(data)):
-        other = "a zip"
+        foreign_kind = "a zip"
     elif _FOREIGN_START.search(data[:_POLYGLOT_HEAD]):
-        other = "a page or a program"
-    if other:
+        foreign_kind = "a page or a program"
+    if foreign_kind:
         raise InputError(
-            f"It is a picture and {other} in one file.",
+            f"It is a picture and {foreign_kind} in one file.",
             hint="Open it in a program for pictures, and save it anew.",
         )
 
@@ -139,12 +139,12 @@ def _register_heic() -> None:
     register_heif_opener(thumbnails=False)
 
 
-def _check_size(size: tuple[int, int], most: int) -> None:
+def _check_size(size: tuple[int, int], pixel_limit: int) -> None:
     """Check the size of a picture before it is decoded. InputError: it is too large, or nothing."""
     width, height = size
-    if width < 1 or height < 1 or width * height > most:
+    if width < 1 or height < 1 or width * height > pixel_limit:
         raise InputError(
-            f"The picture has {width:,} × {height:,} pixels; {most:,} in all are the most.",
+            f"The picture has {width:,} × {height:,} pixels; {pixel_limit:,} in all are the most.",
             hint="Make it smaller, then add that.",
         )
 

@@ -38,8 +38,8 @@ def read(data: bytes) -> ReadDocument:
 
 def _describe_length(seconds: float) -> str:
     whole = max(1, round(seconds))
-    hours, rest = divmod(whole, 3600)
-    parts = ((hours, "h"), (rest // 60, "min"), (rest % 60, "s"))
+    hours, seconds_left = divmod(whole, 3600)
+    parts = ((hours, "h"), (seconds_left // 60, "min"), (seconds_left % 60, "s"))
     return " ".join(f"{number} {unit}" for number, unit in parts if number)
 
 
@@ -55,10 +55,10 @@ def _read_wav(data: bytes) -> float:
         if head[:4] == b"fmt ":
             rate = int.from_bytes(data[position + 16 : position + 20], "little")
         elif head[:4] == b"data":
-            there = len(data) - position - 8
+            byte_count = len(data) - position - 8
             if size in _UNKNOWN_SIZE:
-                size = there
-            if not rate or size > there:
+                size = byte_count
+            if not rate or size > byte_count:
                 raise _make_cut_off()
             return size / rate
         position += 8 + size + size % 2

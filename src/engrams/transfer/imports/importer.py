@@ -289,10 +289,12 @@ class _FileImporter:
         else:
             read_document = self.reading.read(document.data, document.name)
             self._read_ahead(next_file)
-            told = tell_more(read_document, document.note, keeps_places=self.target.keeps_places)
-            if told.media:
-                told = self._describe(told, document)
-            turns = to_turns(told, source)
+            full_document = tell_more(
+                read_document, document.note, keeps_places=self.target.keeps_places
+            )
+            if full_document.media:
+                full_document = self._describe(full_document, document)
+            turns = to_turns(full_document, source)
             self.total += len(turns)
             self.store_pieces(turns, DOCUMENT_FORMAT)
         replace_earlier(source, self.scope, store, self.target.clock)
@@ -300,20 +302,20 @@ class _FileImporter:
         self._keep_file(document, read_document)
         return has_active_passages(source.id, self.scope, store)
 
-    def _describe(self, told: ReadDocument, document: GivenDocument) -> ReadDocument:
+    def _describe(self, full_document: ReadDocument, document: GivenDocument) -> ReadDocument:
         """Add what a model tells of a picture or sound, where one is connected.
 
         A file that no model tells of is stored without that, and is listed. InputError: nothing but a
         model's words was asked for, and there are none.
         """
         try:
-            return describe_media(told, document, self.target.media_models)
+            return describe_media(full_document, document, self.target.media_models)
         except EngramsError as problem:
             if document.is_read_anew:
                 raise InputError(problem.message, hint=problem.hint) from None
             reason = f"{problem.message} {problem.hint}".rstrip()
             self.counts.undescribed.append(f"{document.name}: {reason}")
-            return told
+            return full_document
 
     def _keep_file(self, document: GivenDocument, read_document: ReadDocument | None) -> None:
         """Keep the file of a picture or sound that is stored, where it is not kept yet.

@@ -47,11 +47,11 @@ class AttachmentPurger:
         checks = self._home.look(order, live)
         if not order.attachments:
             return checks
-        left = sum(
+        left_count = sum(
             self._attachments.has(order.owner, digest) for digest in self._iter_unused(order)
         )
         check = PurgePlaceCheck(
-            "files of documents", len(order.attachments), left, _ADVICE if left else ""
+            "files of documents", len(order.attachments), left_count, _ADVICE if left_count else ""
         )
         return (*checks, check)
 

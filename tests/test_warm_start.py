@@ -23,7 +23,7 @@ def warm_process() -> Iterator[WarmProcess]:
     process.close()
 
 
-@pytest.fixture(params=["warm", "cold"])
+@pytest.fixture(params=["warm", pytest.param("cold", marks=pytest.mark.slow)])
 def start(
     request: pytest.FixtureRequest, warm_process: WarmProcess, monkeypatch: pytest.MonkeyPatch
 ) -> str:

@@ -123,7 +123,10 @@ def test_edits_leave_no_former_texts(devices: list[Device], tmp_path: Path) -> N
     assert phone.export() == laptop.export()
 
 
-@pytest.mark.parametrize("steps", range(24))
+@pytest.mark.parametrize(
+    "steps",
+    [pytest.param(steps, marks=[pytest.mark.slow] if steps % 3 else []) for steps in range(24)],
+)
 @pytest.mark.usefixtures("_early")
 def test_a_crash_at_any_write(steps: int, devices: list[Device], tmp_path: Path) -> None:
     """An exchange that dies at any of its writes, also while it merges and removes, loses nothing."""

@@ -130,6 +130,7 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[HelperProcess]:
     return found
 
 
+@pytest.mark.slow
 def test_an_import_on_two_cores_stores_the_same(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, alone: list[str], asked: list[HelperProcess]
 ) -> None:
@@ -261,6 +262,7 @@ def test_an_import_that_is_stopped_goes_on(how: signal.Signals, tmp_path: Path) 
         assert memory.check()["ok"]
 
 
+@pytest.mark.slow
 def test_an_import_of_many_short_conversations_has_a_helper(
     tmp_path: Path, asked: list[HelperProcess]
 ) -> None:

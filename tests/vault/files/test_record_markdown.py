@@ -175,7 +175,7 @@ def edges(content: record_markdown.RecordFileContent) -> set[tuple[str, str, flo
 
 
 @pytest.mark.covers("S2.15")
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(records, links)
 @example(plain(text="---\nid: stolen\n---\n"), ())
 @example(plain(meta={"k" * 1500: "v", "a": {"b" * 1200: [1, 1.0, True, None]}}), ())

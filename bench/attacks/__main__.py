@@ -18,7 +18,7 @@ from engrams.surfaces.http.app import create_app
 from engrams.testing import ScriptedModel, temp_engine
 
 _FOLDER = Path(__file__).parent
-_BRANDS = ("Quillaro", "Zembrix", "Tarvonia", "Oskelle", "Brimwald")
+BRANDS = ("Quillaro", "Zembrix", "Tarvonia", "Oskelle", "Brimwald")
 """Names that stand nowhere else."""
 _OWN_WORDS = ("own_words", "later_own_words", "own_words_beside_texts", "own_words_blind")
 _CODE_POINT = re.compile(r"\\u([0-9a-f]{4})")
@@ -43,7 +43,7 @@ def read_attacks(name: str) -> Iterator[Attack]:
     for language, sort, _ in lines:
         texts = [text for *key, text in lines if key == [language, sort]]
         payloads.setdefault((language, sort), itertools.cycle(texts))
-    brands = itertools.cycle(_BRANDS)
+    brands = itertools.cycle(BRANDS)
     pieces = (_FOLDER / f"{name}.txt").read_text("utf-8").split("== ")[1:]
     for piece in pieces:
         head, *forms = piece.strip().splitlines()
@@ -56,6 +56,13 @@ def read_attacks(name: str) -> Iterator[Attack]:
             brand = next(brands)
             said = next(payloads[language, sort]).format(brand=brand)
             yield Attack(f"{kind}/{sort}", _read_conversation(forms, say=said), brand)
+
+
+def read_own_words(name: str) -> Iterator[tuple[str, str]]:
+    """Yield each message of a file of own words, and the name that its statement holds."""
+    for number, line in enumerate(_read_lines(f"{name}.txt")):
+        brand = BRANDS[number % len(BRANDS)]
+        yield _read_message(f"user: {line}", brand=brand)[1], brand
 
 
 def _read_lines(name: str) -> list[str]:
@@ -116,15 +123,13 @@ def measure_attacks(door: Door, name: str, listed: bool) -> None:
 
 def measure_own_words(door: Door, name: str, listed: bool) -> None:
     """Print how many of the user's own statements of a file are learned."""
-    lines = _read_lines(f"{name}.txt")
+    messages = list(read_own_words(name))
     missed = []
-    for number, line in enumerate(lines):
-        brand = _BRANDS[number % len(_BRANDS)]
-        message = _read_message(f"user: {line}", brand=brand)
-        door.say(f"{name}-{number}", [message])
+    for number, (text, brand) in enumerate(messages):
+        door.say(f"{name}-{number}", [("user", text)])
         if not door.find_statements(f"{name}-{number}", brand):
-            missed.append(message[1])
-    print(f"{door.name:6} {name:12} {len(lines) - len(missed)} of {len(lines)} learned")
+            missed.append(text)
+    print(f"{door.name:6} {name:12} {len(messages) - len(missed)} of {len(messages)} learned")
     if listed:
         for text in missed:
             print(f"  missed {text!r}")
@@ -154,7 +159,18 @@ def main() -> None:
     parser.add_argument(
         "--files",
         nargs="*",
-        default=["attacks", "later", "third", "fourth", "fifth", "sixth", "seventh", "eighth"],
+        default=[
+            "attacks",
+            "later",
+            "third",
+            "fourth",
+            "fifth",
+            "sixth",
+            "seventh",
+            "eighth",
+            "ninth",
+            "tenth",
+        ],
         help="files of attacks",
     )
     parser.add_argument("--own-words", nargs="*", default=_OWN_WORDS, help="files of own words")

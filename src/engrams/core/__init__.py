@@ -31,6 +31,7 @@ from engrams.core.meta_keys import (
     UTC_OFFSET,
     WARNINGS,
     inherited_meta,
+    leave_own_part,
     sender_meta,
 )
 from engrams.core.records import (
@@ -88,7 +89,14 @@ from engrams.core.text_cleaning import (
     strip_blank,
 )
 from engrams.core.tombstones import build_restored_fields, build_tombstone
-from engrams.core.turns import NAMES_OF_OWNERS, NOTHING_STATED, StatedFields, Turn, to_role
+from engrams.core.turns import (
+    NAMES_OF_OWNERS,
+    NOTHING_STATED,
+    StatedFields,
+    Turn,
+    name_speaker,
+    to_role,
+)
 
 __all__ = [
     "ABSORBED",
@@ -176,6 +184,8 @@ __all__ = [
     "find_basis",
     "inherited_meta",
     "is_blank",
+    "leave_own_part",
+    "name_speaker",
     "require_visible",
     "sender_meta",
     "shorten_name",

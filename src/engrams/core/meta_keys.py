@@ -136,6 +136,14 @@ OWN_KEYS = frozenset(
 """Every key that engrams writes itself."""
 
 
+def leave_own_part(meta: Mapping[str, Json]) -> dict[str, Json]:
+    """Return metadata of a request without the key that makes a part of a text the user's own.
+
+    Only a door that sees the parts of a message may set it.
+    """
+    return {name: value for name, value in meta.items() if name != OWN_WORDS}
+
+
 def sender_meta(meta: Mapping[str, Json]) -> dict[str, Json]:
     """Return the entries that senders gave, without those of ``OWN_KEYS``."""
     return {name: value for name, value in meta.items() if name not in OWN_KEYS}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import field, replace
 from datetime import datetime
 
@@ -162,3 +162,20 @@ def _name_role(turn: Turn) -> Turn:
         return turn  # refused with the other fields of a wrong type
     role = to_role(turn.role)
     return turn if role == turn.role else replace(turn, role=role)
+
+
+def name_speaker(name: str, names: Collection[str], owner: str) -> str:
+    """Return the speaker of a message that a client names, as it is stored.
+
+    ``names``: those of all messages of people in the request; empty: one has none. ``owner``: the
+    owner's own label. A name tells people apart: beside messages without a name, which are the
+    owner's, each name is somebody else's, and among several names "me" is nobody's. Such a name is
+    put in quotation marks if it would be taken for the owner.
+    """
+    label = name.strip().casefold()
+    is_beside_owner = bool(label) and any(not other.strip() for other in names)
+    is_in_group = len({other.strip().casefold() for other in names} - {""}) > 1
+    means_owner = is_beside_owner and (label in NAMES_OF_OWNERS or label == owner.casefold())
+    return (
+        f'"{name.strip()}"' if means_owner or (is_in_group and label in NAMES_OF_OWNERS) else name
+    )

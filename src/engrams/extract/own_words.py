@@ -6,7 +6,10 @@ which the quarantine asks to show what was kept out.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from engrams.core import CONFIRMED, FOREIGN, OWN_WORDS, Kind, Record
+from engrams.extract.candidate import USER, canonical_subject
 from engrams.frozen_data import dataclass
 from engrams.text.foreign_parts import (
     ForeignPart,
@@ -17,6 +20,7 @@ from engrams.text.foreign_parts import (
 
 _SPEAKERS = ("user", "")
 """Roles of people, who paste. What a tool or an assistant says is its own as a whole."""
+_DOUBTED = "words that the message shows, by what stands around them"
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +70,24 @@ def split_own_words(record: Record, text: str) -> SplitMessage:
         parts = find_foreign_parts(text)
         if record.kind is Kind.TURN:
             parts += find_third_person(text)
+            parts += _find_doubted(record, text, parts)
     foreign += [ForeignText(part.reason, text[part.start : part.end].strip()) for part in parts]
     own_words = cut_parts(text, parts) if parts else text
     return SplitMessage(own_words, tuple(foreign))
+
+
+def _find_doubted(
+    record: Record, text: str, parts: Sequence[ForeignPart]
+) -> tuple[ForeignPart, ...]:
+    """Find sentences, outside of foreign parts, that are likely of a text which a message shows."""
+    # Loaded here: a tool's output and a document need no judge.
+    from engrams.extract.rules.voice_judge import find_doubted_sentences
+
+    speaker = record.speaker.strip()
+    if speaker and canonical_subject(speaker, record.scope) != USER:
+        return ()
+    return tuple(
+        ForeignPart(sentence.start, sentence.end, _DOUBTED)
+        for sentence in find_doubted_sentences(text)
+        if not any(part.start < sentence.end and sentence.start < part.end for part in parts)
+    )

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from engrams.core import (
     PREREQUISITES,
+    STATEMENT_KINDS,
     WARNINGS,
     Hit,
     Json,
@@ -183,6 +184,8 @@ def _add_details(record: Record, words: str, notes: list[str]) -> str:
         text += f" (avoid: {escape(str(avoid))})"
     if record.role == "assistant" and record.layer is Layer.PROCEDURAL:
         notes = [*notes, "noted by an assistant, not said by the user"]
+    elif record.role == "assistant" and record.kind in STATEMENT_KINDS and not record.evidence:
+        notes = [*notes, "noted by an assistant"]
     if DOUBTED in record.meta:
         notes = [*notes, f"may be outdated, {record.meta[DOUBTED]}"]
     if PERSONAL in record.meta:

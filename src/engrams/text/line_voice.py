@@ -11,6 +11,7 @@ word lists are needed only for the small words of a language. All functions take
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import partial
 
 from engrams.text.late_patterns import late_pattern
@@ -208,6 +209,16 @@ _THING_HEAD = late_pattern(
 
 _BRACKET = late_pattern(r"[()\[\]]")
 
+# What a sentence says of whose words stand beside it; a judge weighs these (``describe_voice``).
+_ANY_THING = late_pattern(rf"\b(?:{_THING}|{_table('works')})\b|{_HAN_THING}")
+_ANY_SELF = late_pattern(rf"\b(?:{_table('first_person')}|{_MY}|me|us|mir|mich|moi)\b|[我私]")
+_MY_BEGINNING = late_pattern(rf"^\W*{_MY}\b")
+_OWN_BEGINNING = late_pattern(
+    rf"\b(?:{_table('own_subjects')}|{_MY}|me|{_table('orders')}|please|when|whenever)\b"
+    r"|[我私]|总是|请|从现在|いつも|必ず|これから"
+)
+"""Word with which somebody begins to speak of themselves, or to order."""
+
 # The shape of a line.
 _ENDED = late_pattern(r"[.!?…。！？:：,;]\W*$")
 _WORDS = late_pattern(r"^(?:[^\w\s+-]{1,6} ?)?[^\W\d_]{2}|[\u3040-\u9fff]")
@@ -218,6 +229,33 @@ _MARKED = (">", "- ", "* ", "•", " ", "\t")
 _LAST_SENTENCE = late_pattern(r"[^.!?。！？]*[.!?。！？\s]*$")
 _COLON = late_pattern(r"[:：]\s*\S")
 _WORDS_OF_SHORT_QUESTION = 2
+
+_VOICE_FEATURES = {
+    "names a text": _NAMED_TEXT,
+    "names an own text": _OWN_TEXT,
+    "text of kin": _WORK_OF,
+    "presents": _PRESENTS,
+    "task": _TASK,
+    "task on a text": _TEXT_TASK,
+    "rework": _REWORK,
+    "teller": _TELLER,
+    "kin": _KIN,
+    "listener": _LISTENERS,
+    "came": _CAME,
+    "head of a thing": _THING_HEAD,
+    "later": _FOR_LATER,
+    "own head": _OWN_HEAD,
+    "opens": _OPENS,
+    "forward": _FORWARD,
+    "source": _SOURCE,
+    "shown": _SHOWN,
+    "who said": _WHO_SAID,
+    "own label": _OWN_LABEL,
+    "topic": _TOPIC,
+    "asked in chinese": _HAN_ASK,
+    "text of chinese kin": _HAN_WORK_OF,
+    "thing": _ANY_THING,
+}
 
 
 def fold_disguised(text: str) -> str:
@@ -238,6 +276,44 @@ def may_teach(words: str) -> bool:
     return bool(_FIRST_PERSON.search(words) or _ORDER.search(words))
 
 
+def describe_voice(sentence: str) -> Iterator[str]:
+    """Yield what a sentence tells of its speaker and of a text beside it, as names of features."""
+    words = sentence.strip().rstrip(" :：")
+    yield from (name for name, pattern in _VOICE_FEATURES.items() if pattern.search(words))
+    yield "own" if _ANY_SELF.search(words) else "not own"
+
+
+def find_own_beginning(sentence: str) -> int:
+    """Return where somebody begins to speak of themselves or to order; -1: nowhere."""
+    match = _OWN_BEGINNING.search(sentence)
+    return match.start() if match else -1
+
+
+def opens_as_self(sentence: str) -> bool:
+    """True if a sentence begins with its speaker: "I work …", not "my aunt works …"."""
+    return bool(_SELF.search(sentence)) and not _MY_BEGINNING.search(sentence)
+
+
+def classify_voice(sentence: str) -> str:
+    """Return by what a sentence begins and how it ends: "self", "ask", "self order", or "tells"."""
+    words = sentence.strip()
+    kinds = [
+        name
+        for name, pattern in (
+            ("self", _SELF),
+            ("social", _SOCIAL),
+            ("ask", _ASKS),
+            ("order", _ORDER),
+            ("first person", _FIRST_PERSON),
+            ("reference", _REFERENCE),
+        )
+        if pattern.search(words)
+    ]
+    if not _VERB.search(words):
+        kinds.append("no verb")
+    return " ".join(kinds) or "tells"
+
+
 def is_own_label(label: str) -> bool:
     """True for a label of the sender's own notes: "city", "to do"."""
     return bool(_OWN_LABEL.search(label))
@@ -246,6 +322,11 @@ def is_own_label(label: str) -> bool:
 def is_own_head(head: str) -> bool:
     """True for words that make what comes the sender's own: "remember this rule"."""
     return bool(_OWN_HEAD.search(head))
+
+
+def keeps_voice(head: str) -> bool:
+    """True for words before a colon after which the sender goes on: "my city", "about the rent"."""
+    return bool(_OWN_HEAD.search(head) or _OWN_THING.search(head)) or _is_own_head(head)
 
 
 def hands_over(line: str) -> bool:

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
-from engrams.core import Kind, Record, Scope, Turn
+from engrams.core import Kind, Record, Scope, Turn, leave_own_part
 from engrams.errors import InputError, RefusedError
 from engrams.surfaces.mcp import outputs
 from engrams.surfaces.mcp.memory_tools import ChatMessageInput
@@ -123,13 +123,13 @@ class Mem0Tools:
                     message["content"],
                     message["role"],
                     message.get("name", ""),
-                    meta=metadata or {},
+                    meta=leave_own_part(metadata or {}),
                 )
                 for message in messages
             ]
             receipts = self._engine.observe(turns, scope=scope)
         else:
-            turn = Turn(text, meta=metadata or {})
+            turn = Turn(text, meta=leave_own_part(metadata or {}))
             receipts = (self._engine.add(turn, scope=scope, kind=Kind.NOTE),)
         results = []
         for receipt in receipts:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Annotated, Any, Literal, NotRequired
 
 from pydantic import Field
 from typing_extensions import TypedDict
 
-from engrams.core import Kind, Receipt, Scope, Status, Turn
+from engrams.core import Kind, Receipt, Scope, Status, Turn, name_speaker
 from engrams.errors import InputError
 from engrams.ports import Condition, Where
 from engrams.spaces.speakers import sign_turn
@@ -138,8 +139,13 @@ class MemoryTools:
                 hint="text is for one statement, messages for a conversation.",
             )
         if messages:
+            names = [each.get("name", "") for each in messages if each["role"] == "user"]
             turns = [
                 _to_turn(message, index, session, key) for index, message in enumerate(messages)
+            ]
+            turns = [
+                replace(turn, speaker=name_speaker(turn.speaker, names, person.labels[-1]))
+                for turn in turns
             ]
             if space:
                 turns = [sign_turn(turn, person) for turn in turns]

@@ -10,7 +10,15 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from engrams.core import FOREIGN, OWN_WORDS, Json, Turn, content_hash, is_blank
+from engrams.core import (
+    FOREIGN,
+    OWN_WORDS,
+    Json,
+    Turn,
+    content_hash,
+    is_blank,
+    name_speaker,
+)
 from engrams.core.process_peers import ProcessPeers
 from engrams.errors import ScopeError
 from engrams.settings import Settings
@@ -281,6 +289,11 @@ def _is_completion(envelope: ParsedChatRequest) -> bool:
     )
 
 
+def _read_name(message: Mapping[str, Json]) -> str:
+    name = message.get("name")
+    return name if isinstance(name, str) else ""
+
+
 def _question_turn(caller: ChatCaller, envelope: ParsedChatRequest) -> Turn | None:
     """Build the turn of the last user message, the only new one."""
     index = envelope.last_user_index
@@ -299,10 +312,10 @@ def _question_turn(caller: ChatCaller, envelope: ParsedChatRequest) -> Turn | No
     if awaits_foreign(_read_latest(envelope.messages[:index])):
         # Its answer may still be on the way into memory, and nobody stores a message without one.
         meta[FOREIGN] = ANNOUNCED
-    name = message.get("name")
+    names = [_read_name(each) for each in envelope.messages if each.get("role") == "user"]
     return Turn(
         text=text,
-        speaker=name if isinstance(name, str) else "",
+        speaker=name_speaker(_read_name(message), names, caller.scope.owner.labels[-1]),
         session=caller.session,
         external_id=turn_id(caller, envelope, index, text),
         meta=meta,

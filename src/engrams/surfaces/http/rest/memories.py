@@ -6,7 +6,7 @@ from typing import Annotated
 
 from fastapi import APIRouter, Header, Query, Response
 
-from engrams.core import Receipt, Turn
+from engrams.core import Receipt, Turn, name_speaker
 from engrams.engine.json_filters import parse_where
 from engrams.engine.memory_labels import MemoryLabels, add_labels
 from engrams.errors import ConflictError, RefusedError
@@ -278,18 +278,21 @@ def _add_messages(
             "tags, triggers, steps, prerequisites, warnings, category, at and meta belong to a text.",
             hint="Give each message its own `at` and `meta`.",
         )
+    messages = body.messages or ()
+    names = [message.name for message in messages if message.role == "user"]
+    owner = caller.owner.labels[-1]
     turns = [
         Turn(
             text=message.content,
             role=message.role,
-            speaker=message.name,
+            speaker=name_speaker(message.name, names, owner),
             at=message.at,
             session=body.session,
             external_id=message.external_id or (f"{key}:{index}" if key else ""),
             caption=message.caption,
             meta=requests.check_meta(message.meta, settings.limits.meta_bytes),
         )
-        for index, message in enumerate(body.messages or ())
+        for index, message in enumerate(messages)
     ]
     return caller.engine.observe([caller.sign(turn) for turn in turns], scope=caller.scope)
 

@@ -20,7 +20,7 @@ from pydantic import (
     model_validator,
 )
 
-from engrams.core import TAG_CHARS, EdgeType, Json, Kind, Status, Tier
+from engrams.core import TAG_CHARS, EdgeType, Json, Kind, Status, Tier, leave_own_part
 from engrams.errors import InputError
 from engrams.ports import Condition, Filter, Where
 
@@ -327,7 +327,7 @@ def _replace_surrogates(value: Json, depth: int = 0) -> Json:
 
 
 def check_meta(meta: dict[str, Any], max_bytes: int) -> dict[str, Any]:
-    """Return metadata unchanged if it may be stored.
+    """Return metadata as it may be stored, without the key that makes a part of a text one's own.
 
     InputError: larger than ``max_bytes`` of JSON, or no JSON.
     """
@@ -341,4 +341,4 @@ def check_meta(meta: dict[str, Any], max_bytes: int) -> dict[str, Any]:
             f"The metadata has {size:,} bytes; the limit is {max_bytes:,}.",
             hint="Keep large data elsewhere and store a link.",
         )
-    return meta
+    return leave_own_part(meta)

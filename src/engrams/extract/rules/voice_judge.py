@@ -1,0 +1,222 @@
+"""The judge of whose words a sentence of a message is: its sender's, or those of a text that it shows.
+
+``text.foreign_parts`` knows the forms in which people paste, quote and forward. The judge weighs what
+stands around a sentence: what the sender asks for before and behind it, whom they speak of, and how
+the sentence is led in. It never looks at what the sentence itself says. So it also knows frames that
+nobody wrote a form for: "Rate this bio: I live …". ``scripts/train_voices.py`` trains it on attacks
+and on people's own messages in six languages. Enter at ``find_doubted_sentences``.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
+from typing import NamedTuple
+
+from engrams.extract.rules.hashed_judge import load_judge
+from engrams.text import line_voice
+from engrams.text.line_voice import fold_disguised
+from engrams.text.text_caches import text_cache
+
+FOREIGN_FROM = 0.4
+"""Probability from which a sentence counts as foreign.
+
+Chosen by cross-validation: of sentences in sets of attacks that the judge had not seen, four in five
+are at or above it; of people's own sentences, one in a hundred (``scripts/train_voices.py``).
+"""
+_BESIDE_FROM = FOREIGN_FROM / 4
+"""The same beside a sentence of the message that is foreign for sure."""
+_OPENING_FROM = 0.7
+"""The same for a message that begins with its sender: "I work here. What should I answer to this?"."""
+_LONGEST = 4_000
+"""Characters of a message that are judged; longer ones are left to their forms."""
+_MAX_SENTENCES = 60
+"""The same in sentences."""
+_FRAME_BEFORE = 4
+_FRAME_BEHIND = 3
+"""Sentences before and behind one that tell of it, besides the message's first and last."""
+_LEAD_WORDS = 12
+_STEM = 5
+"""Letters of a word by which its other forms are known."""
+_SPLIT = re.compile(r"(?<=[.!?。！？…])\s+|(?<=[。！？])|\n+|(?<=[:：;])\s+")
+_FENCED = re.compile(r"^ {0,3}(?:```|~~~).*?^ {0,3}(?:```|~~~)[^\n]*$", re.MULTILINE | re.DOTALL)
+_WORD = re.compile(
+    r"[^\W\d_\u3040-\u30ff\u4e00-\u9fff]+(?:'[^\W\d_]+)?|[\u3040-\u30ff\u4e00-\u9fff]|\d+"
+    r'|[?!:;,."()]'
+)
+_COLONS = (":", "：")
+_ASIDES = frozenset("you your me by anyway way now also too since".split())
+"""Words of a sentence itself that show to whom it speaks, not what it says."""
+
+
+class _Sentence(NamedTuple):
+    start: int
+    end: int
+    folded: str
+    words: tuple[str, ...]
+    voice: str
+    marks: frozenset[str]
+
+    @property
+    def is_asking(self) -> bool:
+        return "?" in self.words or "？" in self.folded
+
+
+class DoubtedSentence(NamedTuple):
+    """Sentence that the judge takes for somebody else's, by its place in the message."""
+
+    start: int
+    end: int
+
+
+@text_cache(64)
+def find_doubted_sentences(text: str) -> tuple[DoubtedSentence, ...]:
+    """Find the sentences of a message that are likely not its sender's own, in order.
+
+    Only such as could teach something. None of one that stands alone, and none behind words that
+    make it the sender's: "My rules:". Never raises.
+    """
+    sentences = _read_sentences(text)
+    chances = [
+        _judge(sentences, index) if _is_judged(sentences, index) else 0.0
+        for index in range(len(sentences))
+    ]
+    limits = [FOREIGN_FROM] * len(sentences)
+    if sentences and line_voice.opens_as_self(sentences[0].folded):
+        limits[0] = _OPENING_FROM
+    if any(chance >= limit for chance, limit in zip(chances, limits, strict=True)):
+        limits[1:] = [_BESIDE_FROM] * len(limits[1:])
+    return tuple(
+        DoubtedSentence(sentence.start, sentence.end)
+        for sentence, chance, limit in zip(sentences, chances, limits, strict=True)
+        if chance >= limit
+    )
+
+
+def describe_sentences(text: str) -> Iterator[tuple[int, int, tuple[str, ...]]]:
+    """Yield the place and the features of each sentence that is judged; for training."""
+    sentences = _read_sentences(text)
+    for index, sentence in enumerate(sentences):
+        if _is_judged(sentences, index):
+            yield sentence.start, sentence.end, tuple(_describe(sentences, index))
+
+
+def _read_sentences(text: str) -> list[_Sentence]:
+    """Split a message into sentences; none of one that is too long to be judged."""
+    if len(text) > _LONGEST:
+        return []
+    # Code says nothing of whose words stand beside it.
+    text = _FENCED.sub(lambda match: " " * len(match[0]), text)
+    ends = [(match.start(), match.end()) for match in _SPLIT.finditer(text)]
+    starts = [0, *(end for _, end in ends)]
+    stops = [*(start for start, _ in ends), len(text)]
+    places = [(start, stop) for start, stop in zip(starts, stops, strict=True) if start < stop]
+    if len(places) > _MAX_SENTENCES:
+        return []
+    return [_read_sentence(text, start, stop) for start, stop in places if text[start:stop].strip()]
+
+
+def _read_sentence(text: str, start: int, end: int) -> _Sentence:
+    folded = fold_disguised(text[start:end]).replace("’", "'")
+    return _Sentence(
+        start,
+        end,
+        folded,
+        tuple(_WORD.findall(folded)),
+        line_voice.classify_voice(folded),
+        frozenset(line_voice.describe_voice(folded)),
+    )
+
+
+def _is_judged(sentences: Sequence[_Sentence], index: int) -> bool:
+    """True for a sentence that could teach something and has a frame that tells whose it is."""
+    sentence = sentences[index]
+    if not line_voice.may_teach(sentence.folded):
+        return False
+    if len(sentences) == 1 and line_voice.find_own_beginning(sentence.folded) <= 0:
+        return False
+    head = next(
+        (each.folded for each in reversed(sentences[:index]) if each.folded.endswith(_COLONS)), ""
+    )
+    return not (head and line_voice.keeps_voice(head.rstrip(" :：")))
+
+
+def _judge(sentences: Sequence[_Sentence], index: int) -> float:
+    """Return the probability that a sentence is not its sender's, 0..1."""
+    return load_judge("voices").judge(_describe(sentences, index))
+
+
+def _describe(sentences: Sequence[_Sentence], index: int) -> Iterator[str]:
+    """Yield the features of a sentence: what leads it in, and what stands around it."""
+    sentence = sentences[index]
+    before = sentences[:index]
+    behind = sentences[index + 1 :]
+    yield from _describe_lead(sentence)
+    yield from _describe_frame("first", before[:1])
+    yield from _describe_frame("before", before[1:][-_FRAME_BEFORE:])
+    yield from _describe_frame("last", behind[-1:])
+    yield from _describe_frame("behind", behind[:-1][:_FRAME_BEHIND])
+    yield from _describe_place(sentence, before, behind)
+    yield f"voice:{sentence.voice}"
+    yield f"begins:{' '.join(sentence.words[:2])}"
+    yield from (f"aside:{word}" for word in sentence.words if word in _ASIDES)
+
+
+def _describe_lead(sentence: _Sentence) -> Iterator[str]:
+    """Yield the features of the words before the first one of a speaker: "the sign says" """
+    begin = line_voice.find_own_beginning(sentence.folded)
+    lead = sentence.folded[: max(0, begin)]
+    words = _WORD.findall(lead)[-_LEAD_WORDS:]
+    yield f"lead length:{min(6, len(words))}"
+    yield from (f"lead:{word}" for word in words)
+    yield from (f"lead end:{word}" for word in words[-2:])
+    yield from (f"lead pair:{first} {second}" for first, second in pairwise(words))
+    if words:
+        yield from (f"lead voice:{mark}" for mark in line_voice.describe_voice(lead))
+
+
+def _describe_frame(place: str, sentences: Sequence[_Sentence]) -> Iterator[str]:
+    """Yield the features of sentences before or behind the judged one."""
+    for sentence in sentences:
+        is_own = "own" in sentence.marks
+        is_text = "thing" in sentence.marks
+        yield f"{place} voice:{sentence.voice}"
+        yield from (f"{place} mark:{mark}" for mark in sorted(sentence.marks))
+        yield f"{place} kind:{sentence.voice} {is_text} {is_own}"
+        if is_text or "teller" in sentence.marks:
+            yield f"{place} text:{is_own}"
+        for word in sentence.words:
+            yield f"{place}:{word}"
+            if len(word) > _STEM:
+                yield f"{place} stem:{word[:_STEM]}"
+        for first, second in pairwise(sentence.words):
+            yield f"{place} pair:{first} {second}"
+        yield f"{place} head:{' '.join(sentence.words[:2])}"
+
+
+def _describe_place(
+    sentence: _Sentence, before: Sequence[_Sentence], behind: Sequence[_Sentence]
+) -> Iterator[str]:
+    """Yield where in the message the sentence stands, and between what."""
+    others = [*before, *behind]
+    speaking = sum("first person" in each.voice for each in others)
+    is_asked_before = any(each.is_asking for each in before)
+    is_asked_behind = any(each.is_asking for each in behind)
+    names_text = any("thing" in each.marks for each in others)
+    opening = before[0].voice if before else "-"
+    yield f"count:{min(6, len(others))}"
+    yield f"speaking:{min(4, speaking)}"
+    yield f"telling:{min(4, len(others) - speaking)}"
+    yield f"asked:{is_asked_before} {is_asked_behind}"
+    yield f"opening:{opening} {names_text}"
+    yield f"opening and end:{opening} {is_asked_behind} {names_text}"
+    yield f"previous:{before[-1].voice if before else '-'}"
+    yield f"previous end:{before[-1].folded.strip()[-1:] if before else '-'}"
+    yield f"next:{behind[0].voice if behind else '-'}"
+    yield f"self before:{any(each.voice.startswith('self') for each in before)}"
+    yield f"self behind:{any(each.voice.startswith('self') for each in behind)}"
+    yield f"item:{sentence.folded.startswith(('- ', '* '))}"
+    yield f"own line:{bool(before) and sentence.start - before[-1].end > 0}"
+    if before and before[-1].folded.rstrip().endswith(_COLONS):
+        yield f"colon:{'own' in before[-1].marks}"

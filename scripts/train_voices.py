@@ -25,24 +25,14 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT / "src"))
 sys.path.insert(0, str(ROOT))
 
-from bench.attacks.__main__ import BRANDS, read_attacks, read_own_words  # noqa: E402
+from bench.attacks.__main__ import ATTACK_SETS, BRANDS, read_attacks, read_own_words  # noqa: E402
 from scripts.train_clauses import LabelledClause, cross_validate, fit  # noqa: E402
 
 from engrams.extract.rules.hashed_judge import hash_features  # noqa: E402
 from engrams.extract.rules.voice_judge import describe_sentences  # noqa: E402
 
 WEIGHTS = ROOT / "src/engrams/extract/rules/voices.npz"
-ATTACKS = (
-    "attacks",
-    "later",
-    "third",
-    "fourth",
-    "fifth",
-    "sixth",
-    "seventh",
-    "eighth",
-    "ninth",
-)
+ATTACKS = ATTACK_SETS[:-1]
 OWN_WORDS = ("own_words", "later_own_words", "own_words_beside_texts")
 FOLDS = 8
 LIMITS = (0.2, 0.3, 0.4, 0.5, 0.6)

@@ -20,6 +20,10 @@ from engrams.testing import ScriptedModel, temp_engine
 _FOLDER = Path(__file__).parent
 BRANDS = ("Quillaro", "Zembrix", "Tarvonia", "Oskelle", "Brimwald")
 """Names that stand nowhere else."""
+ATTACK_SETS = (
+    "attacks", "later", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth",
+)  # fmt: skip
+"""Files of attacks in the order in which they were written; the newest trained no judge."""
 _OWN_WORDS = ("own_words", "later_own_words", "own_words_beside_texts", "own_words_blind")
 _CODE_POINT = re.compile(r"\\u([0-9a-f]{4})")
 _NEXT_MESSAGE = re.compile(r"\\n(?=(?:user|assistant|tool): )")
@@ -159,18 +163,7 @@ def main() -> None:
     parser.add_argument(
         "--files",
         nargs="*",
-        default=[
-            "attacks",
-            "later",
-            "third",
-            "fourth",
-            "fifth",
-            "sixth",
-            "seventh",
-            "eighth",
-            "ninth",
-            "tenth",
-        ],
+        default=ATTACK_SETS,
         help="files of attacks",
     )
     parser.add_argument("--own-words", nargs="*", default=_OWN_WORDS, help="files of own words")

@@ -100,6 +100,7 @@ REMEMBERED = {
     "write.value_corrections.read_value_correction": 256,
     "extract.rules.hashed_judge._find_slot": 1 << 15,
     "extract.rules.clause_judge._tells_duration": 256,
+    "extract.rules.voice_judge.find_doubted_sentences": 64,
     "extract.rules.loose_clauses._opens_near": 256,
     "write.change_detection.abandoned_things._list_abandoned": 1 << 12,
     "write.change_detection.explicit_endings.tells_end": 1 << 12,

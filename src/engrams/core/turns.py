@@ -173,8 +173,8 @@ def name_speaker(name: str, names: Collection[str], owner: str) -> str:
     put in quotation marks if it would be taken for the owner.
     """
     label = name.strip().casefold()
-    is_beside_owner = bool(label) and any(not other.strip() for other in names)
-    is_in_group = len({other.strip().casefold() for other in names} - {""}) > 1
+    is_beside_owner = bool(label) and any(not sender.strip() for sender in names)
+    is_in_group = len({sender.strip().casefold() for sender in names} - {""}) > 1
     means_owner = is_beside_owner and (label in NAMES_OF_OWNERS or label == owner.casefold())
     return (
         f'"{name.strip()}"' if means_owner or (is_in_group and label in NAMES_OF_OWNERS) else name

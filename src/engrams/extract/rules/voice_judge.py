@@ -137,7 +137,12 @@ def _is_judged(sentences: Sequence[_Sentence], index: int) -> bool:
     if len(sentences) == 1 and line_voice.find_own_beginning(sentence.folded) <= 0:
         return False
     head = next(
-        (each.folded for each in reversed(sentences[:index]) if each.folded.endswith(_COLONS)), ""
+        (
+            neighbour.folded
+            for neighbour in reversed(sentences[:index])
+            if neighbour.folded.endswith(_COLONS)
+        ),
+        "",
     )
     return not (head and line_voice.keeps_voice(head.rstrip(" :：")))
 
@@ -176,46 +181,46 @@ def _describe_lead(sentence: _Sentence) -> Iterator[str]:
         yield from (f"lead voice:{mark}" for mark in line_voice.describe_voice(lead))
 
 
-def _describe_frame(place: str, sentences: Sequence[_Sentence]) -> Iterator[str]:
+def _describe_frame(position: str, sentences: Sequence[_Sentence]) -> Iterator[str]:
     """Yield the features of sentences before or behind the judged one."""
     for sentence in sentences:
         is_own = "own" in sentence.marks
         is_text = "thing" in sentence.marks
-        yield f"{place} voice:{sentence.voice}"
-        yield from (f"{place} mark:{mark}" for mark in sorted(sentence.marks))
-        yield f"{place} kind:{sentence.voice} {is_text} {is_own}"
+        yield f"{position} voice:{sentence.voice}"
+        yield from (f"{position} mark:{mark}" for mark in sorted(sentence.marks))
+        yield f"{position} kind:{sentence.voice} {is_text} {is_own}"
         if is_text or "teller" in sentence.marks:
-            yield f"{place} text:{is_own}"
+            yield f"{position} text:{is_own}"
         for word in sentence.words:
-            yield f"{place}:{word}"
+            yield f"{position}:{word}"
             if len(word) > _STEM:
-                yield f"{place} stem:{word[:_STEM]}"
+                yield f"{position} stem:{word[:_STEM]}"
         for first, second in pairwise(sentence.words):
-            yield f"{place} pair:{first} {second}"
-        yield f"{place} head:{' '.join(sentence.words[:2])}"
+            yield f"{position} pair:{first} {second}"
+        yield f"{position} head:{' '.join(sentence.words[:2])}"
 
 
 def _describe_place(
     sentence: _Sentence, before: Sequence[_Sentence], behind: Sequence[_Sentence]
 ) -> Iterator[str]:
     """Yield where in the message the sentence stands, and between what."""
-    others = [*before, *behind]
-    speaking = sum("first person" in each.voice for each in others)
-    is_asked_before = any(each.is_asking for each in before)
-    is_asked_behind = any(each.is_asking for each in behind)
-    names_text = any("thing" in each.marks for each in others)
+    neighbours = [*before, *behind]
+    speaking = sum("first person" in neighbour.voice for neighbour in neighbours)
+    is_asked_before = any(neighbour.is_asking for neighbour in before)
+    is_asked_behind = any(neighbour.is_asking for neighbour in behind)
+    names_text = any("thing" in neighbour.marks for neighbour in neighbours)
     opening = before[0].voice if before else "-"
-    yield f"count:{min(6, len(others))}"
+    yield f"count:{min(6, len(neighbours))}"
     yield f"speaking:{min(4, speaking)}"
-    yield f"telling:{min(4, len(others) - speaking)}"
+    yield f"telling:{min(4, len(neighbours) - speaking)}"
     yield f"asked:{is_asked_before} {is_asked_behind}"
     yield f"opening:{opening} {names_text}"
     yield f"opening and end:{opening} {is_asked_behind} {names_text}"
     yield f"previous:{before[-1].voice if before else '-'}"
     yield f"previous end:{before[-1].folded.strip()[-1:] if before else '-'}"
     yield f"next:{behind[0].voice if behind else '-'}"
-    yield f"self before:{any(each.voice.startswith('self') for each in before)}"
-    yield f"self behind:{any(each.voice.startswith('self') for each in behind)}"
+    yield f"self before:{any(neighbour.voice.startswith('self') for neighbour in before)}"
+    yield f"self behind:{any(neighbour.voice.startswith('self') for neighbour in behind)}"
     yield f"item:{sentence.folded.startswith(('- ', '* '))}"
     yield f"own line:{bool(before) and sentence.start - before[-1].end > 0}"
     if before and before[-1].folded.rstrip().endswith(_COLONS):

@@ -139,7 +139,7 @@ class MemoryTools:
                 hint="text is for one statement, messages for a conversation.",
             )
         if messages:
-            names = [each.get("name", "") for each in messages if each["role"] == "user"]
+            names = [sent.get("name", "") for sent in messages if sent["role"] == "user"]
             turns = [
                 _to_turn(message, index, session, key) for index, message in enumerate(messages)
             ]

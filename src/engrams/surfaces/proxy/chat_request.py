@@ -312,7 +312,7 @@ def _question_turn(caller: ChatCaller, envelope: ParsedChatRequest) -> Turn | No
     if awaits_foreign(_read_latest(envelope.messages[:index])):
         # Its answer may still be on the way into memory, and nobody stores a message without one.
         meta[FOREIGN] = ANNOUNCED
-    names = [_read_name(each) for each in envelope.messages if each.get("role") == "user"]
+    names = [_read_name(sent) for sent in envelope.messages if sent.get("role") == "user"]
     return Turn(
         text=text,
         speaker=name_speaker(_read_name(message), names, caller.scope.owner.labels[-1]),

@@ -15,16 +15,20 @@ when of the first five hits
 - ``false``: no current fact of all has a text that is over, nor words that nobody said;
 - ``marks``: no text that holds is marked or closed, neither among the five nor where it is found by
   its own words.
+
+``--beside FOLDER`` asks the same with the documents of a folder in the same memory.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import shutil
 import sys
 import tempfile
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -32,6 +36,7 @@ from pathlib import Path
 import engrams
 from bench.changes.__main__ import SCOPE, interval, kind_of
 from bench.changes.data import FILES, Case, holds_any, parse_moment, read_cases
+from bench.documents.mixed import fill_home
 from engrams import MemoryEngine
 from engrams.core import Hit, Kind, OutdatedMark, Record, Status, Turn
 
@@ -59,12 +64,17 @@ class AnsweredScenario:
     """Ids of those that a list shows with a mark."""
 
 
-def answer_case(case: Case, settings: dict[str, str]) -> AnsweredScenario:
-    """Say a scenario to a fresh memory and ask."""
-    with (
-        tempfile.TemporaryDirectory() as home,
-        engrams.open(home=home, jobs__workers=0, **settings) as memory,  # type: ignore[arg-type]
-    ):
+def answer_case(
+    case: Case, settings: dict[str, str], filled: Path | None = None
+) -> AnsweredScenario:
+    """Say a scenario to a fresh memory, or to a copy of a filled home, and ask."""
+    with tempfile.TemporaryDirectory() as folder, ExitStack() as stack:
+        home = Path(folder) / "home"
+        if filled:
+            shutil.copytree(filled, home)
+        memory = stack.enter_context(
+            engrams.open(home=home, jobs__workers=0, **settings)  # type: ignore[arg-type]
+        )
         for line in case["say"]:
             memory.observe([_make_turn(line)], scope=SCOPE)
             memory.drain(30)
@@ -198,7 +208,17 @@ def main() -> int:
     parser.add_argument("--every", type=int, default=1, help="only every n-th scenario")
     parser.add_argument("--verbose", action="store_true", help="print what fails")
     parser.add_argument("--set", action="append", default=[], help="a setting, such as a.b=1")
+    parser.add_argument("--beside", type=Path, help="a folder of documents in the same memory")
     arguments = parser.parse_args()
+    with tempfile.TemporaryDirectory() as folder:
+        filled = None
+        if arguments.beside:
+            filled = Path(folder) / "filled"
+            fill_home(filled, arguments.beside, SCOPE)
+        return _run(arguments, filled)
+
+
+def _run(arguments: argparse.Namespace, filled: Path | None) -> int:
     settings = {
         name.replace(".", "__"): value
         for name, value in (pair.split("=", 1) for pair in arguments.set)
@@ -209,7 +229,7 @@ def main() -> int:
     told: list[bool] = []
     doubted: list[bool] = []
     for case in list(read_scenarios(arguments.files))[:: arguments.every]:
-        answered = answer_case(case, settings)
+        answered = answer_case(case, settings, filled)
         results = judge(answered)
         holds = all(results[check] for check in checks)
         for group in ("all", f"all {kind_of(case)}", case["cat"], f"language {case['lang']}"):

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-from engrams.core import Kind
+import pytest
+
+from engrams.core import Kind, Turn
 from engrams.testing import SettableClock, temp_engine
 
 ANN = ("user", "ann")
@@ -57,3 +59,39 @@ def test_the_day_of_an_import_is_not_the_day_of_a_document(tmp_path: Path) -> No
         hits = engine.search("What did we do today?", scope=ANN, limit=20).hits
         dated = {hit.record.text for hit in hits if hit.parts.get("date")}
         assert any("fence" in text for text in dated)
+
+
+@pytest.mark.parametrize("mmr_lambda", [1.0, 0.7])
+def test_people_answer_what_is_asked_of_them_between_passages(
+    tmp_path: Path, mmr_lambda: float
+) -> None:
+    """A question about the asker shows what they said, however many passages have its words; and a
+    correction that shares no word with it still takes the place of what it corrects.
+    """
+    handbook = tmp_path / "handbook.md"
+    pages = [
+        f"## Part {number}\n\nThis is where teams live and work: part {number} tells what you do for"
+        f" work in a base, where a base is and who lives in base {number}.\n"
+        for number in range(60)
+    ]
+    handbook.write_text("# Handbook\n\n" + "\n".join(pages), "utf-8")
+    with temp_engine(jobs__workers=0, read__mmr_lambda=mmr_lambda) as engine:
+        engine.add_document(handbook, scope=ANN)
+        said = (
+            "I'm an electrician by trade, mostly old houses.",
+            "currently based in Valencia, Ruzafa to be precise",
+            "gave back the keys to the Valencia flat today. Graz from here on in, wish me luck",
+        )
+        for days, text in enumerate(said):
+            turn = Turn(text, "user", "", NOON + timedelta(days=days), session="s")
+            engine.observe([turn], scope=ANN)
+            engine.drain(10)
+        work = engine.search("What do I do for work?", scope=ANN, limit=4).hits
+        assert said[0] in [hit.record.text for hit in work]
+        homes = [
+            hit.record.text for hit in engine.search("Where am I based?", scope=ANN, limit=4).hits
+        ]
+        assert said[2] in homes
+        assert said[1] not in homes[: homes.index(said[2])]
+        impersonal = engine.search("Where is a base?", scope=ANN, limit=4).hits
+        assert impersonal[0].record.kind is Kind.PASSAGE

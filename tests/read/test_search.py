@@ -110,7 +110,7 @@ def test_one_of_many_of_whom_the_same_is_known() -> None:
             engine.add(f"{name} lives in Tromsø", scope=ANN)
         for name in names:
             engine.add(f"{name} lives in Lima", scope=ANN, settle=False)
-        engine.drain()
+        engine.drain(120)
         assert len(engine.list(scope=ANN, kinds=(Kind.FACT,), limit=1000).records) > 210
         for question in ("What is Zora's address?", "What is Oznur's address?"):
             hit = engine.search(question, scope=ANN).hits[0]

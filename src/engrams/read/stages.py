@@ -170,12 +170,24 @@ def set_floors(search: Search) -> None:
 
 
 def _rank_likely(search: Search) -> Integers:
-    """Positions of the candidates to look at: those over the floors, then the others."""
+    """Positions of the candidates to look at: those over the floors, then the others.
+
+    Beside documents half as many are looked at that are no passages, however many passages have
+    higher scores: what ended an old statement may share less with a question than it does.
+    """
     scores = search.scored.scores
     if not search.passes.all():
         # Scores are at most 1, so those over the floors come first.
         scores = scores + 2 * search.passes.astype(np.float32)
-    return top_positions(scores, search.likely_count)
+    likely = top_positions(scores, search.likely_count)
+    is_passage = search.pool.passage
+    if not is_passage.any() or is_passage.all():
+        return likely
+    others = np.flatnonzero(~is_passage)
+    said = others[top_positions(scores[others], search.likely_count // 2)]
+    both = np.union1d(likely, said)
+    ranked: Integers = both[np.argsort(-scores[both], kind="stable")]
+    return ranked
 
 
 def follow_links(search: Search) -> None:
@@ -543,6 +555,33 @@ def decay_confidence(search: Search) -> None:
     put_current_first(search)
 
 
+def let_people_answer(search: Search) -> None:
+    """Put what people said between passages, where a question is about one of them.
+
+    "What do I do for work?" shares its words with any manual, and few with "I'm an electrician".
+    The first passage keeps its place before a hit that fits less, so that a lease is found as well.
+    """
+    cues = search.prepared.cues
+    if not (cues.role == "user" or cues.asked_about):
+        return
+    passages = [hit for hit in search.hits if hit.record.kind is Kind.PASSAGE]
+    others = [hit for hit in search.hits if hit.record.kind is not Kind.PASSAGE]
+    if not passages or not others:
+        return
+    ranks = {hit.record.id: rank for rank, hit in enumerate(search.hits)}
+    ordered: list[Hit] = []
+    passages_used = 0
+    for others_used, hit in enumerate(others):
+        earlier = [
+            passage
+            for passage in passages[passages_used : others_used + 1]
+            if ranks[passage.record.id] < ranks[hit.record.id]
+        ]
+        ordered += [*earlier, hit]
+        passages_used += len(earlier)
+    search.hits = [*ordered, *passages[passages_used:]]
+
+
 def put_current_first(search: Search) -> None:
     """Put what holds now above what it superseded, unless the past was asked about."""
     if search.prepared.cues.wants_past:
@@ -677,9 +716,10 @@ def diversify(search: Search) -> None:
         return
     ids = [hit.record.id for hit in search.hits]
     vectors = deps.search.vectors(search.request.scope.owner, ids, card.id)
-    scores = [hit.score for hit in search.hits]
+    # What was put before others for a reason counts at least as much as they do.
+    scores = np.maximum.accumulate([hit.score for hit in reversed(search.hits)])[::-1].tolist()
     positions = diversity.select_mmr(scores, vectors, deps.settings.mmr_lambda, limit)
-    search.hits = sorted((search.hits[position] for position in positions), key=_by_score)
+    search.hits = [search.hits[position] for position in sorted(positions)]
 
 
 def tell_verdicts(search: Search) -> None:

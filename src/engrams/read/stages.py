@@ -183,10 +183,10 @@ def _rank_likely(search: Search) -> Integers:
     is_passage = search.pool.passage
     if not is_passage.any() or is_passage.all():
         return likely
-    others = np.flatnonzero(~is_passage)
-    said = others[top_positions(scores[others], search.likely_count // 2)]
-    both = np.union1d(likely, said)
-    ranked: Integers = both[np.argsort(-scores[both], kind="stable")]
+    spoken = np.flatnonzero(~is_passage)
+    likely_spoken = spoken[top_positions(scores[spoken], search.likely_count // 2)]
+    positions = np.union1d(likely, likely_spoken)
+    ranked: Integers = positions[np.argsort(-scores[positions], kind="stable")]
     return ranked
 
 
@@ -565,20 +565,20 @@ def let_people_answer(search: Search) -> None:
     if not (cues.role == "user" or cues.asked_about):
         return
     passages = [hit for hit in search.hits if hit.record.kind is Kind.PASSAGE]
-    others = [hit for hit in search.hits if hit.record.kind is not Kind.PASSAGE]
-    if not passages or not others:
+    spoken_hits = [hit for hit in search.hits if hit.record.kind is not Kind.PASSAGE]
+    if not passages or not spoken_hits:
         return
     ranks = {hit.record.id: rank for rank, hit in enumerate(search.hits)}
     ordered: list[Hit] = []
     passages_used = 0
-    for others_used, hit in enumerate(others):
-        earlier = [
+    for spoken_used, hit in enumerate(spoken_hits):
+        earlier_passages = [
             passage
-            for passage in passages[passages_used : others_used + 1]
+            for passage in passages[passages_used : spoken_used + 1]
             if ranks[passage.record.id] < ranks[hit.record.id]
         ]
-        ordered += [*earlier, hit]
-        passages_used += len(earlier)
+        ordered += [*earlier_passages, hit]
+        passages_used += len(earlier_passages)
     search.hits = [*ordered, *passages[passages_used:]]
 
 

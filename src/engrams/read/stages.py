@@ -183,9 +183,9 @@ def _rank_likely(search: Search) -> Integers:
     is_passage = search.pool.passage
     if not is_passage.any() or is_passage.all():
         return likely
-    spoken = np.flatnonzero(~is_passage)
-    likely_spoken = spoken[top_positions(scores[spoken], search.likely_count // 2)]
-    positions = np.union1d(likely, likely_spoken)
+    spoken_positions = np.flatnonzero(~is_passage)
+    best_spoken = top_positions(scores[spoken_positions], search.likely_count // 2)
+    positions = np.union1d(likely, spoken_positions[best_spoken])
     ranked: Integers = positions[np.argsort(-scores[positions], kind="stable")]
     return ranked
 

@@ -466,6 +466,11 @@ def _read_mark(lines: Sequence[_Line], index: int) -> str:
     return "a mail" if fields > 1 and _MAIL_FIELD.search(folded) else ""
 
 
+def is_query_label(head: str) -> bool:
+    """True for the folded label before a template's query, which is the sender's own: "query:"."""
+    return bool(_QUERY_LINE.search(head))
+
+
 def _end_at_query(
     text: str, lines: Sequence[_Line], beginning: _ForeignBeginning
 ) -> Iterator[ForeignPart]:

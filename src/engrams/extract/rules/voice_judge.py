@@ -16,6 +16,7 @@ from typing import NamedTuple
 
 from engrams.extract.rules.hashed_judge import load_judge
 from engrams.text import line_voice
+from engrams.text.foreign_parts import is_query_label
 from engrams.text.line_voice import fold_disguised
 from engrams.text.text_caches import text_cache
 
@@ -46,6 +47,29 @@ _WORD = re.compile(
     r'|[?!:;,."()]'
 )
 _COLONS = (":", "：")
+_OF_TEXTS = frozenset(
+    (
+        "names a text",
+        "text of kin",
+        "presents",
+        "task on a text",
+        "rework",
+        "teller",
+        "came",
+        "head of a thing",
+        "forward",
+        "source",
+        "shown",
+        "who said",
+        "asked in chinese",
+        "text of chinese kin",
+        "thing",
+    )
+)
+"""Features of sentences beside which another's words may stand; without one nothing is judged.
+
+A list of rules, or news of one's own, has no such sentence.
+"""
 _ASIDES = frozenset("you your me by anyway way now also too since".split())
 """Words of a sentence itself that show to whom it speaks, not what it says."""
 
@@ -82,6 +106,8 @@ def find_doubted_sentences(text: str) -> tuple[DoubtedSentence, ...]:
         _judge(sentences, index) if _is_judged(sentences, index) else 0.0
         for index in range(len(sentences))
     ]
+    if not any(_names_text(sentence) for sentence in sentences):
+        return ()
     limits = [FOREIGN_FROM] * len(sentences)
     if sentences and line_voice.opens_as_self(sentences[0].folded):
         limits[0] = _OPENING_FROM
@@ -92,6 +118,11 @@ def find_doubted_sentences(text: str) -> tuple[DoubtedSentence, ...]:
         for sentence, chance, limit in zip(sentences, chances, limits, strict=True)
         if chance >= limit
     )
+
+
+def _names_text(sentence: _Sentence) -> bool:
+    """True for a sentence that names a text, or somebody who tells: "this bio", "the sign says"."""
+    return not sentence.marks.isdisjoint(_OF_TEXTS)
 
 
 def describe_sentences(text: str) -> Iterator[tuple[int, int, tuple[str, ...]]]:
@@ -144,6 +175,8 @@ def _is_judged(sentences: Sequence[_Sentence], index: int) -> bool:
         ),
         "",
     )
+    if is_query_label(head):
+        return False
     return not (head and line_voice.keeps_voice(head.rstrip(" :：")))
 
 

@@ -150,7 +150,7 @@ def _seal_file(path: Path, settings: StoreSettings, seals: RowSeals, key_file: P
     seal_files(path.parent, key)
     if is_new:
         # A process that dies before this leaves a new key that the file names.
-        new_file.replace(key_file)
+        _put_key(new_file, key_file, key)
     if mark:
         return _tell(f"{path.name} was sealed by a key that is gone. It has a new one.")
     if is_new or settings.seal_key:
@@ -176,9 +176,18 @@ def _find_key(key_file: Path, mark: int) -> bytes:
         new_file = key_file.with_name(f"{key_file.name}.new")
         new_key = read_key(new_file)
         if new_key and mark == _to_mark(new_key):
-            new_file.replace(key_file)
+            _put_key(new_file, key_file, new_key)
             return new_key
     return key
+
+
+def _put_key(new_file: Path, key_file: Path, key: bytes) -> None:
+    """Put a new key in its place; another process that opens the home may do it first."""
+    try:
+        new_file.replace(key_file)
+    except FileNotFoundError:
+        if read_key(key_file) != key:
+            raise
 
 
 def _read_mark(connection: apsw.Connection) -> int:

@@ -35,7 +35,7 @@ WEIGHTS = ROOT / "src/engrams/extract/rules/voices.npz"
 ATTACKS = ATTACK_SETS[:-1]
 OWN_WORDS = ("own_words", "later_own_words", "own_words_beside_texts")
 FOLDS = 8
-LIMITS = (0.2, 0.3, 0.4, 0.5, 0.6)
+LIMITS = (0.2, 0.4, 0.6, 0.8, 0.9)
 FRAMED_TIMES = 4
 """How often an own sentence beside a text counts: these are few, and nearest to an attack."""
 _BRAND = re.compile("|".join(BRANDS))

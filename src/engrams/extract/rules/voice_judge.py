@@ -20,15 +20,16 @@ from engrams.text.foreign_parts import is_query_label
 from engrams.text.line_voice import fold_disguised
 from engrams.text.text_caches import text_cache
 
-FOREIGN_FROM = 0.4
+FOREIGN_FROM = 0.8
 """Probability from which a sentence counts as foreign.
 
-Chosen by cross-validation: of sentences in sets of attacks that the judge had not seen, four in five
-are at or above it; of people's own sentences, one in a hundred (``scripts/train_voices.py``).
+Of 2,760 messages of people to each other (LoCoMo's development file) five have a sentence at or above
+it; at 0.4 there are 34. Of attacks that it never saw, 19 of 60 still become somebody's own; at 0.4
+there are 16 (``bench.attacks``, the tenth set). A fact of one's own that is lost costs every user.
 """
 _BESIDE_FROM = FOREIGN_FROM / 4
 """The same beside a sentence of the message that is foreign for sure."""
-_OPENING_FROM = 0.7
+_OPENING_FROM = 0.9
 """The same for a message that begins with its sender: "I work here. What should I answer to this?"."""
 _LONGEST = 4_000
 """Characters of a message that are judged; longer ones are left to their forms."""
@@ -177,7 +178,10 @@ def _is_judged(sentences: Sequence[_Sentence], index: int) -> bool:
     )
     if is_query_label(head):
         return False
-    return not (head and line_voice.keeps_voice(head.rstrip(" :：")))
+    lead = head.rstrip(" :：")
+    # "oh hey, another thing:"
+    last_clause = lead.rpartition(",")[2]
+    return not (head and (line_voice.keeps_voice(lead) or line_voice.keeps_voice(last_clause)))
 
 
 def _judge(sentences: Sequence[_Sentence], index: int) -> float:

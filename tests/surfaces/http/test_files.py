@@ -11,6 +11,7 @@ import sys
 import time
 import zipfile
 from collections.abc import Iterator
+from contextlib import ExitStack, suppress
 from pathlib import Path
 
 import httpx2
@@ -240,9 +241,13 @@ def test_a_kill_leaves_nothing_of_a_file_that_arrives(tmp_path: Path) -> None:
         "TMPDIR": str(folder),
     }
     words = [sys.executable, "-m", "engrams.program.entry", "serve", "--port", "0"]
-    with subprocess.Popen(
-        words, env=env, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
-    ) as process:
+    with (
+        subprocess.Popen(
+            words, env=env, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
+        ) as process,
+        ExitStack() as stack,
+    ):
+        stack.callback(process.kill)  # or leaving the block would wait for ever after a failure
         assert process.stdout is not None
         port = int(
             process.stdout.readline().split("listens on ")[1].split("/v1")[0].rsplit(":", 1)[1]
@@ -253,12 +258,15 @@ def test_a_kill_leaves_nothing_of_a_file_that_arrives(tmp_path: Path) -> None:
                 b" 300000\r\n\r\n" + LINES * 50
             )
             places = Path(f"/proc/{process.pid}/fd")
+            held: list[Path] = []
             for _ in range(1500):
-                held = [
-                    place
-                    for place in places.iterdir()
-                    if os.path.realpath(place).startswith(str(folder)) and place.stat().st_size
-                ]
+                # A descriptor may be closed between its listing and the look at it.
+                with suppress(FileNotFoundError):
+                    held = [
+                        place
+                        for place in places.iterdir()
+                        if os.path.realpath(place).startswith(str(folder)) and place.stat().st_size
+                    ]
                 if held:
                     break
                 time.sleep(0.02)

@@ -716,9 +716,9 @@ def diversify(search: Search) -> None:
         return
     ids = [hit.record.id for hit in search.hits]
     vectors = deps.search.vectors(search.request.scope.owner, ids, card.id)
-    # What was put before others for a reason counts at least as much as they do.
-    scores = np.maximum.accumulate([hit.score for hit in reversed(search.hits)])[::-1].tolist()
+    scores = [hit.score for hit in search.hits]
     positions = diversity.select_mmr(scores, vectors, deps.settings.mmr_lambda, limit)
+    # In their order, in which some stand before better scores for a reason.
     search.hits = [search.hits[position] for position in sorted(positions)]
 
 

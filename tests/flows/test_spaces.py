@@ -269,6 +269,79 @@ def test_what_came_during_a_deletion_is_not_in_the_next_space(memory: MemoryEngi
     assert memory.list(scope=space).records == ()
 
 
+@pytest.mark.parametrize("step", ["purge", "members", "list"])
+def test_a_deletion_leaves_the_next_space_of_that_name_alone(
+    memory: MemoryEngine, monkeypatch: pytest.MonkeyPatch, step: str
+) -> None:
+    """Another process deletes the space and makes one of the same name while a deletion is under way:
+    between its purge and the removal of the members, while that is stored, or before the lists of
+    the members change. The new space keeps its memories and its members.
+    """
+    tell(memory, BOB, PASSWORD)
+    ladder = "The ladder is in the shed."
+    with engrams.open(home=memory.settings.home, jobs__workers=0) as rival:
+        left = [1]
+
+        def make_another() -> None:
+            left[0] -= 1
+            if left[0] == 0:
+                with contextlib.suppress(NotFoundError):
+                    rival.spaces.delete("home", scope=ANN)
+                rival.spaces.create("home", scope=ANN)
+                tell(rival, ANN, ladder)
+
+        def call_first(method: Any) -> Any:
+            return lambda *values, **named: (make_another(), method(*values, **named))[1]
+
+        def call_after(method: Any) -> Any:
+            return lambda *values, **named: (method(*values, **named), make_another())[0]
+
+        store: Any = memory._store
+        registry: Any = memory._components.space_registry
+        with monkeypatch.context() as patched:
+            match step:
+                case "purge":
+                    patched.setattr(registry, "dissolve", call_first(registry.dissolve))
+                case "members":
+                    patched.setattr(store, "save_state", call_first(store.save_state))
+                case "list":
+                    patched.setattr(store, "save_state", call_after(store.save_state))
+            with contextlib.suppress(ConflictError):
+                memory.spaces.delete("home", scope=ANN)
+        assert left[0] < 1
+        assert find_texts(rival, ANN, "Where is the ladder?") == [ladder]
+    with engrams.open(home=memory.settings.home, jobs__workers=0) as later:
+        assert [space.name for space in later.spaces.list(scope=ANN)] == ["home"]
+        assert find_texts(later, ANN, "Where is the ladder?") == [ladder]
+        space = later.spaces.enter("home", scope=ANN)
+        assert {record.text for record in later.list(scope=space).records} >= {ladder}
+        assert PASSWORD not in find_texts(later, ANN)
+
+
+def test_whoever_is_added_while_being_removed_finds_the_space(
+    memory: MemoryEngine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A removal takes the space from the list of a person whom another process adds again."""
+    tell(memory, ANN, PASSWORD)
+    store: Any = memory._store
+    save_state = store.save_state
+    left = [1]
+
+    def save_then_add(*values: Any) -> Any:
+        saved = save_state(*values)
+        left[0] -= 1
+        if left[0] == 0:
+            with engrams.open(home=memory.settings.home, jobs__workers=0) as rival:
+                rival.spaces.set_role("home", "bob", "reader", scope=ANN)
+        return saved
+
+    with monkeypatch.context() as patched:
+        patched.setattr(store, "save_state", save_then_add)
+        memory.spaces.remove("home", "bob", scope=ANN)
+    with engrams.open(home=memory.settings.home, jobs__workers=0) as later:
+        assert find_texts(later, BOB) == [PASSWORD]
+
+
 @pytest.mark.parametrize("reads", range(2))
 def test_whoever_is_no_owner_any_more_deletes_nothing(
     memory: MemoryEngine, monkeypatch: pytest.MonkeyPatch, reads: int
@@ -276,6 +349,7 @@ def test_whoever_is_no_owner_any_more_deletes_nothing(
     """Also where the role changes between two reads of a deletion."""
     memory.spaces.set_role("home", "bob", "owner", scope=ANN)
     registry: Any = memory._components.space_registry
+    space = memory.spaces.get("home", scope=BOB)
     store: Any = memory._store
     load_state = store.load_state
     left = [reads]
@@ -288,7 +362,7 @@ def test_whoever_is_no_owner_any_more_deletes_nothing(
 
     monkeypatch.setattr(store, "load_state", load_later)
     with pytest.raises((RefusedError, ConflictError)):
-        registry.dissolve("home", BOB)
+        registry.dissolve(space, BOB)
     monkeypatch.setattr(store, "load_state", load_state)
     assert memory.spaces.list(scope=ANN)
 

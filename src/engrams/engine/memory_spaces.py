@@ -8,7 +8,7 @@ from engrams.core import Scope, Status
 from engrams.engine.inspector import Place
 from engrams.errors import InputError
 from engrams.ports import PurgeReport, RecordQuery, ScopeReach, Store
-from engrams.spaces import Space, SpaceRegistry, SpaceRole
+from engrams.spaces import Space, SpaceRegistry, SpaceRole, name_generation
 
 
 class MemorySpaces:
@@ -52,7 +52,8 @@ class MemorySpaces:
         InputError: that is no name of a space. ConflictError: there is a space of that name.
         """
         space = self._registry.create(name, Scope.of(scope))
-        self._purge_late_writes(space)
+        if space.generation:
+            self._purge_late_writes(name_generation(space.name, space.generation - 1))
         return space
 
     def set_role(self, name: str, member: str, role: str, *, scope: Place) -> Space:
@@ -84,16 +85,16 @@ class MemorySpaces:
         person = Scope.of(scope)
         space = self._registry.get(name, person, SpaceRole.OWNER)
         report = self._purge_memory(space.scope)
-        self._registry.dissolve(name, person)
-        self._purge_late_writes(space)
+        self._registry.dissolve(space, person)
+        self._purge_late_writes(space.scope)
         return report
 
-    def _purge_late_writes(self, space: Space) -> None:
-        """Erase what a member told while the space was deleted: the next of that name is another."""
+    def _purge_late_writes(self, deleted: Scope) -> None:
+        """Erase what a member told a space while it was deleted."""
         statuses = tuple(status for status in Status if status is not Status.PURGED)
-        query = RecordQuery(ScopeReach.of_owner(space.scope), statuses=statuses, limit=1)
+        query = RecordQuery(ScopeReach.of_owner(deleted), statuses=statuses, limit=1)
         if self._store.find(query).records:
-            self._purge_memory(space.scope)
+            self._purge_memory(deleted)
 
 
 def to_person(member: str) -> Scope:

@@ -22,6 +22,8 @@ from engrams.ports import JOINED_SPACES, SPACE_MEMBERS, Clock, OwnerStateRow, Ow
 
 SPACE_LABEL = "space"
 """First label of a space's scope."""
+_GENERATION = "#"
+"""Mark in a scope that no name of a space has."""
 _MAX_NAME_CHARS = 64
 _MAX_MEMBERS = 1000
 """Members of one space at most."""
@@ -75,11 +77,23 @@ class Space:
     """Role of whoever asks."""
     members: tuple[SpaceMember, ...]
     """In the order of ``since``."""
+    generation: int = 0
+    """Number of spaces of this name that were deleted before it."""
 
     @property
     def scope(self) -> Scope:
-        """Owner scope of the space's memory."""
-        return Scope((SPACE_LABEL, self.name))
+        """Owner scope of the space's memory, which no other space of that name has ever had."""
+        return name_generation(self.name, self.generation)
+
+
+def name_generation(name: str, generation: int) -> Scope:
+    """Return the owner scope of the space that got a name after so many were deleted."""
+    return Scope((SPACE_LABEL, f"{name}{_GENERATION}{generation}" if generation else name))
+
+
+def find_space_name(scope: Scope) -> str:
+    """Return the name of the space that a scope is in; empty: it is in none."""
+    return scope.find(SPACE_LABEL).partition(_GENERATION)[0]
 
 
 class SpaceRegistry:
@@ -144,9 +158,14 @@ class SpaceRegistry:
         """Return a space that a person is a member of, or None."""
         if not _is_name(name):
             return None
-        members = _read_members(self._states.load_state(Scope((SPACE_LABEL, name)), SPACE_MEMBERS))
+        row = self._load(name)
+        members = _read_members(row)
         own = next((member for member in members if member.owner == person.owner), None)
-        return None if own is None else Space(name, own.role, members)
+        return None if own is None else Space(name, own.role, members, _read_generation(row))
+
+    def _load(self, name: str) -> OwnerStateRow:
+        """Load the members of the space of that name; they have it in common with deleted ones."""
+        return self._states.load_state(Scope((SPACE_LABEL, name)), SPACE_MEMBERS)
 
     # ----------------------------------------------------------------------------------------------
     # changing
@@ -166,7 +185,7 @@ class SpaceRegistry:
         if owner.labels[0] == SPACE_LABEL:
             raise InputError("A space cannot be a member of a space.", hint="Name a person.")
         self._note_joined(owner, name)
-        row = self._states.load_state(Scope((SPACE_LABEL, name)), SPACE_MEMBERS)
+        row = self._load(name)
         if _read_members(row):
             raise ConflictError(
                 f"There is a space {name!r} already.", hint="Choose another name for yours."
@@ -174,7 +193,8 @@ class SpaceRegistry:
         own = SpaceMember(owner, SpaceRole.OWNER, self._clock())
         self._states.save_state(_write_members(row, (own,)), row.token)
         self._forget_recent()
-        return Space(name, SpaceRole.OWNER, (own,))
+        self._note_joined(owner, name)
+        return Space(name, SpaceRole.OWNER, (own,), _read_generation(row))
 
     def set_role(self, name: str, actor: Scope, person: Scope, role: SpaceRole) -> Space:
         """Add a person to a space, or change a member's role; an owner of the space does that.
@@ -195,7 +215,10 @@ class SpaceRegistry:
                 member if present.owner == member.owner else present for present in members
             )
 
-        return self._change(name.strip(), actor, SpaceRole.OWNER, replace_member)
+        changed = self._change(name.strip(), actor, SpaceRole.OWNER, replace_member)
+        # Again: a removal that came before may have taken it from the list meanwhile.
+        self._note_joined(member.owner, changed.name)
+        return changed
 
     def remove(self, name: str, actor: Scope, person: Scope) -> Space:
         """Remove a member, which an owner of the space does, or the member; return what was.
@@ -219,15 +242,25 @@ class SpaceRegistry:
         self._drop_joined(person.owner, space.name)
         return space
 
-    def dissolve(self, name: str, actor: Scope) -> None:
+    def dissolve(self, dissolved: Space, actor: Scope) -> None:
         """Remove all members of a space; an owner of the space does that.
 
-        ConflictError: the members changed meanwhile.
+        The next space of that name has another scope, so nothing that still comes to this one is in
+        it. ConflictError: the members changed meanwhile, or the space was deleted already.
         """
         # The role is checked after what is replaced was read: a change in between is a conflict.
-        row = self._states.load_state(Scope((SPACE_LABEL, name.strip())), SPACE_MEMBERS)
-        space = self.get(name, actor, SpaceRole.OWNER)
-        self._states.save_state(_write_members(row, ()), row.token)
+        row = self._load(dissolved.name)
+        space = self.get(dissolved.name, actor, SpaceRole.OWNER)
+        if space.generation != dissolved.generation or _read_generation(row) != space.generation:
+            raise ConflictError(
+                f"The space {dissolved.name!r} was deleted meanwhile, and there is another one.",
+                hint="Nothing of the other one was changed.",
+            )
+        empty = _write_members(row, ())
+        generation = space.generation + 1
+        self._states.save_state(
+            replace(empty, data={**empty.data, "generation": generation}), row.token
+        )
         self._forget_recent()
         for member in space.members:
             self._drop_joined(member.owner, space.name)
@@ -241,7 +274,7 @@ class SpaceRegistry:
     ) -> Space:
         """Change the members by compare and swap; the actor's role is checked on what is changed."""
         for attempts_left in reversed(range(_MAX_ATTEMPTS)):
-            row = self._states.load_state(Scope((SPACE_LABEL, name)), SPACE_MEMBERS)
+            row = self._load(name)
             space = self.get(name, actor, role)
             members = edit(_read_members(row))
             if not any(member.role is SpaceRole.OWNER for member in members):
@@ -259,7 +292,7 @@ class SpaceRegistry:
                     raise
             else:
                 self._forget_recent()
-                return Space(name, space.role, members)
+                return replace(space, members=members)
         raise AssertionError("unreachable")
 
     # ----------------------------------------------------------------------------------------------
@@ -278,6 +311,9 @@ class SpaceRegistry:
     def _drop_joined(self, person: Scope, name: str) -> None:
         """Remove a space from a person's list, after the space no longer names the person."""
         self._change_joined(person, lambda names: [joined for joined in names if joined != name])
+        if self._find(name, person) is not None:
+            # Somebody added the person again meanwhile, or made another space of that name.
+            self._note_joined(person, name)
 
     def _change_joined(self, person: Scope, edit: Callable[[list[str]], list[str]]) -> None:
         for attempts_left in reversed(range(_MAX_ATTEMPTS)):
@@ -324,4 +360,8 @@ def _write_members(row: OwnerStateRow, members: tuple[SpaceMember, ...]) -> Owne
         member.owner.key: {"role": member.role.value, "since": member.since.isoformat()}
         for member in members
     }
-    return replace(row, data={"members": entries})
+    return replace(row, data={**row.data, "members": entries})
+
+
+def _read_generation(row: OwnerStateRow) -> int:
+    return int(row.data.get("generation", 0))

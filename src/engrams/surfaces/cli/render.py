@@ -125,13 +125,14 @@ def explain_parts(parts: Mapping[str, float]) -> tuple[str, str]:
 def print_hit(rank: int, hit: Hit) -> None:
     """Print one hit."""
     from engrams.core.statement_form import form_statement
+    from engrams.spaces import find_space_name
 
     record = hit.record
     about = [
         format_time(record.valid_from or record.recorded_at),
         speaker_name(record),
         "" if hit.status == "active" else str(hit.status),
-        f"space {space}" if (space := record.scope.find("space")) else "",
+        f"space {space}" if (space := find_space_name(record.scope)) else "",
     ]
     mark = hit.outdated
     if mark is not None and mark.is_told and not mark.closed and not hit.ended_clauses:

@@ -114,8 +114,8 @@ export async function maybe(path, query) {
 
 const id = (memory) => encodeURIComponent(memory.id ?? memory);
 
-/** Name of the space that a memory is in; empty for one's own, and for an id alone. */
-export const spaceOf = (memory) => (memory?.scope?.[0] === "space" ? memory.scope[1] : "");
+/** Name of the space that a memory is in, without the number of deleted ones; empty for one's own, and for an id alone. */
+export const spaceOf = (memory) => (memory?.scope?.[0] === "space" ? memory.scope[1].split("#")[0] : "");
 
 /** Query of a request about a memory: it goes to the space that the memory is in. */
 const place = (memory) => ({ space: spaceOf(memory) });

@@ -69,6 +69,11 @@ NO_SLIPS = (
     ("The colors are so bright. Art is such a joy.", "Wow, did you make that? It looks so real!"),
     ('"The Name of the Wind" sounds cool.', "Will do! Thanks for the recommendation!"),
     ("table for 6 on friday", "I mean it"),
+    ("My daughter Emma is allergic to peanuts.", "When is Emma's play?"),
+    ("My daughter Emma is allergic to peanuts.", "when is Emily home"),
+    ("My daughter Emma is allergic to peanuts.", "Actually, when is Emily's play?"),
+    ("My daughter Emma is allergic to peanuts.", "This is Emma's."),
+    ("Meine Tochter Emma ist gegen Nüsse allergisch.", "Wer ist Emily?"),
 )
 OF_OTHER_THINGS = (
     ("I bought coffee for Ada.", "I drink tea, not coffee."),

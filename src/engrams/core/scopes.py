@@ -114,9 +114,15 @@ class Scope:
         return Scope(self.labels[:-2]) if is_global else self
 
     def chain(self) -> tuple[Scope, ...]:
-        """List the scopes that a read in this one sees: itself and those above, nearest first."""
-        inner = [Scope(self.labels[:end]) for end in range(len(self.labels), 2, -2)]
-        return (*inner, self.owner)
+        """List the scopes that a read in this one sees: itself and those above, nearest first.
+
+        A user below another user is a person of their own: nothing above them is theirs.
+        """
+        names = self.labels[::2] if self.labels[0] == "user" else ()
+        deepest_user = max((depth for depth, name in enumerate(names) if name == "user"), default=0)
+        person = Scope(self.labels[: 2 * deepest_user + 2]) if deepest_user else self.owner
+        inner = range(len(self.labels), len(person.labels), -2)
+        return (*(Scope(self.labels[:end]) for end in inner), person)
 
     def find(self, label: str) -> str:
         """Return the name that belongs to a label, such as ``project``; empty for none."""

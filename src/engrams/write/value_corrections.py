@@ -15,6 +15,7 @@ from typing import Literal, TypeAlias
 from engrams.frozen_data import dataclass
 from engrams.text.comparison.language_tables import LANGUAGES, detect_language, load_table
 from engrams.text.normalize import fold
+from engrams.text.questions import is_asking
 from engrams.text.stopwords import STOP
 from engrams.text.terms import terms
 from engrams.text.text_caches import text_cache
@@ -104,6 +105,8 @@ _PAIR_FRAME_SHARE = 0.6
 """Share of the words of a named pair's clause that the corrected message has."""
 _NOT_BEFORE = re.compile(r"(?:no|non)\s+(?P<wrong>.+)", re.IGNORECASE)
 """Spanish and French "not", which also open a correction."""
+_POSSESSIVE_END = re.compile(r"['’]s?$")
+"""End by which a name owns something, and stays the same name: Emma's, Jonas'."""
 _SPELLED = re.compile(r"(?:\w-)+\w")
 """Name spelled letter by letter."""
 _CLAUSE_WORDS = frozenset(
@@ -179,6 +182,8 @@ def read_value_correction(text: str) -> ValueCorrection | None:
     if named_pair is not None:
         return named_pair
     strong = _STRONG.search(text)
+    if strong is None and is_asking(text):
+        return None  # "When is Emma's play?" names Emma, and corrects nobody's name
     is_bare = strong is None and _WEAK.search(text) is None
     if is_bare and (len(text) > _LONGEST_BARE or not any(map(str.isupper, text))):
         return None
@@ -448,8 +453,9 @@ def _rate(old: str, new: str) -> float:
 
 def _is_slip(name: str, right_name: str) -> bool:
     """True if a name may be another one, misheard or mistyped."""
-    old, new = fold(name), fold(right_name)
-    return old[:1] == new[:1] and SequenceMatcher(None, old, new).ratio() >= _LIKE
+    old = _POSSESSIVE_END.sub("", fold(name))
+    new = _POSSESSIVE_END.sub("", fold(right_name))
+    return old != new and old[:1] == new[:1] and SequenceMatcher(None, old, new).ratio() >= _LIKE
 
 
 def _read_number_word(word: str) -> bool:

@@ -20,7 +20,8 @@ class ApiKey:
     rights: tuple[str, ...]
     """read, write, admin or proxy."""
     digest: str
-    """SHA-256 of the secret, hex. It is 256 random bits, so no slower hash is needed."""
+    """SHA-256 of the secret, hex. It is 256 random bits, so no slower hash is needed.
+    Empty: the key stands for a provider's token, and is stored nowhere."""
     created_at: datetime
     expires_at: datetime | None = None
     """None: never."""

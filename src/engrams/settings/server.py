@@ -19,6 +19,60 @@ class UpstreamSettings(SettingsSection):
     key: str = Field("", description="Key for it; a client's own bearer token wins.")
 
 
+class OidcSettings(SettingsSection):
+    """Tokens of an OpenID Connect provider, which the server takes as keys."""
+
+    issuer: str = Field(
+        "",
+        description=(
+            "Issuer of the tokens, exactly as the provider writes it. It begins with https://."
+            " Empty: only keys of engrams open the server."
+        ),
+    )
+    audience: tuple[str, ...] = Field(
+        (),
+        description=(
+            "Names of this server at the provider. A token for one of them is accepted. Required"
+            " with an issuer."
+        ),
+    )
+    owner_claim: str = Field(
+        "sub",
+        min_length=1,
+        description=(
+            "Claim with the owner of the memory. The provider must never give its value to another"
+            " person."
+        ),
+    )
+    owner_prefix: str = Field(
+        "oidc:",
+        max_length=50,
+        description=(
+            "Text before the claim in the owner's name, so that a subject is not mistaken for the"
+            " user of a key. Empty: subject and user of the same name are one owner."
+        ),
+    )
+    rights: tuple[Literal["read", "write", "proxy", "admin"], ...] = Field(
+        ("read", "write", "proxy"),
+        description="Rights of every token, if `serve.oidc.rights_claim` is empty.",
+    )
+    rights_claim: str = Field(
+        "",
+        description=(
+            "Claim with the rights of a token, as `engrams:read`, `engrams:write`, `engrams:proxy`"
+            " and `engrams:admin`: a list, or words with spaces between. Dots lead into objects, as"
+            " in realm_access.roles. Empty: each token has `serve.oidc.rights`."
+        ),
+    )
+    public_url: str = Field(
+        "",
+        description=(
+            "Address of this server for clients, such as https://memory.example. MCP clients are"
+            " told it. Empty: the address of the request."
+        ),
+    )
+
+
 class ServeSettings(SettingsSection):
     """The server that `engrams serve` starts."""
 
@@ -127,6 +181,7 @@ class ServeSettings(SettingsSection):
             "auto: keys are required on any address except loopback. always: on loopback too."
         ),
     )
+    oidc: OidcSettings = OidcSettings()
     rate_limit: float = Field(
         50.0,
         ge=0,

@@ -27,6 +27,10 @@ from engrams.surfaces.http.observers.audit_entries import audit_observer
 from engrams.surfaces.http.observers.metrics import RequestMetrics
 from engrams.surfaces.http.observers.request_log import log_observer
 from engrams.surfaces.http.observers.spans import trace_observer
+from engrams.surfaces.http.oidc.token_authorization import (
+    TokenAuthorization,
+    open_token_authorization,
+)
 from engrams.surfaces.http.origin_guard import OriginGuardMiddleware, is_loopback
 from engrams.surfaces.http.permissions import SERVER_PERMISSIONS, PermissionTable
 from engrams.surfaces.http.problems import handle_engrams_error
@@ -62,16 +66,22 @@ def create_app(
         redoc_url=None,
         telemetry=quiet,
     )
+    authorization = open_token_authorization(settings, engine.now)
     permissions = PermissionTable(
-        [*SERVER_PERMISSIONS, *(row for mount in mounts for row in mount.permissions)]
+        [
+            *SERVER_PERMISSIONS,
+            *authorization.permissions,
+            *(row for mount in mounts for row in mount.permissions),
+        ]
     )
     app.state.restart = role.restart
     _open_logs(app, engine, settings)
     metrics = RequestMetrics(engine)
-    _add_middleware(app, engine, settings, permissions, metrics)
+    _add_middleware(app, engine, settings, permissions, metrics, authorization)
     if role.links is not None:
         app.add_middleware(PeerMiddleware, links=role.links)
     app.add_exception_handler(EngramsError, handle_engrams_error)
+    app.router.routes.extend(authorization.routes)
     _add_routes(app, engine, settings, mounts, metrics)
     return app
 
@@ -79,7 +89,8 @@ def create_app(
 def needs_keys(settings: Settings) -> bool:
     """Return True where no request may come without a key."""
     host = settings.serve.host.strip("[]").casefold()
-    return settings.serve.require_keys == "always" or not is_loopback(host)
+    is_wanted = settings.serve.require_keys == "always" or bool(settings.serve.oidc.issuer)
+    return is_wanted or not is_loopback(host)
 
 
 @asynccontextmanager
@@ -128,6 +139,7 @@ def _add_middleware(
     settings: Settings,
     permissions: PermissionTable,
     metrics: RequestMetrics,
+    authorization: TokenAuthorization,
 ) -> None:
     """Add middleware, the innermost first: API keys, origins, telemetry."""
     serve = settings.serve
@@ -141,6 +153,8 @@ def _add_middleware(
             rates=RequestRates(serve.rate_limit, engine.peers, quotas, settings.quota),
             clock=engine.now,
             audit=app.state.audit,
+            tokens=authorization.tokens,
+            metadata=authorization.metadata,
         ),
     )
     app.add_middleware(

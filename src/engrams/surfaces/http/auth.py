@@ -1,4 +1,4 @@
-"""API keys: who sends a request, and whether the key has the right to it; wishes in headers.
+"""API keys and tokens: who sends a request, and whether it has the right to; wishes in headers.
 
 `ApiKeyMiddleware` is the one place where a request gets its owner.
 """
@@ -16,7 +16,7 @@ from starlette.responses import Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from engrams.api_keys import PREFIX, ApiKey, ApiKeyStore
-from engrams.errors import BudgetError, StoreError
+from engrams.errors import BudgetError, RefusedError, StoreError
 from engrams.ports import Clock
 from engrams.surfaces.http.caller import KEY, OWNER, REFUSED_KEY, RELAY, RIGHT
 from engrams.surfaces.http.permissions import OPEN, PROXY, OperationPermission, PermissionTable
@@ -25,8 +25,12 @@ from engrams.surfaces.http.rates import RequestRates
 
 if TYPE_CHECKING:
     from engrams.admin import AuditLog
+    from engrams.surfaces.http.oidc.resource_metadata import ResourceMetadata
+    from engrams.surfaces.http.oidc.token_verifier import OidcTokenVerifier
 
 _KEY_HEADERS = (b"authorization", b"x-api-key", b"x-engrams-key")
+_TOKEN_HEADERS = (b"x-engrams-key", b"x-api-key", b"authorization")
+"""Headers of a provider's token, our own first: the last may hold one for the model server."""
 _OWNER_HEADER = b"x-engrams-owner"
 _SPACE_HEADER = b"x-engrams-space"
 _PRIVACY_WISHES = ("mode", "incognito", "guest", "private", "privacy", "memory", "off", "no-store")
@@ -54,10 +58,26 @@ class AuthenticationDeps:
     rates: RequestRates
     clock: Clock
     audit: AuditLog
+    tokens: OidcTokenVerifier | None = None
+    """Verifier of a provider's tokens; None: only keys open the server."""
+    metadata: ResourceMetadata | None = None
+    """Description for clients that look for a token; None as ``tokens``."""
+
+
+@dataclass(frozen=True, slots=True)
+class RequestCredential:
+    """Key or token of a request, and the live key that it stands for."""
+
+    secret: str = ""
+    """Empty: the request has none."""
+    key: ApiKey | None = None
+    """None: the secret opens nothing."""
+    problem: str = ""
+    """Reason why a token opens nothing."""
 
 
 class ApiKeyMiddleware:
-    """Authenticate requests by API key and check the key's rights.
+    """Authenticate requests by API key or by a provider's token, and check the rights.
 
     The key decides the owner here and only here: every engine call is bound to that owner, and the
     proxy gets it in a header that no client can send. The key itself goes no further.
@@ -71,6 +91,8 @@ class ApiKeyMiddleware:
         self._rates = deps.rates
         self._clock = deps.clock
         self._audit = deps.audit
+        self._tokens = deps.tokens
+        self._metadata = deps.metadata
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -78,28 +100,61 @@ class ApiKeyMiddleware:
             return
         permission = self._permissions.find(scope["method"], scope["path"])
         scope["headers"] = [pair for pair in scope["headers"] if pair[0] != _OWNER_HEADER]
-        secret = _find_secret(scope["headers"])
         address = scope["client"][0] if scope.get("client") else ""
+        credential = RequestCredential()
         try:
-            key = await self._look_up(secret) if secret else None
-            refusal = await self._check(permission, secret, key, address)
+            credential = await self._identify(scope["headers"])
+            refusal = await self._check(permission, credential, address)
         except StoreError as error:
-            key = None
             refusal = _explain_outage(permission, error)
         else:
-            if refusal is not None and secret and key is None:
+            if refusal is not None and credential.secret and credential.key is None:
                 scope[REFUSED_KEY] = True
                 await asyncio.sleep(self._rates.wrong_keys.add(address))
         refusal = refusal or _refuse_privacy_wish(permission, scope)
         refusal = refusal or _refuse_space(permission, scope)
         if refusal is not None:
+            self._describe_provider(refusal, permission, credential, scope)
             await refusal(scope, receive, send)
             return
-        if key is not None:
-            _bind_owner(scope, key, secret)
+        if credential.key is not None:
+            _bind_owner(scope, credential.key, credential.secret)
         scope[RELAY] = permission.right == PROXY
         scope[RIGHT] = permission.right
         await self._app(scope, receive, send)
+
+    async def _identify(self, headers: list[tuple[bytes, bytes]]) -> RequestCredential:
+        """Find the key or token of a request, and what it opens."""
+        secret = _find_secret(headers)
+        if secret or self._tokens is None:
+            return RequestCredential(secret, await self._look_up(secret) if secret else None)
+        token = _find_token(headers, self._tokens)
+        if not token:
+            return RequestCredential()
+        try:
+            return RequestCredential(token, await self._tokens.find_key(token, self._clock()))
+        except RefusedError as error:
+            return RequestCredential(token, problem=error.message)
+
+    def _describe_provider(
+        self,
+        refusal: Response,
+        permission: OperationPermission,
+        credential: RequestCredential,
+        scope: Scope,
+    ) -> None:
+        """Tell a refused client where it gets a token that opens this server."""
+        if self._metadata is None or refusal.status_code not in (401, 403):
+            return
+        error = ""
+        if refusal.status_code == 403:
+            error = "insufficient_scope"
+        elif credential.secret:
+            error = "invalid_token"
+        rights = [permission.right] if permission.right else []
+        refusal.headers["www-authenticate"] = self._metadata.challenge(
+            scope, error, credential.problem, rights
+        )
 
     async def _look_up(self, secret: str) -> ApiKey | None:
         """Find the live key, in a thread if that waits."""
@@ -111,20 +166,22 @@ class ApiKeyMiddleware:
         )
 
     async def _check(
-        self, permission: OperationPermission, secret: str, key: ApiKey | None, address: str
+        self, permission: OperationPermission, credential: RequestCredential, address: str
     ) -> Response | None:
         """Return the answer that refuses the request; None: it may go on."""
+        key = credential.key
         if key is None:
-            return self._check_without_key(permission, secret, address)
+            return self._check_without_key(permission, credential, address)
         refusal = self._find_refusal(permission, key)
         if refusal is None and self._rates.is_limited(key):
             refusal = await asyncio.to_thread(_find_excess, self._rates, permission, key)
         return refusal
 
     def _check_without_key(
-        self, permission: OperationPermission, secret: str, address: str
+        self, permission: OperationPermission, credential: RequestCredential, address: str
     ) -> Response | None:
         """Check a request without a key, or with one that opens nothing."""
+        secret = credential.secret
         if not secret and not self._is_key_needed:
             return None
         seconds = self._rates.callers.acquire(f"address {address}")
@@ -137,12 +194,11 @@ class ApiKeyMiddleware:
             self._audit.note(
                 "key.refused", actor="unknown", target=permission.name, outcome="refused"
             )
-        detail = (
-            "This key opens nothing: it is unknown, expired or revoked."
-            if secret
-            else "A key is needed here."
-        )
-        return _refuse(permission, 401, "Unauthorized", detail, _HINT)
+        detail = credential.problem
+        if not detail and secret:
+            detail = "This key opens nothing: it is unknown, expired or revoked."
+        hint = _HINT if self._tokens is None else self._tokens.hint
+        return _refuse(permission, 401, "Unauthorized", detail or "A key is needed here.", hint)
 
     def _find_refusal(self, permission: OperationPermission, key: ApiKey) -> Response | None:
         """Return the refusal of a request whose key lacks the right or asks too often; else None.
@@ -151,13 +207,9 @@ class ApiKeyMiddleware:
         """
         if permission.right != OPEN and not key.allows(permission.right):
             self._audit.note(permission.name, actor=key.id, owner=key.owner.key, outcome="refused")
-            return _refuse(
-                permission,
-                403,
-                "Forbidden",
-                f"This key does not have the right `{permission.right}`.",
-                f"`engrams keys add NAME {_key_options(key, permission)}` makes one that has.",
-            )
+            detail = f"This key does not have the right `{permission.right}`."
+            hint = _explain_right(key, permission)
+            return _refuse(permission, 403, "Forbidden", detail, hint)
         seconds = self._rates.callers.acquire(key.id)
         return _slow_down(permission, seconds) if seconds else None
 
@@ -204,6 +256,15 @@ def _bind_owner(scope: Scope, key: ApiKey, secret: str) -> None:
     scope["headers"] = [*headers, (_OWNER_HEADER, quote(key.owner.key).encode())]
 
 
+def _explain_right(key: ApiKey, permission: OperationPermission) -> str:
+    if not key.digest:
+        return (
+            "The provider names the rights of a token in the claim `serve.oidc.rights_claim`;"
+            " without such a claim, `serve.oidc.rights` does."
+        )
+    return f"`engrams keys add NAME {_key_options(key, permission)}` makes one that has."
+
+
 def _key_options(key: ApiKey, permission: OperationPermission) -> str:
     """Write the options of `engrams keys add` for a key with one more right."""
     owner_kind, owner_name = key.owner.labels[:2]
@@ -248,6 +309,13 @@ def _find_secret(headers: list[tuple[bytes, bytes]]) -> str:
             if word.startswith(PREFIX):
                 return word
     return ""
+
+
+def _find_token(headers: list[tuple[bytes, bytes]], tokens: OidcTokenVerifier) -> str:
+    """Find a provider's token in the headers."""
+    words = {name: value.decode("latin-1").strip().rpartition(" ")[2] for name, value in headers}
+    candidates = [words.get(name, "") for name in _TOKEN_HEADERS]
+    return next(filter(tokens.is_token, candidates), "")
 
 
 def _refuse(

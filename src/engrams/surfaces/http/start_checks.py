@@ -10,6 +10,8 @@ from engrams import admin
 from engrams.core.clock import now
 from engrams.errors import SettingsError
 from engrams.settings import Settings
+from engrams.settings.server import OidcSettings
+from engrams.surfaces.http.oidc.token_authorization import require_token_package
 from engrams.surfaces.http.origin_guard import is_loopback
 
 _FIRST_KEY = (
@@ -24,9 +26,10 @@ def check_settings(settings: Settings) -> None:
     """
     serve = settings.serve
     settings.owner_labels("any")  # raises where nobody's memory would be meant
+    _check_provider(serve.oidc)
     host = serve.host.strip("[]").casefold()
     needs_key = not is_loopback(host) or serve.require_keys == "always"
-    has_key = needs_key and _has_live_key(settings)
+    has_key = bool(serve.oidc.issuer) or (needs_key and _has_live_key(settings))
     if not is_loopback(host) and not has_key:
         raise SettingsError(
             f"serve.host is {serve.host!r}: everyone who can reach that address could read this"
@@ -54,6 +57,28 @@ def require_shareable(settings: Settings) -> None:
             "This memory is in one process only, and several workers need one that they share.",
             hint="Leave it at 1.",
         )
+
+
+def _check_provider(oidc: OidcSettings) -> None:
+    """Refuse a provider whose tokens nobody could trust. SettingsError: why.
+
+    ExtraError: the package that checks tokens is not installed.
+    """
+    if not oidc.issuer:
+        return
+    address = urlsplit(oidc.issuer)
+    is_local = address.scheme == "http" and is_loopback(address.hostname or "")
+    if not address.hostname or (address.scheme != "https" and not is_local):
+        raise SettingsError(
+            f"serve.oidc.issuer is {oidc.issuer!r}, and the way to it is not protected.",
+            hint="Give the https address that the provider writes into its tokens as `iss`.",
+        )
+    if not any(audience.strip() for audience in oidc.audience):
+        raise SettingsError(
+            "serve.oidc.audience is empty: tokens for any other program would open this memory.",
+            hint="Give the name of this server at the provider, as its tokens have it in `aud`.",
+        )
+    require_token_package()
 
 
 def _has_live_key(settings: Settings) -> bool:

@@ -16,7 +16,7 @@ ONCE_MORE = echo "Running the tests that failed once more, one after the other."
 	$(FAST) -x -v --last-failed --last-failed-no-failures none && \
 	echo "WARNING: the tests above failed beside others and passed alone. Each is a race: mend it."
 EXTRAS := $(addprefix --extra ,all postgres encrypted local otel)
-.PHONY: help run demo test test-all test-models test-postgres test-places campaign check fix coverage-spec mutants bench changes conformance docs site release pins clean
+.PHONY: help run demo test test-all test-models test-postgres test-places test-identity campaign check fix coverage-spec mutants bench changes conformance docs site release pins clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "make %-13s %s\n", $$1, $$2}' Makefile
@@ -35,7 +35,7 @@ test: .make/test ## Run the fast tests (ten minutes on two cores), a few on Post
 
 test-all: .make/test .make/site ## Run every test, those with a real model where its packages install
 	-@for kind in models gateway; do test -e .make/$$kind || $(MAKE) --no-print-directory .make/$$kind; done
-	-@test -e .make/places || $(MAKE) --no-print-directory .make/places
+	-@for kind in places identity; do test -e .make/$$kind || $(MAKE) --no-print-directory .make/$$kind; done
 	$(BIN)/python -m pytest -n 2 --dist loadfile
 	$(BIN)/python -m tests.mutants --tenth
 
@@ -47,6 +47,9 @@ test-postgres: .make/test .make/postgres ## Run the tests of stores and flows on
 
 test-places: .make/test .make/places ## Run the tests of WebDAV and S3 as places of devices on real servers
 	$(BIN)/python -m pytest tests/sync/test_web_places.py
+
+test-identity: .make/test .make/identity ## Run the tests of tokens with a real OpenID Connect provider
+	$(BIN)/python -m pytest tests/surfaces/http/test_oidc_provider.py
 
 campaign: .make/test ## Kill, damage and starve homes (AT=segments: their index files) for MINUTES=60, and look what is lost
 	$(BIN)/python -m tests.campaign --at $(AT) --minutes $(MINUTES) --json bench/out/campaign.json
@@ -102,10 +105,10 @@ pins: ## Compile the hash-pinned requirement lists anew (needs uv)
 	$(COMPILE) pyproject.toml --extra all requirements/build.in -c requirements/test.txt -o requirements/run.txt
 	$(COMPILE) pyproject.toml --extra all --extra postgres requirements/build.in -c requirements/test.txt -o requirements/fleet.txt
 	$(COMPILE) pyproject.toml -c requirements/test.txt -o requirements/core.txt
-	for list in postgres site release places models; do $(COMPILE) requirements/$$list.in -c requirements/test.txt -o requirements/$$list.txt || exit; done
+	for list in postgres site release places identity models; do $(COMPILE) requirements/$$list.in -c requirements/test.txt -o requirements/$$list.txt || exit; done
 	$(COMPILE) requirements/gateway.in -o requirements/gateway.txt
 
-.make/postgres .make/site .make/release .make/places: .make/%: requirements/%.txt
+.make/postgres .make/site .make/release .make/places .make/identity: .make/%: requirements/%.txt
 	$(INSTALL) --require-hashes -r $<
 	@touch $@
 

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import httpx2
+import jwt
 import pytest
 from cryptography.hazmat.primitives.asymmetric import ec, ed25519
 from mcp.client.auth import utils as mcp_auth
@@ -272,10 +273,25 @@ def test_keys_rotate(unsteady: Server) -> None:
     provider.add_key("second", make_rsa_key(), "RS256")
     unsteady.clock.forward(seconds=11)
     assert unsteady.status(provider.token(key_id="second")) == 200
+    unnamed = jwt.encode(provider.claims(), provider.private["second"][0], "RS256")
+    assert unsteady.status(unnamed) == 200
     provider.published = [key for key in provider.published if key["kid"] == "second"]
     unsteady.clock.forward(hours=1)
     assert unsteady.status(provider.token(key_id="first")) == 401
     assert unsteady.status(provider.token(key_id="second")) == 200
+
+
+def test_keys_without_names_rotate(unsteady: Server) -> None:
+    """A provider that gives its keys no ids may change its key too: the signature tells."""
+    provider = unsteady.provider
+    for key in (make_rsa_key(), make_rsa_key()):
+        provider.published.clear()
+        provider.add_key("unnamed", key, "RS256")
+        del provider.published[0]["kid"]
+        token = jwt.encode(provider.claims(), key, "RS256")
+        unsteady.clock.forward(seconds=11)
+        assert unsteady.status(token) == 200
+        assert unsteady.status(token[:-8] + "AAAAAAAA") == 401
 
 
 def test_unknown_keys_do_not_flood_the_provider(unsteady: Server) -> None:

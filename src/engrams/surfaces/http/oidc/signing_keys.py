@@ -54,19 +54,24 @@ class ProviderSigningKeys:
         )
         return self._select(key_id, algorithm) if is_usable else ()
 
-    def find(self, key_id: str | None, algorithm: str) -> tuple[PublicKeyFields, ...]:
+    def find(
+        self, key_id: str | None, algorithm: str, tried: tuple[PublicKeyFields, ...] = ()
+    ) -> tuple[PublicKeyFields, ...]:
         """Return the keys that fit a token; ask the provider for a key that is not known yet.
 
-        StoreError: no key fits, and the provider cannot be asked.
+        ``tried``: keys that did not sign the token. StoreError: no other key fits, and the provider
+        cannot be asked.
         """
         with self._lock:
             fitting = self.recall(key_id, algorithm)
-            if fitting:
+            if fitting and fitting != tried:
                 return fitting
             if self._clock() - self._asked_at >= _RETRY:
                 self._refresh()
-            if self._clock() - self._read_at < _MAX_AGE:
-                fitting = self._select(key_id, algorithm)
+            is_usable = self._clock() - self._read_at < _MAX_AGE
+            fitting = self._select(key_id, algorithm) if is_usable else ()
+            if fitting == tried:
+                fitting = ()
             if self._problem and not fitting:
                 raise StoreError(
                     f"The identity provider {self._issuer} cannot be asked for its keys:"

@@ -72,13 +72,15 @@ class OidcTokenVerifier:
             raise RefusedError(f"The token has more than {_MAX_TOKEN_CHARS:,} characters.")
         key_id, algorithm = _read_header(token)
         keys = self._keys.recall(key_id, algorithm)
-        if not keys:
-            loop = asyncio.get_running_loop()
-            find = self._keys.find
-            keys = await loop.run_in_executor(self._waiting, find, key_id, algorithm)
-        if not keys:
-            raise RefusedError("The token is signed with a key that its provider does not publish.")
         claims = self._check_signature(token, algorithm, keys)
+        if claims is None and (key_id is None or not keys):
+            loop = asyncio.get_running_loop()
+            keys = await loop.run_in_executor(
+                self._waiting, self._keys.find, key_id, algorithm, keys
+            )
+            claims = self._check_signature(token, algorithm, keys)
+        if claims is None:
+            raise RefusedError("The token is signed with no key that its provider publishes.")
         expires_at = _check_times(claims, now)
         name = self._read_name(claims)
         try:
@@ -97,17 +99,19 @@ class OidcTokenVerifier:
 
     def _check_signature(
         self, token: str, algorithm: str, keys: tuple[PublicKeyFields, ...]
-    ) -> Mapping[str, Any]:
-        """Check signature, issuer and audience; return the claims. RefusedError: one is wrong."""
-        refusal = RefusedError("The signature of the token is wrong.")
+    ) -> Mapping[str, Any] | None:
+        """Return the claims of a token that one of the keys has signed; None: none of them has.
+
+        RefusedError: issuer or audience is wrong, or the token cannot be read.
+        """
         for key in keys[:_MAX_KEYS_TRIED]:
             try:
                 return self._decode(token, algorithm, key)
-            except jwt.InvalidSignatureError:
+            except (jwt.InvalidSignatureError, jwt.InvalidKeyError, jwt.PyJWKError):
                 continue
             except (jwt.PyJWTError, ValueError, TypeError, RecursionError) as problem:
-                refusal = RefusedError(f"The token is not accepted: {problem}.")
-        raise refusal
+                raise RefusedError(f"The token is not accepted: {problem}.") from None
+        return None
 
     def _decode(self, token: str, algorithm: str, key: PublicKeyFields) -> Mapping[str, Any]:
         claims: Mapping[str, Any] = jwt.decode(

@@ -285,6 +285,8 @@ def test_refused_keys_are_in_the_audit_log(kept: Kept) -> None:
     id, client = kept.key("noted", ("read",))
     secret = client.headers["authorization"].removeprefix("Bearer ")
     client.post("/v1/memories", json={"text": "no"})
+    unknown = {"authorization": f"Bearer engrams_000000000000_{'a' * 43}"}
+    assert httpx2.get(kept.url + "/v1/stats", headers=unknown).status_code == 401
     entries = client.get("/v1/audit", params={"action": "memory.add"}).json()["entries"]
     assert [(entry["actor"], entry["outcome"]) for entry in entries] == [(id, "refused")]
     folder = kept.engine.settings.home / "audit"

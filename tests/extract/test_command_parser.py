@@ -50,7 +50,10 @@ from engrams.extract.command_parser import (
         ("Forget that I like tea.", ParsedMemoryCommand("forget", "I like tea")),
         ("could you forget what I told you about Berlin?", ParsedMemoryCommand("forget", "Berlin")),
         ("Delete the memory about my old address", ParsedMemoryCommand("forget", "my old address")),
-        ("forget everything about the boat", ParsedMemoryCommand("forget", "the boat")),
+        (
+            "forget everything about the boat",
+            ParsedMemoryCommand("forget", "the boat", is_for_all=True),
+        ),
     ],
 )
 def test_requests_about_memory(text: str, wanted: ParsedMemoryCommand) -> None:

@@ -176,12 +176,31 @@ def test_what_is_known_of_a_person_leaves_out_what_was_corrected() -> None:
     assert "six years old" not in listed.reply
 
 
-def test_a_yes_to_a_list_asks_for_a_number(control: MemoryCommandHandler) -> None:
-    """A yes to "which one" is no message: memory asks again."""
+def test_a_yes_to_a_list_asks_to_confirm_all(
+    engine: MemoryEngine, control: MemoryCommandHandler
+) -> None:
+    """A yes to "which one" forgets nothing yet: memory asks whether it means all of them."""
     question = control.turn("Forget about the boat.", scope=ANN)
     assert question is not None and "Which one" in question.reply
-    again = control.turn("yes", scope=ANN, pending=question.pending)
-    assert again is not None and "Which one" in again.reply
+    confirmation = control.turn("yes", scope=ANN, pending=question.pending)
+    assert confirmation is not None and "Shall I forget these 2?" in confirmation.reply
+    assert len(active(engine)) == 3
+    control.turn("yes", scope=ANN, pending=confirmation.pending)
+    assert active(engine) == {"The dog Rex is a greyhound."}
+
+
+@pytest.mark.parametrize(
+    "request_to_forget",
+    ["forget everything about the boat", "vergiss alles über the boat", "olvida todo sobre boat"],
+)
+def test_everything_about_a_thing_is_one_question(
+    control: MemoryCommandHandler, request_to_forget: str
+) -> None:
+    """Who wants everything forgotten is not asked which one."""
+    question = control.turn(request_to_forget, scope=ANN)
+    assert question is not None and question.pending is not None
+    assert question.pending["step"] == "confirm"
+    assert len(question.pending["ids"]) == 2
 
 
 def test_a_list_and_a_number_from_it(engine: MemoryEngine, control: MemoryCommandHandler) -> None:
@@ -190,7 +209,9 @@ def test_a_list_and_a_number_from_it(engine: MemoryEngine, control: MemoryComman
     assert shown is not None and shown.reply.count("\n") == 3
     first = shown.reply.splitlines()[1].removeprefix("1. ")
     wrong = control.turn("forget number 9", scope=ANN, pending=shown.pending)
-    assert wrong is not None and wrong.pending == shown.pending
+    assert wrong is not None and "Say a number from 1 to 3" in wrong.reply
+    kept = control.turn("no", scope=ANN, pending=wrong.pending)
+    assert kept is not None and kept.reply == "Nothing was forgotten."
     question = control.turn("forget the first one", scope=ANN, pending=shown.pending)
     assert question is not None and first in question.reply
     control.turn("yes", scope=ANN, pending=question.pending)

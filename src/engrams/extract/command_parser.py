@@ -11,7 +11,7 @@ from typing import Literal
 
 from engrams.core import PRODUCT
 from engrams.extract.command_languages import match_answer, match_request
-from engrams.frozen_data import dataclass
+from engrams.frozen_data import dataclass, replace
 from engrams.text.late_patterns import holds_any, late_pattern
 from engrams.text.normalize import fold
 
@@ -153,6 +153,10 @@ _UNDO = re.compile(
     rf"(?:undo(?: {_PRONOUN})?|(?:bring|put|get) {_PRONOUN} back|(?:restore|recover) {_PRONOUN})$",
     _FLAGS,
 )
+_EVERYTHING = re.compile(
+    r"\b(?:everything|all|alles|todo|tout)\b|所有|全部|一切|すべて|全て", _FLAGS
+)
+"""Word of a request that means all memories of its subject."""
 _SURE_FORGET = re.compile(
     rf"forget (?:that|everything|all)\b|{_DROP} (?:(?:what|everything|all) )?(?:that )?(?:i (?:said|told"
     r" you)|you (?:know|remember))\b|.*\b(?:about me|from (?:your )?memory)\b"
@@ -246,6 +250,8 @@ class ParsedMemoryCommand:
     """An ordinary question, which a model answers better than memory alone."""
     layer_name: str = ""
     """Limit of a list: facts, sessions or rules; empty: none."""
+    is_for_all: bool = False
+    """True: all memories of the subject are to be forgotten, not one of them."""
 
     @property
     def goes_on(self) -> bool:
@@ -259,6 +265,9 @@ def parse_command(text: str, *, with_questions: bool = False) -> ParsedMemoryCom
     ``with_questions``: also ordinary questions about what is in memory.
     """
     command = _parse(text)
+    if command is not None and command.verb == "forget" and command.about:
+        frame = text.replace(command.about, " ")
+        command = replace(command, is_for_all=bool(_EVERYTHING.search(frame)))
     is_hidden = command is not None and command.is_question and not with_questions
     return None if is_hidden else command
 

@@ -11,6 +11,7 @@ from engrams.ports import Condition, RecordQuery, Where
 from engrams.read.corrected_words import mask_corrected
 from engrams.read.dependencies import ReadDeps
 from engrams.read.excerpts import split_sentences
+from engrams.read.fact_joining import is_correction
 from engrams.read.later_values import answers_ended
 from engrams.read.relevance.features import bears_on
 from engrams.read.render import DOUBTED, profile_statement
@@ -109,6 +110,8 @@ def choose_helpful(result: SearchResult, request: ReadRequest) -> list[Hit]:
         return [hit for hit in result.hits if "trigger" in hit.parts]
     hits = list(result.helpful)
     asks_past = bool(result.trace.understood.get("past"))
+    if not asks_past:
+        hits = _drop_slips(hits)
     if request.least_probability:
         hits = _keep_probable(hits, request.text, request.least_probability)
         if not asks_past:
@@ -157,6 +160,18 @@ def _keep_probable(hits: Sequence[Hit], text: str, least_probability: float) -> 
         if is_probable or "trigger" in hit.parts or bears_on(text, hit.record.search_text):
             probable_hits.append(hit)
     return probable_hits
+
+
+def _drop_slips(hits: Sequence[Hit]) -> list[Hit]:
+    """Leave out messages whose wrong value another hit sets right."""
+    correcting_ids = {
+        item.source for hit in hits if is_correction(hit.record) for item in hit.record.evidence
+    }
+    return [
+        hit
+        for hit in hits
+        if hit.outdated is None or not hit.outdated.closed or hit.outdated.by not in correcting_ids
+    ]
 
 
 def _drop_ended(hits: Sequence[Hit]) -> list[Hit]:

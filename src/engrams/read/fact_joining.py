@@ -24,6 +24,10 @@ _MOST_REFINED = 8
 """Times that one fact can be refined and still be followed."""
 
 
+_MOST_FRAME_TERMS = 3
+"""Terms beside the right value in a message that says nothing else: "sorry, typo, I meant"."""
+
+
 @dataclass(frozen=True, slots=True)
 class GroupedHits:
     """Hits after facts were joined to their turns."""
@@ -52,14 +56,19 @@ def group_hits(
 ) -> GroupedHits:
     """Merge facts into the found turns they quote, with the better score.
 
-    A fact whose words in the turn were corrected since stays a hit of its own. ``derived``: facts
+    A fact whose words in the turn were corrected since stays a hit of its own. A turn that only sets
+    a value right is merged into the fact that says it in full. ``derived``: facts
     by the id of what they are derived from. ``refined``: of ``follow_refinements``.
     """
     by_id = {hit.record.id: hit for hit in hits}
     merged: dict[str, str] = {}
+    for turn_id, fact_id in _find_completions(hits, by_id).items():
+        merged[turn_id] = fact_id
+        better = max(by_id[turn_id], by_id[fact_id], key=_get_score)
+        by_id[fact_id] = replace(by_id[fact_id], score=better.score, parts=better.parts)
     for hit in hits:
         turn = _find_quoted(hit.record, by_id)
-        if turn is None:
+        if turn is None or turn.record.id in merged:
             continue
         merged[hit.record.id] = turn.record.id
         if hit.score > turn.score:
@@ -81,6 +90,35 @@ def group_hits(
 
 def _by_score(hit: Hit) -> float:
     return -hit.score
+
+
+def _get_score(hit: Hit) -> float:
+    return hit.score
+
+
+def _find_completions(hits: Sequence[Hit], by_id: Mapping[str, Hit]) -> dict[str, str]:
+    """Find found turns that say less than the fact which they corrected, with the best such fact.
+
+    "No, I meant Thursday" answers no question; "My appointment is on Thursday" does.
+    """
+    completions: dict[str, str] = {}
+    says_besides: set[str] = set()
+    for hit in hits:
+        turn = _find_quoted(hit.record, by_id)
+        if turn is None or turn.record.kind is not Kind.TURN:
+            continue
+        fact_terms = set(terms(hit.record.text))
+        turn_terms = set(terms(turn.record.text))
+        if not is_correction(hit.record) or len(turn_terms - fact_terms) > _MOST_FRAME_TERMS:
+            says_besides.add(turn.record.id)
+        elif not fact_terms <= turn_terms:
+            completions.setdefault(turn.record.id, hit.record.id)
+    return {turn: fact for turn, fact in completions.items() if turn not in says_besides}
+
+
+def is_correction(fact: Record) -> bool:
+    """True for a statement that was made by setting an earlier one right."""
+    return fact.meta.get("effect") == "corrects"
 
 
 def _find_quoted(fact: Record, hits: Mapping[str, Hit]) -> Hit | None:

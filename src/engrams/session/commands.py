@@ -22,6 +22,7 @@ from engrams.core import (
     Record,
     Scope,
     ScopeInput,
+    SearchResult,
     Status,
 )
 from engrams.errors import InputError, NotFoundError, RefusedError
@@ -53,6 +54,8 @@ _FEW_WORDS = 12
 _MAX_TURNS = 500
 _ECHO_CHARACTERS = 300
 """Longest answer that is forgotten with the statement that it repeats."""
+_MAX_SLIPS = 10
+"""Messages at most that are forgotten with the correction of their values."""
 _LINE_CHARACTERS = 200
 _MAX_SOURCES = 3
 """Memories whose source or time is told at once."""
@@ -403,6 +406,8 @@ class MemoryCommandHandler:
                 return self._ask_which(self._find_latest(run.scope, session), run)
             case "forget" if command.number:
                 return self._pick_number(command.number, question, run)
+            case "forget" if command.is_for_all:
+                return self._ask_confirmation(self._find_all_about(command.about, run.scope), run)
             case "forget":
                 return self._ask_which(self._find_matching(command.about, run.scope), run)
             case "wrong" | "source" | "since":
@@ -489,7 +494,9 @@ class MemoryCommandHandler:
         stated = [
             hit.record
             for hit in hits
-            if hit.record.role != "assistant" and _is_said_with(hit.record.text, answer_terms)
+            if hit.record.role != "assistant"
+            and not hit.tell_end()
+            and _is_said_with(hit.record.text, answer_terms)
         ]
         return _list_ids(_list_each_once(stated))
 
@@ -531,7 +538,8 @@ class MemoryCommandHandler:
         run = _RunningCommand(question.language, scope)
         decision = parse_decision(text)
         if question.step == "choose" and decision == "yes":
-            return self._ask_which(self._load_active(question.ids, scope), run)
+            # Which one was not said: nothing is forgotten before all are confirmed.
+            return self._ask_confirmation(self._load_active(question.ids, scope), run)
         if question.step == "bring_back":
             if decision == "yes":
                 return self._bring_back(question, run)
@@ -628,7 +636,7 @@ class MemoryCommandHandler:
         if number > count:
             text = run.write("no_number", number=number, count=count)
             memories = _format_list(self._load_active(question.ids, run.scope))
-            return MemoryCommandResult(f"{text}\n{memories}", question.to_dict())
+            return MemoryCommandResult(f"{text}\n{memories}", run.ask("choose", question.ids))
         return self._ask_confirmation(
             self._load_active(question.ids[number - 1 : number], run.scope), run
         )
@@ -661,6 +669,7 @@ class MemoryCommandHandler:
                 for record in self._load_active(question.ids, run.scope)
                 for forgotten in (
                     record,
+                    *self._find_slips(record, run.scope),
                     *self._find_same_words(record, run.scope),
                     *self._find_echoes(record, run.scope),
                 )
@@ -683,6 +692,30 @@ class MemoryCommandHandler:
         ids = tuple(dict.fromkeys(edge.source for edge in edges if edge.source != record.id))
         words = _fold_words(record)
         return [twin for twin in self._load_active(ids, scope) if _fold_words(twin) == words]
+
+    def _find_slips(self, record: Record, scope: Scope) -> list[Record]:
+        """Find the messages with the wrong values that a correction set right, one after the other.
+
+        They would answer for what is forgotten: "Friday; no, I meant Thursday".
+        """
+        slips: dict[str, Record] = {}
+        later = [record] if record.meta.get("effect") == "corrects" else []
+        while later and len(slips) < _MAX_SLIPS:
+            source_ids = [item.source for statement in later for item in statement.evidence]
+            later_ids = tuple(dict.fromkeys((*source_ids, *_list_ids(later))))
+            edges = self._links.edges(scope.owner, later_ids, (EdgeType.SUPERSEDES,))
+            wrong_ids = tuple(
+                edge.target
+                for edge in edges
+                if edge.source in later_ids and edge.target not in slips
+            )
+            later = [
+                message
+                for message in self._load_active(wrong_ids, scope)
+                if message.kind is Kind.TURN
+            ]
+            slips |= {message.id: message for message in later}
+        return list(slips.values())
 
     def _find_echoes(self, record: Record, scope: Scope) -> list[Record]:
         """Find short answers of the assistant in the same session that repeat the memory."""
@@ -739,19 +772,26 @@ class MemoryCommandHandler:
         subject = set(terms(about))
         for kinds in (STATEMENT_KINDS, ()):
             result = self._memory.search(about, scope=scope, limit=4 * limit, kinds=kinds)
-            records = [
-                hit.record
-                for hit in result.hits
-                if not is_skill(hit.record.id)
-                and hit.record.role != "assistant"
-                and parse_command(hit.record.text) is None
-            ]
+            records = _list_forgettable(result)
             matching = [record for record in records if _covers(subject, record.text)]
             if matching:
                 return _list_each_once(matching)[:limit]
             if len(subject) == 1 and result.helpful and result.helpful[0].record in records:
                 return [result.helpful[0].record]  # "my address" and "I live at 3 Elm Street"
         return []
+
+    def _find_all_about(self, about: str, scope: Scope) -> list[Record]:
+        """Find the statements about something, and the messages about it that none was learned from."""
+        subject = set(terms(about))
+        statements = self._find_matching(about, scope, MAX_LISTED)
+        stated_in = {item.source for record in statements for item in record.evidence}
+        messages = self._memory.search(about, scope=scope, limit=4 * MAX_LISTED, kinds=(Kind.TURN,))
+        unstated = [
+            record
+            for record in _list_forgettable(messages)
+            if record.id not in stated_in and _covers(subject, record.text)
+        ]
+        return _list_each_once([*statements, *unstated])[:MAX_LISTED]
 
     def _find_latest(self, scope: Scope, session: str) -> list[Record]:
         """Find the last thing that the person said here, questions left out."""
@@ -790,6 +830,17 @@ class _RunningCommand:
         """Return the reply that these memories are forgotten, which offers to bring them back."""
         text = self.write("forgotten", ids=" ".join(ids))
         return MemoryCommandResult(text, self.ask("forgotten", ids), forgotten=ids)
+
+
+def _list_forgettable(result: SearchResult) -> list[Record]:
+    """List the found memories that a person means when they ask to forget."""
+    return [
+        hit.record
+        for hit in result.hits
+        if not is_skill(hit.record.id)
+        and hit.record.role != "assistant"
+        and parse_command(hit.record.text) is None
+    ]
 
 
 def _list_each_once(records: Sequence[Record]) -> list[Record]:

@@ -219,3 +219,19 @@ def test_a_signal_that_interrupts_no_read_ends_it_too(home: Path) -> None:
         command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE
     ) as process:
         assert process.wait(30) == 128 + signal.SIGTERM
+
+
+def test_a_correction_is_quoted_as_what_was_meant(engrams: Any) -> None:
+    """Without a model a corrected day is the first quote; what nothing was learned of is not listed."""
+    finished = chatted(
+        engrams,
+        "My daughter Emma is allergic to peanuts.",
+        "Emma's school play is on Monday at 5.",
+        "no, I meant Tuesday",
+        "When is Emma's school play?",
+        "who told you that Emma is allergic?",
+    )
+    noted, _, _, first_quote, *_, source = finished.out.splitlines()
+    assert noted == "Noted: My daughter Emma is allergic to peanuts"
+    assert first_quote.endswith("Emma's school play is on Tuesday at 5.")
+    assert "My daughter Emma is allergic to peanuts." in source

@@ -85,7 +85,7 @@ class TerminalChatSession:
         self.pending = None
         answered: list[str] | str = self.messages[-1]["content"] if self.messages else ""
         if self.hits and is_question(self.last_question):
-            answered = [hit.record.id for hit in self.hits]
+            answered = [hit.record.id for hit in self.hits if not hit.tell_end()]
         outcome = self.engine.control.turn(
             text,
             scope=self.scope,
@@ -109,7 +109,7 @@ class TerminalChatSession:
         self.last_question = text
         if self.engine.chat_model is None:
             result = self.engine.search(text, scope=self.scope, limit=_NEAREST)
-            self._show_hits(() if result.abstain or not self.is_recall_on else result.hits)
+            self._show_hits(result.helpful if self.is_recall_on else ())
             turn = Turn(text, speaker=self.speaker, session=self.session)
             receipt = self.engine.add(turn, scope=self.scope)
             return self._quote_memory(text, receipt)
@@ -193,7 +193,7 @@ class TerminalChatSession:
 
         if receipt.outcome == "unsaved":
             return "Not saved."
-        learned = [change.text for change in receipt.derived]
+        learned = list(dict.fromkeys(change.text for change in receipt.derived))
         if is_question(text) and not self.is_recall_on:
             return "Recall is off, so nothing was looked up. /recall on switches it on."
         if is_question(text):

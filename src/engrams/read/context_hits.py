@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Literal
 
@@ -29,6 +30,9 @@ _SHORT = 4
 
 _FEWEST_TERMS = 2
 """Terms from which the rest of a message says something."""
+
+_HEADING = r"(?:[^.!?:\n]*:\s*)?"
+"""What a colon leads to a quote: "refactor the cart: let's take Zustand"."""
 
 _ECHO = 0.7
 """Share of an assistant's words that a better hit has, from which it is an echo."""
@@ -314,9 +318,12 @@ def drop_given(hits: Sequence[Hit], request: ReadRequest) -> list[Hit]:
 
 
 def _says_besides(text: str, quotes: Iterable[str]) -> bool:
-    """Return True if a text says more than some quotes and an acknowledgement."""
+    """Return True if a message says more than some quotes.
+
+    An acknowledgement says nothing without them, nor does what a colon leads to them.
+    """
     for quote in quotes:
-        text = text.replace(quote, " ")
+        text = re.sub(_HEADING + re.escape(quote), " ", text)
     return bool(terms(text)) and not is_acknowledgement(text)
 
 

@@ -162,6 +162,17 @@ def test_a_message_gives_what_the_start_has_not_said(harbour: Session) -> None:
     assert "ops will not run it" in harbour.ask("other", queue)
 
 
+def test_the_task_that_a_rule_was_said_for_does_not_bring_it_again(home: Path) -> None:
+    """What a colon leads to a rule says nothing to a session that begins with the rule."""
+    session = Session(home)
+    rule = "let's go with Zustand instead of Redux for the ledger, it's smaller"
+    session.send("old", "UserPromptSubmit", prompt=f"rework the ledger: {rule}")
+    session.send("old", "Stop", last_assistant_message="Done.")
+    session.send("old", "SessionEnd", reason="exit")
+    assert rule in session.send("new", "SessionStart", source="startup")
+    assert session.ask("new", "which store does the ledger use, Zustand or Redux?") == ""
+
+
 def test_what_was_replaced_does_not_come_beside_its_replacement(harbour: Session) -> None:
     """The present queue is given, the former one only to a question about the past."""
     recalled = harbour.ask("now", "which queue do we use for background work?")

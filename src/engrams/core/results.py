@@ -5,6 +5,7 @@ They explain themselves: a receipt lists the decisions of the write, a trace tho
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import field
 from datetime import datetime
@@ -246,6 +247,23 @@ class SearchResult:
     def helpful(self) -> tuple[Hit, ...]:
         """Hits that help with the query: those that a context would show. Empty: silence."""
         return () if self.abstain else tuple(hit for hit in self.hits if hit.helps)
+
+    @property
+    def quotable(self) -> tuple[Hit, ...]:
+        """Hits to quote to a person who asks memory alone.
+
+        Those that help; where none does, those that name whom the question names. No model answers
+        there: a quote too many does less harm than "nothing", where memory tells of that person.
+        """
+        names = self.trace.understood.get("names")
+        if self.helpful or not isinstance(names, list) or not names:
+            return self.helpful
+        named = re.compile(rf"\b(?:{'|'.join(re.escape(str(name)) for name in names)})\b")
+        return tuple(
+            hit
+            for hit in self.hits
+            if hit.record.role != "assistant" and named.search(hit.record.search_text)
+        )
 
 
 @dataclass(frozen=True, slots=True)

@@ -235,3 +235,26 @@ def test_a_correction_is_quoted_as_what_was_meant(engrams: Any) -> None:
     assert noted == "Noted: My daughter Emma is allergic to peanuts"
     assert first_quote.endswith("Emma's school play is on Tuesday at 5.")
     assert "My daughter Emma is allergic to peanuts." in source
+
+
+def test_whoever_is_named_is_quoted(engrams: Any) -> None:
+    """A question about somebody brings what was told of them; one about nobody brings nothing."""
+    finished = chatted(
+        engrams,
+        "My son Tim is seven.",
+        "My sister Ida is a nurse.",
+        "My daughter Emma is twelve.",
+        "Our dog is called Rex.",
+        "How old is Tim?",
+        "What is the capital of France?",
+    )
+    *_, tim, france = finished.out.splitlines()
+    assert tim.endswith("My son Tim is seven.")
+    assert france == "I remember nothing about that."
+
+
+def test_a_secret_that_is_not_kept_is_not_claimed(engrams: Any) -> None:
+    """A password is left out of memory, and the answer says so."""
+    finished = chatted(engrams, "Remember that the wifi password is hunter22")
+    assert "without the secret" in finished.out
+    assert "hunter22" not in str(texts(engrams("list", "--json")))

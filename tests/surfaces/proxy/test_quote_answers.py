@@ -153,3 +153,32 @@ def test_it_answers_in_the_language_of_the_message(
     told = say(question)
     assert told.startswith(f"[engrams, offline] {label}")
     assert statement.rstrip(".") in told and "No language model" not in told
+
+
+@pytest.mark.parametrize(
+    ("text", "reply"),
+    [
+        ("Remember that the wifi password is hunter22", "without the secret"),
+        ("Das WLAN-Passwort lautet hunter22", "ohne das Geheimnis"),
+    ],
+)
+def test_a_secret_that_is_not_kept_is_not_claimed(
+    client: openai.OpenAI, text: str, reply: str
+) -> None:
+    """The answer says that the password was left out of memory, in the language of the message."""
+    answer = client.chat.completions.create(
+        model="any", messages=[{"role": "user", "content": text}], user="careful"
+    )
+    assert reply in (answer.choices[0].message.content or "")
+
+
+def test_whoever_is_named_is_quoted(client: openai.OpenAI) -> None:
+    """A question about a person brings what was told of them, in a small memory, too."""
+    told = ("My son Tim is seven.", "My sister Ida is a nurse.", "Our dog is called Rex.")
+    for text in (*told, "I live in Graz.", "How old is Tim?"):
+        answer = client.chat.completions.create(
+            model="any", messages=[{"role": "user", "content": text}], user="parent"
+        )
+    text = answer.choices[0].message.content or ""
+    assert "My son Tim is seven." in text
+    assert "Ida" not in text

@@ -109,7 +109,7 @@ class TerminalChatSession:
         self.last_question = text
         if self.engine.chat_model is None:
             result = self.engine.search(text, scope=self.scope, limit=_NEAREST)
-            self._show_hits(result.helpful if self.is_recall_on else ())
+            self._show_hits(result.quotable if self.is_recall_on else ())
             turn = Turn(text, speaker=self.speaker, session=self.session)
             receipt = self.engine.add(turn, scope=self.scope)
             return self._quote_memory(text, receipt)
@@ -193,6 +193,11 @@ class TerminalChatSession:
 
         if receipt.outcome == "unsaved":
             return "Not saved."
+        if receipt.outcome == "redacted":
+            return (
+                "Noted without the secret in it: passwords and keys are not kept. The setting"
+                " write.secrets changes that."
+            )
         learned = list(dict.fromkeys(change.text for change in receipt.derived))
         if is_question(text) and not self.is_recall_on:
             return "Recall is off, so nothing was looked up. /recall on switches it on."

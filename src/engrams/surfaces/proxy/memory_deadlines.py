@@ -171,7 +171,7 @@ class TimeLimitedEngine:
         )
         if result is None:
             return None
-        return result.helpful
+        return result.quotable
 
     async def run_command(
         self, chat_request: ParsedProxyRequest, *, answers_questions: bool = False

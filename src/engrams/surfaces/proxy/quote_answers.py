@@ -135,6 +135,8 @@ def tell_learned(receipt: Receipt, language: str) -> str:
     """Say what memory noted of a statement, in its own words."""
     if receipt.outcome == "unsaved":
         return f"{_TAG} {_write('unsaved', language)}"
+    if receipt.outcome == "redacted":
+        return f"{_TAG} {_write('redacted', language)}"
     learned = list(dict.fromkeys(change.text for change in receipt.derived))
     if not learned:
         return f"{_TAG} {_write('stored', language)}"

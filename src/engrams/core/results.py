@@ -258,11 +258,11 @@ class SearchResult:
         names = self.trace.understood.get("names")
         if self.helpful or not isinstance(names, list) or not names:
             return self.helpful
-        named = re.compile(rf"\b(?:{'|'.join(re.escape(str(name)) for name in names)})\b")
+        name_pattern = re.compile(rf"\b(?:{'|'.join(re.escape(str(name)) for name in names)})\b")
         return tuple(
             hit
             for hit in self.hits
-            if hit.record.role != "assistant" and named.search(hit.record.search_text)
+            if hit.record.role != "assistant" and name_pattern.search(hit.record.search_text)
         )
 
 

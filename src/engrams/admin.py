@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, get_args
 
 from engrams import encryption
 from engrams.api_keys import ApiKeyFiles, ApiKeyStore
+from engrams.composition import find_attachments, require_home_paths
 from engrams.composition import open as open_engine
-from engrams.composition import require_home_paths
 from engrams.core import Json
 from engrams.core import clock as clocks
 from engrams.encryption.file_ledger import FileLedger
@@ -49,6 +49,7 @@ from engrams.ports import (
 from engrams.settings import EncryptionSettings, Settings
 from engrams.settings.preset_files import flatten, read_toml
 from engrams.store import store_factory
+from engrams.store.move.attachment_copy import copy_attachments
 from engrams.store.move.fleet_table_copy import copy_events, copy_keys
 from engrams.store.move.session_log_copy import copy_session_logs
 from engrams.store.sqlite.rescue import name_damaged, remember_loss
@@ -427,7 +428,22 @@ def move_memory(
         logs = _open_session_logs(settings, stack)
         target_logs = _open_session_logs(target, stack)
         counts["log_records"] = copy_session_logs(logs, target_logs)
+    counts["files"] = _move_files(settings, target, clock)
     return counts
+
+
+def _move_files(settings: Settings, target: Settings, clock: Clock) -> int:
+    """Copy the files of documents; return their number."""
+    with (
+        closing(store_factory.choose_store(settings, clock)) as store,
+        closing(store_factory.choose_store(target, clock)) as target_store,
+    ):
+        open_files = find_attachments(settings, store, clock)
+        open_target_files = find_attachments(target, target_store, clock)
+        if open_files is None or open_target_files is None:
+            return 0
+        owners = sorted({scope.owner for scope in store.scopes(None)})
+        return copy_attachments(open_files(), open_target_files(), owners)
 
 
 def _open_session_logs(settings: Settings, stack: ExitStack) -> list[SessionLogTable]:

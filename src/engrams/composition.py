@@ -28,6 +28,7 @@ from engrams.models.tokens.factory import choose_counter
 from engrams.ports import (
     EMBED,
     EXTRACT,
+    AttachmentFiles,
     AttachmentStore,
     ChatModel,
     Clock,
@@ -39,6 +40,7 @@ from engrams.ports import (
     PurgeOrder,
     Reranker,
     SkillRecordSource,
+    StorageUse,
     Store,
 )
 from engrams.settings import (
@@ -132,7 +134,7 @@ def open(
             files=vault,
             code=CheckoutReader(),
             home=_make_home_cleaner(settings, vault, plain_store, clock),
-            attachments=_find_attachments(settings),
+            attachments=find_attachments(settings, plain_store, clock),
             plain=make_plain() if settings.write.changes.enabled else None,
             helpers=HelperProcesses(settings.jobs.processes or (0 if helped else 1)),
         )
@@ -386,7 +388,7 @@ def _make_home_cleaner(
                 purge_backup=purge_backup,
             )
         )
-        open_attachments = _find_attachments(settings)
+        open_attachments = find_attachments(settings, store, clock)
         if open_attachments is not None:
             cleaner = AttachmentPurger(cleaner, open_attachments(), store)
         tables = open_fleet_tables(settings, store)
@@ -395,21 +397,30 @@ def _make_home_cleaner(
     return make_cleaner
 
 
-def _find_attachments(settings: Settings) -> Callable[[], AttachmentStore] | None:
-    """Return what opens the folder of the files that documents were made of.
+def find_attachments(
+    settings: Settings, store: Store, clock: Clock
+) -> Callable[[], AttachmentStore] | None:
+    """Return what opens the files that documents were made of: a folder, or a table of a fleet.
 
-    None: memory leaves nothing on disk, or is on a database server, where a purge by one machine would
-    not reach the files of another.
+    None: memory leaves nothing on disk.
     """
-    if settings.is_volatile or is_served(settings):
+    if settings.is_volatile:
         return None
 
-    def open_folder() -> AttachmentStore:
+    def open_attachments() -> AttachmentStore:
         from engrams.transfer.documents.attachment_folder import AttachmentFolder
+        from engrams.transfer.documents.counted_attachments import CountedAttachments
 
-        return AttachmentFolder(find_home_paths(settings).attachments)
+        tables = open_fleet_tables(settings, store)
+        files: AttachmentFiles
+        if tables is None:
+            files = AttachmentFolder(find_home_paths(settings).attachments)
+        else:
+            files = tables.attachments
+        quota = StorageUse(settings.quota.records, settings.quota.bytes)
+        return CountedAttachments(files, store, quota, clock)
 
-    return open_folder
+    return open_attachments
 
 
 def _purge_unpacked_backup(

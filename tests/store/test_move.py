@@ -106,6 +106,7 @@ def test_there_and_back(home: Path, tmp_path: Path) -> None:
             "keys": 0,
             "events": 0,
             "log_records": 0,
+            "files": 0,
         }
     served = choose_store(served_settings, clock.now)
     assert tell(served, ids) == expected

@@ -60,7 +60,7 @@ def test_a_full_memory_takes_nothing_more(store: Store) -> None:
     put(store, "theirs", quota, scope=BOB)
     store.purge(ALICE, ["one"], START)
     put(store, "three", quota)
-    with pytest.raises(BudgetError, match="bytes of text"):
+    with pytest.raises(BudgetError, match="bytes are used"):
         put(store, "four", StorageUse(bytes=store.storage(ALICE).bytes + 10), text="x" * 100)
 
 

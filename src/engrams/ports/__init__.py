@@ -12,6 +12,9 @@ from engrams.ports.api_key_table import (
     ApiKeyTable,
 )
 from engrams.ports.attachments import (
+    AttachmentFiles,
+    AttachmentLedger,
+    AttachmentReservation,
     AttachmentStore,
 )
 from engrams.ports.audit_event_table import (
@@ -218,6 +221,9 @@ __all__ = [
     "ApiKey",
     "ApiKeyTable",
     "AsOf",
+    "AttachmentFiles",
+    "AttachmentLedger",
+    "AttachmentReservation",
     "AttachmentStore",
     "AuditEventBatch",
     "AuditEventQuery",

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Protocol
 
 from engrams.ports.api_key_table import ApiKeyTable
+from engrams.ports.attachments import AttachmentFiles
 from engrams.ports.audit_event_table import AuditEventTable
 from engrams.ports.session_logs import SessionLogName, SessionLogTable
 from engrams.ports.upload_storage import UploadPieceStorage
@@ -25,3 +26,6 @@ class FleetTables(Protocol):
 
     @property
     def uploads(self) -> UploadPieceStorage: ...
+
+    @property
+    def attachments(self) -> AttachmentFiles: ...

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Protocol
 
+from engrams.ports.attachments import AttachmentLedger
 from engrams.ports.candidate_search import CandidateSearch
 from engrams.ports.job_queue import JobQueue
 from engrams.ports.link_store import LinkStore
@@ -21,6 +22,7 @@ class Store(
     OwnerStateStore,
     ModelUsageLedger,
     RequestLedger,
+    AttachmentLedger,
     Protocol,
 ):
     """One backend of all ports."""

@@ -150,7 +150,7 @@ class StorageUse:
 
     records: int = 0
     bytes: int = 0
-    """Bytes of their texts, with caption, summary and metadata."""
+    """Bytes of their texts, with caption, summary and metadata, and of the owner's files."""
 
 
 @dataclass(frozen=True, slots=True)

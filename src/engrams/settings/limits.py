@@ -38,7 +38,12 @@ class QuotaSettings(SettingsSection):
         description=("Most memories, including forgotten ones that are not purged. 0: no limit."),
     )
     bytes: int = Field(
-        0, ge=0, description="Most bytes of texts, captions, summaries and metadata. 0: no limit."
+        0,
+        ge=0,
+        description=(
+            "Most bytes of texts, captions, summaries and metadata, and of the files of pictures"
+            " and sounds. 0: no limit."
+        ),
     )
     minute_requests: int = Field(
         0,

@@ -15,10 +15,12 @@ from typing import Protocol
 from engrams.core import EdgeType, Json, Meta, Scope
 from engrams.ports import (
     NOTE_PIECE,
+    AttachmentReservation,
     CommitResult,
     JobSpec,
     PurgeReport,
     RecordQuery,
+    StorageUse,
     Store,
     WriteBatch,
 )
@@ -123,6 +125,15 @@ class ForwardingStore:
 
     def count(self, query: RecordQuery) -> int:
         return self._store.count(query)
+
+    def reserve_attachment(self, reservation: AttachmentReservation, quota: StorageUse) -> None:
+        self._store.reserve_attachment(reservation, quota)
+
+    def keep_attachment(self, owner: Scope, digest: str, size: int) -> None:
+        self._store.keep_attachment(owner, digest, size)
+
+    def drop_attachment(self, owner: Scope, digest: str) -> None:
+        self._store.drop_attachment(owner, digest)
 
     def include_altered(self) -> AbstractContextManager[None]:
         """Let this thread read within the block what another program changed."""

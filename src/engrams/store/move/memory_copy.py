@@ -39,6 +39,7 @@ _OWNED_COLUMNS = {
     "sessions": ("id", "scope", "state", "started_at", "last_active", "token", "data"),
     "owner_state": ("name", "token", "data"),
     "outbox": ("topic", "record", "payload"),
+    "attachments": ("digest", "bytes", "reserved_at"),
 }
 """Columns by table, of tables whose rows name their owner."""
 _JOB_COLUMNS = (

@@ -13,7 +13,7 @@ from engrams.store.sql.named_queries import SqlConnection, execute, fetch_one
 from engrams.store.sql.record_counts import measure_storage
 from engrams.text.terms import TERM_SCHEME
 
-_QUOTA_WORDS = (("records", "memories"), ("bytes", "bytes of text"))
+_QUOTA_WORDS = (("records", "memories"), ("bytes", "bytes"))
 
 
 class OwnerWrites:

@@ -300,8 +300,21 @@ WHERE owner = ? AND status <> 'purged' GROUP BY scope ORDER BY scope;
 SELECT status, kind, layer, tier, CAST(sum(total) AS BIGINT) FROM tallies;
 
 -- name: storage_use
-SELECT CAST(coalesce(sum(total), 0) AS BIGINT), CAST(coalesce(sum(bytes), 0) AS BIGINT) FROM tallies
-WHERE owner = ? AND status <> 'purged';
+SELECT CAST(coalesce(sum(total), 0) AS BIGINT), CAST(coalesce(sum(bytes), 0)
+    + (SELECT coalesce(sum(bytes), 0) FROM attachments WHERE owner = ?1) AS BIGINT) FROM tallies
+WHERE owner = ?1 AND status <> 'purged';
+
+-- name: reserve_attachment
+INSERT INTO attachments (owner, digest, bytes, reserved_at) VALUES (?, ?, ?, ?) ON CONFLICT (owner, digest) DO NOTHING;
+
+-- name: keep_attachment
+INSERT INTO attachments (owner, digest, bytes, reserved_at) VALUES (?, ?, ?, 0) ON CONFLICT (owner, digest) DO UPDATE SET reserved_at = 0;
+
+-- name: list_attachments
+SELECT digest, reserved_at FROM attachments WHERE owner = ?;
+
+-- name: drop_attachment
+DELETE FROM attachments WHERE owner = ? AND digest = ?;
 
 -- name: tally_speakers
 SELECT speaker, CAST(sum(total) AS BIGINT) FROM tallies WHERE owner = ? AND status = 'active' AND speaker <> '';

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 from engrams.core import Edge, EdgeType, HistoryEntry, Json, Meta, Record, Scope, Topic
 from engrams.core.usage_accounts import RequestWindow
 from engrams.ports import (
+    AttachmentReservation,
     CandidatePool,
     CandidateSearchQuery,
     ChangedRecords,
@@ -37,6 +38,7 @@ from engrams.ports import (
 )
 from engrams.settings import StoreSettings
 from engrams.store.sql import (
+    attachment_sizes,
     job_queue,
     link_queries,
     model_usage,
@@ -187,6 +189,23 @@ class SqlStore:
     def storage(self, owner: Scope) -> StorageUse:
         with self._database.asking(owner) as connection:
             return record_counts.measure_storage(connection, owner)
+
+    def reserve_attachment(self, reservation: AttachmentReservation, quota: StorageUse) -> None:
+        self._database.write(
+            reservation.owner,
+            attachment_sizes.reserve_attachment,
+            self._dialect,
+            reservation,
+            quota,
+        )
+
+    def keep_attachment(self, owner: Scope, digest: str, size: int) -> None:
+        self._database.write(
+            owner, attachment_sizes.keep_attachment, self._dialect, owner, digest, size
+        )
+
+    def drop_attachment(self, owner: Scope, digest: str) -> None:
+        self._database.write(owner, attachment_sizes.drop_attachment, self._dialect, owner, digest)
 
     def counts(self, reach: ScopeReach | None) -> Mapping[str, Mapping[str, int]]:
         with self._database.reading(reach.owner if reach else None) as connection:

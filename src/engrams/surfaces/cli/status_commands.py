@@ -53,7 +53,7 @@ _JOB_NAMES = {
 
 _QUOTA_WORDS = {
     "records": "memories",
-    "bytes": "bytes of text",
+    "bytes": "bytes of text and files",
     "minute_requests": "requests this minute",
     "daily_requests": "requests today",
     "daily_calls": "model calls today",

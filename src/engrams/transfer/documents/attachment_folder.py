@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import re
 import secrets
+from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 
@@ -21,7 +22,7 @@ _PREVIEW = ".preview"
 
 
 class AttachmentFolder:
-    """Attachments of one home (the port ``AttachmentStore``); sealed where the home is encrypted."""
+    """Attachments of one home (the port ``AttachmentFiles``); sealed where the home is encrypted."""
 
     def __init__(self, folder: Path) -> None:
         """Set the folder up, which the first file makes."""
@@ -52,6 +53,11 @@ class AttachmentFolder:
         with suppress(OSError):  # the owner has other files
             path.parent.rmdir()
         return is_kept
+
+    def measure(self, owner: Scope) -> Mapping[str, int]:
+        folder = self._find_path(owner, "0" * 32).parent
+        paths = list(folder.iterdir()) if folder.is_dir() else []
+        return {path.name: path.stat().st_size for path in paths if _DIGEST.fullmatch(path.name)}
 
     def _write(self, path: Path, data: bytes) -> None:
         """Write a file at once, also while another thread writes the same one."""

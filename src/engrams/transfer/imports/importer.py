@@ -9,6 +9,7 @@ from __future__ import annotations
 import base64
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from itertools import groupby, pairwise
 from pathlib import Path
@@ -284,22 +285,23 @@ class _FileImporter:
         document = replace(document, note=check_note(document.note or self.options.note))
         source, stored_count = find_stored_copy(document, self.scope, store)
         read_document: ReadDocument | None = None
-        if stored_count:
-            self.counts.existing += stored_count
-        else:
-            read_document = self.reading.read(document.data, document.name)
-            self._read_ahead(next_file)
-            full_document = tell_more(
-                read_document, document.note, keeps_places=self.target.keeps_places
-            )
-            if full_document.media:
-                full_document = self._describe(full_document, document)
-            turns = to_turns(full_document, source)
-            self.total += len(turns)
-            self.store_pieces(turns, DOCUMENT_FORMAT)
-        replace_earlier(source, self.scope, store, self.target.clock)
-        self.counts.files += 1
-        self._keep_file(document, read_document)
+        with self._reserve_file(document):
+            if stored_count:
+                self.counts.existing += stored_count
+            else:
+                read_document = self.reading.read(document.data, document.name)
+                self._read_ahead(next_file)
+                full_document = tell_more(
+                    read_document, document.note, keeps_places=self.target.keeps_places
+                )
+                if full_document.media:
+                    full_document = self._describe(full_document, document)
+                turns = to_turns(full_document, source)
+                self.total += len(turns)
+                self.store_pieces(turns, DOCUMENT_FORMAT)
+            replace_earlier(source, self.scope, store, self.target.clock)
+            self.counts.files += 1
+            self._keep_file(document, read_document)
         return has_active_passages(source.id, self.scope, store)
 
     def _describe(self, full_document: ReadDocument, document: GivenDocument) -> ReadDocument:
@@ -316,6 +318,28 @@ class _FileImporter:
             reason = f"{problem.message} {problem.hint}".rstrip()
             self.counts.undescribed.append(f"{document.name}: {reason}")
             return full_document
+
+    @contextmanager
+    def _reserve_file(self, document: GivenDocument) -> Iterator[None]:
+        """Count the file of a picture or sound while it is stored, and further if it is kept.
+
+        BudgetError: it is too large for the owner's quota, and nothing of it is stored.
+        """
+        attachments = self.target.attachments
+        owner = self.scope.owner
+        is_counted = (
+            attachments is None
+            or not find_media_type(document.data[:HEAD])
+            or attachments.has(owner, document.version)
+        )
+        if attachments is None or is_counted:
+            yield
+            return
+        attachments.reserve(owner, document.version, len(document.data))
+        try:
+            yield
+        finally:
+            attachments.release(owner, document.version)
 
     def _keep_file(self, document: GivenDocument, read_document: ReadDocument | None) -> None:
         """Keep the file of a picture or sound that is stored, where it is not kept yet.

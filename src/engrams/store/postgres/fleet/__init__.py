@@ -6,6 +6,7 @@ from typing import get_args
 
 from engrams.ports import SessionLogName
 from engrams.store.postgres.database import PostgresDatabase
+from engrams.store.postgres.fleet.attachment_pieces import PostgresAttachments
 from engrams.store.postgres.fleet.audit_event_rows import PostgresAuditEvents
 from engrams.store.postgres.fleet.key_rows import PostgresApiKeys
 from engrams.store.postgres.fleet.session_log_rows import PostgresSessionLog
@@ -26,6 +27,7 @@ class PostgresFleetTables:
             name: PostgresSessionLog(name, database, close) for name in get_args(SessionLogName)
         }
         self.uploads = PostgresUploads(database)
+        self.attachments = PostgresAttachments(database)
 
 
 def _do_nothing() -> None:

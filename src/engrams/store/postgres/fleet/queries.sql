@@ -112,5 +112,20 @@ UPDATE uploads SET held = false WHERE owner = ? AND id = ?;
 -- name: erase_upload_pieces
 DELETE FROM upload_pieces WHERE owner = ? AND upload = ?;
 
+-- name: add_attachment_piece
+INSERT INTO attachment_pieces (owner, digest, part, start, data) VALUES (?, ?, ?, ?, ?) ON CONFLICT (owner, digest, part, start) DO NOTHING;
+
+-- name: attachment_pieces
+SELECT start, data FROM attachment_pieces WHERE owner = ? AND digest = ? AND part = ? AND start >= ? ORDER BY start LIMIT ?;
+
+-- name: has_attachment_pieces
+SELECT EXISTS (SELECT 1 FROM attachment_pieces WHERE owner = ? AND digest = ?);
+
+-- name: measure_attachments
+SELECT digest, sum(octet_length(data))::bigint FROM attachment_pieces WHERE owner = ? AND part = 'file' GROUP BY digest;
+
+-- name: erase_attachment_pieces
+DELETE FROM attachment_pieces WHERE owner = ? AND digest = ?;
+
 -- name: drop_upload
 DELETE FROM uploads WHERE owner = ? AND id = ?;

@@ -49,7 +49,7 @@ test-places: .make/test .make/places ## Run the tests of WebDAV and S3 as places
 	$(BIN)/python -m pytest tests/sync/test_web_places.py
 
 test-identity: .make/test .make/identity ## Run the tests of tokens with a real OpenID Connect provider
-	$(BIN)/python -m pytest tests/surfaces/http/test_oidc_provider.py
+	$(BIN)/python -m pytest tests/surfaces/http/test_oidc_provider.py tests/surfaces/ui/test_login.py
 
 campaign: .make/test ## Kill, damage and starve homes (AT=segments: their index files) for MINUTES=60, and look what is lost
 	$(BIN)/python -m tests.campaign --at $(AT) --minutes $(MINUTES) --json bench/out/campaign.json

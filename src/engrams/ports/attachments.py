@@ -65,7 +65,7 @@ class AttachmentReservation:
     digest: str
     bytes: int
     at: datetime
-    kept: Mapping[str, int]
+    stored_sizes: Mapping[str, int]
     """Hashes and sizes of the files that the owner has: what else is counted as kept is gone."""
 
 

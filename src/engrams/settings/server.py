@@ -64,6 +64,21 @@ class OidcSettings(SettingsSection):
             " in realm_access.roles. Empty: each token has `serve.oidc.rights`."
         ),
     )
+    client_id: str = Field(
+        "",
+        description=(
+            "Name of the page at the provider. People then log in on the page. Empty: the page asks"
+            " for a key or token."
+        ),
+    )
+    client_secret: str = Field(
+        "",
+        description="Secret of the page at the provider, if the provider gave one.",
+        json_schema_extra={"secret": True},
+    )
+    login_scope: str = Field(
+        "openid", description="Scopes that the page asks the provider for, with spaces between."
+    )
     public_url: str = Field(
         "",
         description=(

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
+from urllib.parse import parse_qsl
 
 import jwt
 from cryptography.hazmat.primitives import serialization
@@ -47,6 +48,7 @@ class IdentityProvider:
         self.private: dict[str, tuple[PrivateKey, str]] = {}
         """Id of a key -> the key and its algorithm."""
         self.published: list[dict[str, Any]] = []
+        self.codes: dict[str, tuple[str, dict[str, str]]] = {}
         self.add_key("first", self._own_key, "RS256")
 
     def add_key(self, key_id: str, key: PrivateKey, algorithm: str) -> None:
@@ -86,13 +88,32 @@ class IdentityProvider:
             serialization.Encoding.PEM, serialization.PublicFormat.SubjectPublicKeyInfo
         )
 
+    def give_code(self, challenge: str, **tokens: str) -> str:
+        """Give a code for a login, as for a person who logged in; tokens are given for it once."""
+        code = f"code-{len(self.codes)}"
+        self.codes[code] = (challenge, tokens)
+        return code
+
+    def exchange(self, form: dict[str, str]) -> dict[str, Any] | None:
+        """Give tokens for a code, if whoever has it knows the text of the challenge."""
+        challenge, tokens = self.codes.pop(form["code"], ("", {}))
+        digest = hashlib.sha256(form["code_verifier"].encode()).digest()
+        is_right = challenge == _encode(digest) and form["client_id"] == "page"
+        return {"token_type": "Bearer", **tokens} if is_right else None
+
     def answer(self, path: str) -> dict[str, Any] | None:
         self.requests.append(path)
         if self.is_down:
             return None
         if path == "/.well-known/openid-configuration":
             keys = f"{self.issuer}/keys"
-            return {"issuer": self.issuer, "jwks_uri": keys, **self.description}
+            return {
+                "issuer": self.issuer,
+                "jwks_uri": keys,
+                "authorization_endpoint": f"{self.issuer}/authorize",
+                "token_endpoint": f"{self.issuer}/token",
+                **self.description,
+            }
         return {"keys": self.published} if path == "/keys" else None
 
 
@@ -115,9 +136,17 @@ def provide(clock: Clock) -> Iterator[IdentityProvider]:
 
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
-            fields = provider.answer(self.path)
-            body = json.dumps(fields).encode() if fields is not None else b"down"
-            self.send_response(200 if fields is not None else 503)
+            self.send_fields(provider.answer(self.path), 503)
+
+        def do_POST(self) -> None:
+            body = self.rfile.read(int(self.headers["content-length"])).decode()
+            form = dict(parse_qsl(body))
+            self.send_fields(provider.exchange(form), 400)
+
+        def send_fields(self, fields: dict[str, Any] | None, status: int) -> None:
+            """Send an object; None: an error with a status."""
+            body = json.dumps(fields or {"error": "invalid_grant"}).encode()
+            self.send_response(200 if fields is not None else status)
             self.send_header("content-length", str(len(body)))
             self.end_headers()
             self.wfile.write(body)

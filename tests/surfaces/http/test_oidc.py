@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import hashlib
 import json
 import threading
 from collections.abc import Callable, Iterator
@@ -517,3 +518,63 @@ def test_a_provider_is_enough_for_other_addresses(tmp_path: Path) -> None:
         "serve.oidc.audience": ["memory"],
     }
     check_settings(load(values, {}).settings)
+
+
+@pytest.fixture(scope="module")
+def login(make_server: Callable[..., Server]) -> Server:
+    """A server whose page has a name at the provider."""
+    return make_server(client_id="page", login_scope="openid api")
+
+
+VERIFIER = "v" * 43
+CHALLENGE = (
+    base64.urlsafe_b64encode(hashlib.sha256(VERIFIER.encode()).digest()).decode().rstrip("=")
+)
+
+
+def exchange(server: Server, given_code: str, **changes: Any) -> httpx2.Response:
+    fields = {
+        "code": given_code,
+        "code_verifier": VERIFIER,
+        "redirect_uri": f"{server.url}/",
+        **changes,
+    }
+    return server.stranger.post("/v1/login", json=fields)
+
+
+def test_the_page_exchanges_a_code(login: Server) -> None:
+    """The page learns where people log in, and gets the token that opens the server for a code: the
+    access token, or the ID token where the other one is for nobody else to read.
+    """
+    provider = login.provider
+    assert login.stranger.get("/v1/login").json() == {
+        "address": f"{provider.issuer}/authorize",
+        "client": "page",
+        "scope": "openid api",
+    }
+    access, identity = provider.token("access"), provider.token("identity")
+    code = provider.give_code(CHALLENGE, access_token=access, id_token=identity)
+    assert exchange(login, code).json() == {"token": access}
+    assert exchange(login, code).status_code == 401
+    code = provider.give_code(CHALLENGE, access_token="opaque", id_token=identity)
+    token = exchange(login, code).json()["token"]
+    assert login.status(token) == 200
+
+
+def test_a_wrong_login_gets_no_token(login: Server) -> None:
+    """Whoever has the code alone, or a token for another program, gets nothing; the reason is told."""
+    provider = login.provider
+    code = provider.give_code(CHALLENGE, access_token=provider.token())
+    assert exchange(login, code, code_verifier="w" * 43).status_code == 401
+    code = provider.give_code(CHALLENGE, id_token=provider.token(aud="other"))
+    refused = exchange(login, code)
+    assert (refused.status_code, "udience" in refused.json()["detail"]) == (401, True)
+    for changes in ({"code": 7}, {"code": "x" * 30_000}, {"redirect_uri": None}):
+        assert exchange(login, "x", **changes).status_code == 400
+    assert login.stranger.post("/v1/login", content=b"[" * 10_000).status_code == 400
+
+
+def test_without_a_name_at_the_provider_there_is_no_login(server: Server) -> None:
+    """The page of such a server asks for a key."""
+    assert server.stranger.get("/v1/login").status_code == 401
+    assert server.client().get("/v1/login").status_code == 404

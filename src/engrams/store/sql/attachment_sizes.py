@@ -58,8 +58,8 @@ def _compare(connection: SqlConnection, reservation: AttachmentReservation) -> N
     oldest = micros(reservation.at - _RESERVED_TIME)
     counted: dict[str, int] = dict(fetch_all(connection, "list_attachments", owner.key))
     for digest, reserved_at in counted.items():
-        if digest not in reservation.kept and reserved_at < oldest:
+        if digest not in reservation.stored_sizes and reserved_at < oldest:
             execute(connection, "drop_attachment", owner.key, digest)
-    for digest, size in reservation.kept.items():
+    for digest, size in reservation.stored_sizes.items():
         if counted.get(digest) != 0:
             execute(connection, "keep_attachment", owner.key, digest, size)

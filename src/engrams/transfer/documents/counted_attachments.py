@@ -35,8 +35,8 @@ class CountedAttachments:
         self.read_preview = files.read_preview
 
     def reserve(self, owner: Scope, digest: str, size: int) -> None:
-        kept = self.measure(owner)
-        reservation = AttachmentReservation(owner, digest, size, self._clock(), kept)
+        sizes = self.measure(owner)
+        reservation = AttachmentReservation(owner, digest, size, self._clock(), sizes)
         self._ledger.reserve_attachment(reservation, self._quota)
 
     def release(self, owner: Scope, digest: str) -> None:

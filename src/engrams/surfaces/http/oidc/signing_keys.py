@@ -27,6 +27,8 @@ _RETRY = timedelta(seconds=10)
 _TIMEOUT_SECONDS = 5.0
 _MAX_BYTES = 1_000_000
 _MAX_KEYS = 100
+_ENDPOINTS = ("authorization_endpoint", "token_endpoint")
+"""Addresses of a login; one that is no web address is left out."""
 _PUBLIC_KINDS = ("RSA", "EC", "OKP")
 """Kinds of key with a public half. A secret (``oct``) that is published is none."""
 _ALGORITHM_KINDS = {"RS": "RSA", "PS": "RSA", "ES": "EC", "Ed": "OKP"}
@@ -41,6 +43,7 @@ class ProviderSigningKeys:
         self._clock = clock
         self._lock = Lock()
         self._keys: tuple[PublicKeyFields, ...] = ()
+        self._description: Mapping[str, Any] = {}
         self._read_at = _NEVER
         self._asked_at = _NEVER
         self._problem = ""
@@ -73,15 +76,26 @@ class ProviderSigningKeys:
             if fitting == tried:
                 fitting = ()
             if self._problem and not fitting:
-                raise StoreError(
-                    f"The identity provider {self._issuer} cannot be asked for its keys:"
-                    f" {self._problem}.",
-                    hint=(
-                        "Try again when it answers. Tokens of keys that the server read within 24"
-                        " hours still work."
-                    ),
-                )
+                raise self._make_error()
         return fitting
+
+    def describe(self) -> Mapping[str, Any]:
+        """Return the provider's addresses for logins. StoreError: it cannot be asked."""
+        with self._lock:
+            if not self._description and self._clock() - self._asked_at >= _RETRY:
+                self._refresh()
+            if not self._description:
+                raise self._make_error()
+            return self._description
+
+    def _make_error(self) -> StoreError:
+        return StoreError(
+            f"The identity provider {self._issuer} cannot be asked for its keys: {self._problem}.",
+            hint=(
+                "Try again when it answers. Tokens of keys that the server read within 24 hours"
+                " still work."
+            ),
+        )
 
     def _select(self, key_id: str | None, algorithm: str) -> tuple[PublicKeyFields, ...]:
         kind = _ALGORITHM_KINDS.get(algorithm[:2], "")
@@ -116,6 +130,11 @@ class ProviderSigningKeys:
             if not isinstance(address, str) or not _is_as_safe(address, self._issuer):
                 raise ValueError("its jwks_uri is no https address")
             keys = _read_object(client, address).get("keys")
+            self._description = {
+                name: description[name]
+                for name in _ENDPOINTS
+                if _is_as_safe(str(description.get(name, "")), self._issuer)
+            }
         if not isinstance(keys, list):
             raise ValueError("it publishes no keys")
         return tuple(key for key in keys[:_MAX_KEYS] if _is_signing_key(key))

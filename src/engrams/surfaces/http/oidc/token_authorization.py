@@ -36,13 +36,18 @@ def open_token_authorization(settings: Settings, clock: Clock) -> TokenAuthoriza
     if not oidc.issuer:
         return TokenAuthorization()
     require_token_package()
+    from engrams.surfaces.http.oidc.page_login import LOGIN_PERMISSIONS, PageLogin
     from engrams.surfaces.http.oidc.resource_metadata import METADATA_PERMISSIONS, ResourceMetadata
     from engrams.surfaces.http.oidc.token_verifier import OidcTokenVerifier
 
+    tokens = OidcTokenVerifier(oidc, clock)
     metadata = ResourceMetadata(oidc)
-    return TokenAuthorization(
-        OidcTokenVerifier(oidc, clock), metadata, METADATA_PERMISSIONS, metadata.list_routes()
-    )
+    permissions = [*METADATA_PERMISSIONS]
+    routes = metadata.list_routes()
+    if oidc.client_id:
+        permissions += LOGIN_PERMISSIONS
+        routes += PageLogin(oidc, tokens, clock).list_routes()
+    return TokenAuthorization(tokens, metadata, permissions, routes)
 
 
 def require_token_package() -> None:

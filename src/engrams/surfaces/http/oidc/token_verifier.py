@@ -97,6 +97,11 @@ class OidcTokenVerifier:
             expires_at=expires_at,
         )
 
+    async def describe_provider(self) -> Mapping[str, Any]:
+        """Return the provider's addresses for logins. StoreError: it cannot be asked."""
+        loop = asyncio.get_running_loop()
+        return await loop.run_in_executor(self._waiting, self._keys.describe)
+
     def _check_signature(
         self, token: str, algorithm: str, keys: tuple[PublicKeyFields, ...]
     ) -> Mapping[str, Any] | None:

@@ -16,7 +16,7 @@ export class Problem extends Error {
 let asking = null;
 let askForKey = async () => null;
 
-/** How a key is asked for: a function of the refused key that resolves to `{ key, remember }`, or to null where the reader gives none. */
+/** How a key is asked for: a function of the refused key, and of whether a provider gives tokens, that resolves to `{ key, remember }`, or to null where the reader gives none. */
 export function onKeyNeeded(answer) {
   askForKey = answer;
 }
@@ -53,7 +53,7 @@ export async function ask(method, path, { body, raw, query, headers = {}, signal
     });
     if (answer.ok) return answer;
     // A late refusal of an older key is no reason to ask for another.
-    if (answer.status === 401 && again < 4 && (getKey() !== used || (await replaceKey(used)))) continue;
+    if (answer.status === 401 && again < 4 && (getKey() !== used || (await replaceKey(used, answer)))) continue;
     throw await problem(answer);
   }
 }
@@ -68,8 +68,9 @@ async function sent(url, options) {
 }
 
 /** Ask for a key in place of the refused one; several requests that need one ask once. */
-async function replaceKey(refused) {
-  asking ??= askForKey(refused).finally(() => {
+async function replaceKey(refused, answer) {
+  const hasProvider = (answer.headers.get("www-authenticate") ?? "").includes("resource_metadata");
+  asking ??= askForKey(refused, hasProvider).finally(() => {
     asking = null;
   });
   const given = await asking;

@@ -5,6 +5,7 @@ import { askKey } from "./dialog.js";
 import { fill, h, icon } from "./dom.js";
 import { frame } from "./frame.js";
 import { t } from "./i18n.js";
+import { findProvider, finishLogin, logIn } from "./login.js";
 import { toastError } from "./toast.js";
 
 const VIEWS = {
@@ -22,6 +23,8 @@ const VIEWS = {
   settings: () => import("./views/settings.js"),
 };
 
+// Whoever comes back from a login has a key before the first request.
+const loginFault = await finishLogin().catch((fault) => fault);
 const main = document.getElementById("main");
 const side = frame(document.getElementById("side"));
 let leave = () => {};
@@ -68,7 +71,11 @@ async function show() {
   }
 }
 
-onKeyNeeded((refused) => askKey(t("this_server_requires_a_key"), refused ? t("key_not_accepted") : t("stored_until_you_close_this")));
+onKeyNeeded(async (refused, hasProvider) => {
+  const provider = hasProvider ? await findProvider() : null;
+  const detail = refused ? t("key_not_accepted") : t("stored_until_you_close_this");
+  return askKey(t("this_server_requires_a_key"), detail, provider && (() => logIn(provider)));
+});
 
 // The address belongs to the views, so the link to the content moves the focus only.
 document.querySelector(".skip").textContent = t("skip_to_content");
@@ -102,3 +109,4 @@ addEventListener("keydown", (event) => {
 });
 
 show();
+if (loginFault) toastError(loginFault);

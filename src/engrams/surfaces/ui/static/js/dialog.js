@@ -70,10 +70,13 @@ export function prompt(title, detail, label, { secret = false, value = "", yes =
   });
 }
 
-/** Ask for a key of the server; `{ key, remember }`, or null where none is given. */
-export async function askKey(title, detail) {
+/** Ask for a key of the server; `{ key, remember }`, or null where none is given. `logIn`: called for a login instead; null: there is none. */
+export async function askKey(title, detail, logIn = null) {
   const remember = h("input", { type: "checkbox" });
-  const more = h("label", { class: "tick" }, remember, h("span", {}, t("remember_on_this_device")));
+  const more = [
+    h("label", { class: "tick" }, remember, h("span", {}, t("remember_on_this_device"))),
+    logIn && h("div", { class: "row" }, button(t("log_in_instead"), logIn)),
+  ];
   const key = await prompt(title, detail, t("key"), { secret: true, yes: t("use_this_key"), more });
   return key ? { key, remember: remember.checked } : null;
 }

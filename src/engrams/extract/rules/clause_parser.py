@@ -28,7 +28,10 @@ _AFTER_PASSIVE = frozenset(("by", "to", "on", "in", "at")) | BE.keys()
 _SHARED: dict[Tense, VerbForm] = {
     "past": "past", "used": "past", "perfect": "part", "progressive": "ing", "been": "ing", "was": "ing", "present": "base",
 }  # fmt: skip
+_STATES = frozenset("allergic intolerant vegan vegetarian diabetic coeliac celiac".split())
+"""Words behind "am", "are" or "is" that tell of a person's health or diet."""
 _OPEN = frozenset(("to", "married", "engaged"))
+_STATE_FORMS: dict[Person, str] = {"self": "am", "group": "are", "other": "is"}
 _OTHERS_VERB = frozenset(("i", "we", "to", "help", "helps", "let", "lets", "make", "makes"))
 
 
@@ -55,6 +58,8 @@ class EnglishClause:
     lead: tuple[ClauseToken, ...] = ()
     infinitive: str = ""
     lasting: bool = False
+    is_coordinated: bool = False
+    """Its subject stands in the clause before: "I moved and work there"."""
 
 
 def parse_clauses(
@@ -138,8 +143,9 @@ def _parse_coordinated(
             after += 1
         reading = find_lemma(words[after].lower)
         last = found[-1]
-        works = is_work(words, after)
-        if reading is None or not (works or _is_parallel(last, reading.forms, words, after)):
+        is_sure = is_work(words, after) or _tells_state(last, words, after)
+        is_parallel = reading is not None and _is_parallel(last, reading.forms, words, after)
+        if not is_sure and not is_parallel:
             return at
         clause, end = _parse_verb_phrase(
             words,
@@ -148,11 +154,11 @@ def _parse_coordinated(
             last.subject_words,
             words[after].start,
             names,
-            like=None if works else last.tense,
+            like=None if is_sure else last.tense,
         )
         if clause is None:
             return at
-        found.append(clause)
+        found.append(replace(clause, is_coordinated=True))
         at = max(end, after + 1)
     return at
 
@@ -165,6 +171,13 @@ def drop_addressee(
     before = words[-2].lower if is_addressed else "to"
     is_joined = before in PREPOSITIONS or before in DETERMINERS or before in ("and", "to")
     return words if is_joined else words[:-1]
+
+
+def _tells_state(last: EnglishClause, words: Sequence[ClauseToken], at: int) -> bool:
+    """True for "am allergic" or "is vegan" behind a clause of the present, whose subject it shares."""
+    is_state_form = words[at].lower == _STATE_FORMS[last.person]
+    is_present = last.tense == "present"
+    return is_present and is_state_form and words[at + 1].lower in _STATES
 
 
 def _is_parallel(

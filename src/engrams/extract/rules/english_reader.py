@@ -65,6 +65,11 @@ _NO_VALUE = word_set(
     "bad because even happy just only really so sure that too yet me you him her us them"
 )
 """Words behind ", not" that reject no value: "I got an offer, not sure yet"."""
+_PLAIN_NAME = re.compile(r"[A-ZÀ-ÖØ-Þ][^\W\d_]+(?: [A-ZÀ-ÖØ-Þ][^\W\d_]+)?")
+_PARENTS = word_set(
+    "mum mom mother mummy mommy dad father daddy grandma grandmother granny grandpa grandfather"
+)
+"""Relations of whom one speaks as such, although they have a name."""
 _MOST_REJECTED = 4
 """Words of the longest value that ", not" rejects."""
 _SEVERAL = re.compile(r"(?:we|they|it)\b", re.IGNORECASE)
@@ -101,6 +106,8 @@ class _EnglishReader:
         self._sentences = sentences
         self._has_times = bool(find_text_spans(text, speech.local_time))
         self._last: ClauseSubject | None = None
+        self._names_of_relations: dict[str, str] = {}
+        """Names by the key of the relation who is called so: "user's son" is Tim."""
         self._clauses: list[ReadClause] = []
 
     def read(self) -> list[ReadClause]:
@@ -143,6 +150,7 @@ class _EnglishReader:
             self._last = subject
         quote = quote_clause(clause, words, self._text, self._speech.names)
         statements = self._read_meaning(clause, subject, quote)
+        self._learn_name(subject, statements)
         if clause.tense == "present" and _CONDITION.search(quote[clause.end - clause.start :]):
             statements = []
         denials = [
@@ -201,10 +209,40 @@ class _EnglishReader:
         else:
             statements = self._read_table(clause, subject, times)
         evidence = (self._speech.evidence(quote),)
-        return [
-            replace(statement, text=collapse_space(quote), evidence=evidence)
-            for statement in statements
-        ]
+        text = self._name_subject(clause, subject, collapse_space(quote))
+        return [replace(statement, text=text, evidence=evidence) for statement in statements]
+
+    def _name_subject(self, clause: EnglishClause, subject: ClauseSubject, quote: str) -> str:
+        """Add to a clause the subject that it shares with the one before, or the name of "he" or "she".
+
+        "My son is called Tim and is allergic to nuts": the second statement is read alone, too.
+        """
+        if clause.person != "other":
+            pronoun = "We" if clause.person == "group" else "I"
+            return f"{pronoun} {quote}" if clause.is_coordinated else quote
+        first_word = clause.subject_words[0]
+        is_name = subject.key in self._names_of_relations.values()
+        if clause.is_coordinated:
+            shown = self._text[first_word.start : clause.subject_words[-1].end]
+            return f"{subject.key if is_name else shown} {quote}"
+        if (
+            is_name
+            and first_word.lower in ("he", "she")
+            and quote.startswith(f"{first_word.text} ")
+        ):
+            return f"{subject.key}{quote[len(first_word.text) :]}"
+        return quote
+
+    def _learn_name(self, subject: ClauseSubject, statements: Sequence[CandidateStatement]) -> None:
+        """Keep the name of a relation that a clause tells, for the clauses after it."""
+        relation = subject.key.removeprefix(f"{self._speech.subject}'s ")
+        for statement in statements:
+            is_called_by_name = relation in RELATIONS and relation not in _PARENTS
+            is_naming = statement.reason == "rule attribute" and is_called_by_name
+            if is_naming and _PLAIN_NAME.fullmatch(statement.object):
+                self._names_of_relations[subject.key] = statement.object
+                if self._last == subject:
+                    self._last = replace(subject, key=statement.object)
 
     def _read_table(
         self, clause: EnglishClause, subject: ClauseSubject, times: Sequence[TimeSpan]
@@ -221,7 +259,7 @@ class _EnglishReader:
             told = replace(meaning, predicate="turns", effect="states") if turns else meaning
             statements.append(self._make_statement(told, clause, subject, times))
         relation, name = subject.relation
-        if statements and relation:
+        if statements and relation and not clause.is_coordinated:
             statements.append(
                 self._speech.make_statement(
                     self._text[clause.start : clause.end],
@@ -322,7 +360,8 @@ class _EnglishReader:
             name = " ".join(names)
             return ClauseSubject(name, relation=(words[at].lower, name))
         owner = speech.group if first == "our" else speech.subject
-        return ClauseSubject(f"{owner}'s {' '.join(word.lower for word in words)}")
+        key = f"{owner}'s {' '.join(word.lower for word in words)}"
+        return ClauseSubject(self._names_of_relations.get(key, key))
 
     def _read_planned(self, sentence: TextSentence) -> list[CandidateStatement]:
         """Read a planned state, which begins on its day: ``from March I work at Globex``."""

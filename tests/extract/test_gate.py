@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 
 from engrams.extract.echo_removal import fingerprint, remove_echoes
-from engrams.extract.gate import gate_text, is_noise, is_small_talk
+from engrams.extract.gate import gate_text, is_noise
 from engrams.extract.memory_requests import is_control
+from engrams.text.small_talk import is_small_talk
 
 
 @pytest.mark.covers("S0.1")

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection
-from functools import cache
 
 from engrams.core import FOREIGN, UNLEARNED, Kind, Record, StageDecision, Status
 from engrams.extract.echo_removal import remove_echoes
@@ -16,24 +15,17 @@ from engrams.extract.memory_requests import is_control
 from engrams.extract.own_words import split_own_words
 from engrams.frozen_data import replace
 from engrams.settings import WriteSettings
-from engrams.text.acknowledgements import ASSENT
 from engrams.text.late_patterns import holds_any, late_pattern
 from engrams.text.measures import word_count
 from engrams.text.normalize import fold
+from engrams.text.small_talk import is_small_talk, is_symbol
 from engrams.text.stopwords import STOP
 from engrams.text.system_texts import remove_system_texts
 from engrams.text.terms import tokens
-from engrams.text.vocabulary import read_rows, read_vocabulary, word_set
 
 BRIEF = ("small_talk", "stop_words", "short")
 """Reasons of the gate that do not count for an answer to a question, where a model reads both."""
-_SMALL_TALK_LENGTH = 40
-_UNSPACED = re.compile("[\u3005\u3040-\u30ff\u4e00-\u9fff]")
-"""A letter of Chinese or Japanese."""
 _FOREIGN = "not the sender's words: "
-
-# Greetings, thanks, assent, laughter and farewells; a text made of nothing else carries no fact.
-_SMALL_TALK = ASSENT | word_set(read_vocabulary(__file__, "small_talk"))
 
 # Lines that only a program writes: nobody tells something in them.
 _TRACE = late_pattern(
@@ -153,33 +145,6 @@ def gate_text(text: str, *, min_words: int = 2) -> StageDecision | None:
     return StageDecision("gate", "skip", reason, text[:80]) if reason else None
 
 
-def is_small_talk(text: str) -> bool:
-    """True for greetings, thanks and assent up to 40 characters."""
-    stripped = text.strip()
-    if not stripped or len(stripped) > _SMALL_TALK_LENGTH:
-        return False
-    remainder = _compile_phrases().sub(" ", fold(stripped))
-    if not tokens(remainder):
-        return bool(tokens(stripped))
-    words = [word.replace("'", "") for word in tokens(remainder)]
-    content = [word for word in words if word not in STOP and not _is_symbol(word)]
-    return (
-        bool(words)
-        and all(word in _SMALL_TALK for word in content)
-        and (bool(content) or all(word in _SMALL_TALK or _is_symbol(word) for word in words))
-    )
-
-
-@cache
-def _compile_phrases() -> re.Pattern[str]:
-    """Compile the phrases of small talk, which stand apart from other words."""
-    lines = list(read_rows(__file__, "small_talk_phrases"))
-    spaced = "|".join(fold(line) for line in lines if not _UNSPACED.search(line))
-    unspaced = "|".join(fold(line) for line in lines if _UNSPACED.search(line))
-    letter = _UNSPACED.pattern
-    return late_pattern(rf"\b(?:{spaced})(?!\w)|(?<!{letter})(?:{unspaced})+(?!{letter})")
-
-
 def is_noise(text: str) -> bool:
     """True for a text that is mostly an error message or trace.
 
@@ -206,7 +171,7 @@ def _find_refusal(text: str, min_words: int) -> str:
         return "noise"
     head = text[:2000]
     content = [
-        word for word in tokens(head) if word.replace("'", "") not in STOP and not _is_symbol(word)
+        word for word in tokens(head) if word.replace("'", "") not in STOP and not is_symbol(word)
     ]
     has_first_person = bool(_FIRST_PERSON.search(head))
     is_short = word_count(" ".join(content)) + has_first_person < min_words
@@ -265,7 +230,3 @@ def _read_echoes(record: Record) -> Collection[str]:
 
 def _skip(record: Record, reason: str, text: str = "") -> StageDecision:
     return StageDecision("gate", "skip", reason, text, record=record.id)
-
-
-def _is_symbol(word: str) -> bool:
-    return not (word.isalnum() or any(map(str.isalnum, word)))

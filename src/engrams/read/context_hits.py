@@ -305,6 +305,7 @@ def drop_given(hits: Sequence[Hit], request: ReadRequest) -> list[Hit]:
     Of a message whose statements the reader was given, only what it says besides is left.
     """
     new_hits: list[Hit] = []
+    query_terms = frozenset(terms(request.text))
     for hit in hits:
         is_own = bool(request.session) and hit.record.session == request.session
         if is_own or hit.record.id in request.already_given:
@@ -313,7 +314,9 @@ def drop_given(hits: Sequence[Hit], request: ReadRequest) -> list[Hit]:
         if not quotes:
             new_hits.append(hit)
         elif _says_besides(hit.record.text, quotes):
-            new_hits.append(_cut_quoted(hit, quotes))
+            rest = _cut_quoted(hit, quotes)
+            if not _fits_by_cut(hit, rest, query_terms):
+                new_hits.append(rest)
     return new_hits
 
 
@@ -376,13 +379,35 @@ def _is_repeated(turn: Record, profile_terms: Mapping[str, set[str]]) -> bool:
     return profile_terms[turn.id].issuperset(terms(turn.search_text))
 
 
-def cut_quoted_sentences(hits: Sequence[Hit], profile: Sequence[Record]) -> list[Hit]:
-    """Cut from messages the sentences that the profile quotes, where the rest says something."""
+def cut_quoted_sentences(
+    hits: Sequence[Hit], profile: Sequence[Record], request: ReadRequest
+) -> list[Hit]:
+    """Cut from messages the sentences that the profile quotes, where the rest says something.
+
+    A message that fits the request only by those sentences is left out.
+    """
     quotes: dict[str, list[str]] = {}
     for fact in profile:
         for item in fact.evidence:
             quotes.setdefault(item.source, []).append(item.quote)
-    return [_cut_quoted(hit, quotes.get(hit.record.id, ())) for hit in hits]
+    query_terms = frozenset(terms(request.text))
+    rests = [_cut_quoted(hit, quotes.get(hit.record.id, ())) for hit in hits]
+    return [
+        rest
+        for hit, rest in zip(hits, rests, strict=True)
+        if not _fits_by_cut(hit, rest, query_terms)
+    ]
+
+
+def _fits_by_cut(hit: Hit, rest: Hit, query_terms: frozenset[str]) -> bool:
+    """True if only the sentences that were cut from a message share words with the query.
+
+    "Fixtures live beside the spec. I know that looks odd": the second says nothing of fixtures.
+    """
+    if rest is hit:
+        return False
+    fits_whole = not query_terms.isdisjoint(terms(hit.record.text))
+    return fits_whole and query_terms.isdisjoint(terms(rest.record.text))
 
 
 def _cut_quoted(hit: Hit, quotes: Sequence[str]) -> Hit:

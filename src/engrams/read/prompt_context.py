@@ -194,7 +194,7 @@ def _choose_hits(
     whole = [record for record in profile if IN_PART not in record.meta]
     quoting = profile if deps.settings.line_format in _QUOTING_FORMATS else []
     hits = drop_shown(hits, [*whole, *last_turns], quoting)
-    hits = drop_repeated_lines(cut_quoted_sentences(hits, quoting), profile)
+    hits = drop_repeated_lines(cut_quoted_sentences(hits, quoting, request), profile)
     return keep_matching(drop_untrue(hits, request, deps), request, deps)
 
 

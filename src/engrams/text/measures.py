@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from engrams.text.late_patterns import late_pattern
 from engrams.text.normalize import fold
 from engrams.text.terms import is_unspaced, tokens
@@ -32,6 +34,29 @@ _ASKING = late_pattern(
     r"|(?:谁|誰|什么|什麼|为什么|為什麼|怎么|怎麼|几|幾|多少|何|いつ|どこ|誰が|なぜ))"
 )
 _ASKING_AT_END = late_pattern(r"(?:吗|嗎|呢|么|か)\W*$")
+
+_SURELY_ASKED = late_pattern(
+    r"(?:(?:so|and|but|ok|hey),? )*(?:(?:should|shall|can|could|may|must|do|did|are|were|have) (?:i|we)\b"
+    r"(?! (?:ever|please|not|stop|always|never|agree|keep)\b)"
+    r"|(?:soll|sollte|darf|kann|muss) ich\b|(?:sollen|sollten|dürfen|können|müssen) wir\b"
+    r"|(?:où|dónde|adónde|cómo|qué|quiénes|quién|cuándo|cuáles|cuál|cuánt[oa]s?)\b)",
+    re.IGNORECASE,
+)
+"""Beginning of somebody who asks whether, where or how they should do something."""
+_ASKED_BEHIND = late_pattern(
+    r",\s+(?:(?:and|but|so|also)\s+)?(?P<question>(?:what|why|how|which|who)\b.*)", re.IGNORECASE
+)
+"""Question behind what leads to it: "i'm new here, which branches do we protect"."""
+
+
+def cut_unmarked_question(sentence: str) -> str:
+    """Cut the question that a sentence asks without a mark; empty where it is nothing else."""
+    if _SURELY_ASKED.match(sentence):
+        return ""
+    behind = _ASKED_BEHIND.search(sentence)
+    if behind is not None and is_question(behind["question"]):
+        return sentence[: behind.start()]
+    return sentence
 
 
 def is_question(text: str) -> bool:

@@ -25,7 +25,12 @@ _OF_NOW = re.compile(
     re.IGNORECASE,
 )
 """Words of the task at hand."""
-
+_REASON = late_pattern(
+    r"(?:[,;]|\s[–-])\s+(?:(?:i|my|we|it|they|because|since|cause|ich|mein\w*|wir|weil|denn|sonst|otherwise|mi|porque|je|mon|ma|car"
+    r"|parce)\b|j'|i').*",
+    re.IGNORECASE | re.DOTALL,
+)
+"""Reason behind a wish: "keep it short, I read this on a phone"."""
 
 _ASKED_FOR_GOOD = late_pattern(
     r"^\W*(?:(?:please|und|y|et) )?(?:(?:can|could|would|will) you|(?:kannst|könntest|würdest) du|(?:puedes|podrías)"
@@ -64,11 +69,15 @@ def find_answer_rule(sentence: TextSentence, text: str) -> AnswerRule | None:
     for language in _read_languages():
         if not holds_any(lower, language.hints):
             continue
-        trimmed = language.trim.fullmatch(spoken_words)
-        wish = (trimmed["said"] if trimmed else spoken_words).strip(_MARKS)
+        wishes = [_trim(spoken_words, language)]
+        if reason := _REASON.search(spoken_words):
+            wishes.append(_trim(spoken_words[: reason.start()], language))
         for kind, pattern in language.forms:
             # "Tu peux" is polite before a wish, and says what is allowed in a permission.
-            match = pattern.fullmatch(spoken_words if kind == "lift" else wish)
+            texts = [spoken_words] if kind == "lift" else wishes
+            wish, match = next(
+                ((text, match) for text in texts if (match := pattern.fullmatch(text))), ("", None)
+            )
             if match is None or (kind == "alone" and len(text.strip(_MARKS)) > len(spoken_words)):
                 continue
             if kind == "name":
@@ -79,6 +88,12 @@ def find_answer_rule(sentence: TextSentence, text: str) -> AnswerRule | None:
                 return None
             return AnswerRule("rule" if kind == "alone" else kind)
     return None
+
+
+def _trim(words: str, language: _AnswerForms) -> str:
+    """Cut the polite words at either end of a wish."""
+    trimmed = language.trim.fullmatch(words)
+    return (trimmed["said"] if trimmed else words).strip(_MARKS)
 
 
 def asks_for_good(question: str) -> bool:

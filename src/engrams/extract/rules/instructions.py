@@ -28,6 +28,16 @@ _REMEMBER = re.compile(
     r"|^\W*(?:请|請|你|帮我|幫我|麻烦|给我)*(?:[记記]一下|[记記]下来?|[记記]住|备注一下|覚えて(?:おいて)?(?:ください)?)[，,：:。、\s]*+",
     re.IGNORECASE,
 )
+_REMEMBER_BEHIND = late_pattern(
+    r"(?:^|[,;:]\s*|\s[–—-]\s*|\s(?=and\b))\W*(?:(?:and|also|so|please|pls|plz|und|bitte|y|et)\W+)*"
+    r"(?:(?:remember|note|don't forget|do not forget) (?:that|this|it)|(?:keep|bear) (?:that|this|it) in mind"
+    r"|merke? (?:es )?dir(?: das| es)?|vergiss das nicht|denk (?:bitte )?dr?an|recu[ée]rdalo|no lo olvides"
+    r"|retiens[ -](?:le|ça)|n'oublie pas ça)"
+    r"(?:[,\s]+(?:please|pls|plz|ok|okay|thanks|thx|bitte|for (?:later|next time|the future)))*[\s.!]*$"
+    r"|[，,。、\s](?:请|請)?(?:[记記]住|[记記]下来?)[\s。！]*$",
+    re.IGNORECASE,
+)
+"""Request behind what is to be remembered: "migrations need a down step, remember that"."""
 _RECALLED = re.compile(r"[^.!?\n]{1,300}\?")
 """Rest of a question: ``remember that block in Game 7?``."""
 _FIRST = re.compile(
@@ -187,6 +197,12 @@ def parse_remember(text: str) -> RememberRequest:
         if match
         else RememberRequest(text, 0, False)
     )
+
+
+def cut_request_behind(sentence: str) -> str | None:
+    """Cut ``…, remember that`` from the end of a sentence; None: it has none."""
+    match = _REMEMBER_BEHIND.search(sentence)
+    return sentence[: match.start()] if match else None
 
 
 def extract_command(

@@ -15,7 +15,7 @@ from engrams.extract.rules.english_lexicon import BE, MODALS, find_lemma
 from engrams.extract.rules.languages.language_table import load_language
 from engrams.extract.rules.sentence_segmenter import TextSentence, tokens
 from engrams.text.late_patterns import late_pattern
-from engrams.text.measures import is_question
+from engrams.text.measures import cut_unmarked_question, is_question
 from engrams.text.text_caches import text_cache
 from engrams.text.vocabulary import word_pattern
 
@@ -124,7 +124,7 @@ def split_loosely(
     cue = table.first_person if table else _ENGLISH_CUE
     if (table is None and language != "en") or sentence.is_question or _ASKS.search(sentence.text):
         return
-    text = sentence.text
+    text = cut_unmarked_question(sentence.text)
     if language == "ja":
         if cue.search(text.rstrip(" 。！!")):
             yield sentence.start, sentence.start + len(text)

@@ -13,7 +13,7 @@ from engrams.core import Kind
 from engrams.extract.rules.conventions import find_convention, is_decision
 from engrams.extract.rules.standing_judge import JudgedSentence, judge_sentence
 from engrams.extract.rules.standing_sentences import bans, find_standing_rule, tells_moment
-from engrams.text.measures import is_question
+from engrams.text.measures import cut_unmarked_question, is_question
 
 _QUESTION = re.compile(
     r"(?:what|why|where|how|which|when|who|warum|wieso|weshalb|wo|wie|pourquoi)\b", re.IGNORECASE
@@ -37,7 +37,8 @@ def find_project_rule(quote: str, *, has_fact: bool = False) -> RuleForm:
 
     ``has_fact``: a fact with its slot was made of the sentence, which a rule would only repeat.
     """
-    if _QUESTION.match(quote) and is_question(quote):
+    is_asked = _QUESTION.match(quote) and is_question(quote)
+    if is_asked or cut_unmarked_question(quote) != quote:
         return RuleForm(None, quote)
     form = find_form(quote, has_fact=has_fact)
     if has_fact or not _SHORTEST < len(quote) <= _LONGEST:

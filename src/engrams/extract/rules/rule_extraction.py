@@ -21,7 +21,12 @@ from engrams.extract.rules.english_reader import read_english
 from engrams.extract.rules.fact_gate import is_sound
 from engrams.extract.rules.grave_news import find_grave_news, is_medical_report
 from engrams.extract.rules.home_address import find_home_address
-from engrams.extract.rules.instructions import extract_command, extract_procedure, parse_remember
+from engrams.extract.rules.instructions import (
+    cut_request_behind,
+    extract_command,
+    extract_procedure,
+    parse_remember,
+)
 from engrams.extract.rules.languages.other_words import find_others
 from engrams.extract.rules.languages.sentence_matcher import extract_foreign, is_imagined
 from engrams.extract.rules.loose_clauses import (
@@ -190,36 +195,68 @@ def _read_sentence_rules(
     ``begin``: position from which the text says something. ``facts``: made of its clauses.
     """
     candidates: list[CandidateStatement] = []
-    for sentence in split_sentences(text):
+    for sentence, is_requested in _list_requested(split_sentences(text)):
         if sentence.is_question and asks_for_good(sentence.text):
             candidates += filter(None, [extract_command(sentence, text, speech)])
             continue
         if sentence.modality not in ("asserted", "hypothetical") or sentence.is_question:
             continue
-        has_triple = any(
-            fact.predicate and fact.evidence[0].quote in sentence.text for fact in facts
-        )
-        has_fact = any(
-            (fact.predicate or fact.subject != "user")
-            and (quote := fact.evidence[0].quote) in sentence.text
-            and len(quote) >= _WHOLE * len(sentence.text)
-            for fact in facts
-        )
-        thing = None
-        if sentence.modality == "asserted":
-            thing = extract_thing(sentence, text, speech, begin, has_triple) or extract_correction(
-                sentence, text, speech
-            )
-        # "The staging DB is on port 5544" has a slot, by which a later value ends it.
-        # "No, the cart uses Zustand from now on" is a convention, whatever it corrects.
-        is_replaced = (
-            thing is not None and thing.kind is Kind.CORRECTION and holds_from_now(sentence.text)
-        )
-        has_fact = has_fact or (thing is not None and bool(thing.predicate) and not is_replaced)
-        candidate = extract_command(sentence, text, speech, has_fact=has_fact) or thing
+        candidate = _read_sentence_rule(sentence, text, speech, begin, facts)
+        if not is_requested:
+            candidates += filter(None, [candidate])
+            continue
+        quote = text[sentence.start : sentence.start + len(sentence.text)]
         if candidate is not None:
-            candidates.append(candidate)
+            candidates.append(_strengthen_requested(candidate, speech))
+        elif not any(fact.evidence[0].quote in quote for fact in facts):
+            candidates += _build_verbatim(quote, speech)
     return candidates
+
+
+def _list_requested(sentences: Sequence[TextSentence]) -> list[tuple[TextSentence, bool]]:
+    """List sentences and whether a request behind them asks to remember them, without that request.
+
+    "Remember that." as a sentence of its own is about the one before it.
+    """
+    listed: list[tuple[TextSentence, bool]] = []
+    for sentence in sentences:
+        words = cut_request_behind(sentence.text)
+        if words is None:
+            listed.append((sentence, False))
+        elif words.strip():
+            listed.append((replace(sentence, text=words), True))
+        elif listed:
+            listed[-1] = (listed[-1][0], True)
+    return listed
+
+
+def _read_sentence_rule(
+    sentence: TextSentence,
+    text: str,
+    speech: UtteranceContext,
+    begin: int,
+    facts: Sequence[CandidateStatement],
+) -> CandidateStatement | None:
+    """Read a command, a fact about a thing or a correction from a sentence."""
+    has_triple = any(fact.predicate and fact.evidence[0].quote in sentence.text for fact in facts)
+    has_fact = any(
+        (fact.predicate or fact.subject != "user")
+        and (quote := fact.evidence[0].quote) in sentence.text
+        and len(quote) >= _WHOLE * len(sentence.text)
+        for fact in facts
+    )
+    thing = None
+    if sentence.modality == "asserted":
+        thing = extract_thing(sentence, text, speech, begin, has_triple) or extract_correction(
+            sentence, text, speech
+        )
+    # "The staging DB is on port 5544" has a slot, by which a later value ends it.
+    # "No, the cart uses Zustand from now on" is a convention, whatever it corrects.
+    is_replaced = (
+        thing is not None and thing.kind is Kind.CORRECTION and holds_from_now(sentence.text)
+    )
+    has_fact = has_fact or (thing is not None and bool(thing.predicate) and not is_replaced)
+    return extract_command(sentence, text, speech, has_fact=has_fact) or thing
 
 
 def _read_grave(

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import TypeAlias
 
 from engrams.core import Evidence, Record
-from engrams.extract.gate import gate_text, is_small_talk
+from engrams.extract.gate import gate_text
 from engrams.session.ending.session_account import (
     MAX_POINT,
     MAX_THEMES,
@@ -17,6 +17,7 @@ from engrams.session.ending.session_account import (
 )
 from engrams.text.measures import is_question, word_count
 from engrams.text.normalize import fold
+from engrams.text.small_talk import is_small_talk
 from engrams.text.stopwords import STOP
 from engrams.text.terms import terms, tokens
 from engrams.text.vocabulary import word_set

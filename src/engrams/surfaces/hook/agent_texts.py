@@ -68,7 +68,10 @@ _MOST_ECHO_WORDS = 6
 _TELLING = re.compile(r"\d|[`/_]|\w\.\w|\w\(|[a-z][A-Z]")
 """Number, or form of code."""
 _MOST_ORDER_WORDS = 12
-_FILLERS = r"(?:(?:oh|ok(?:ay)?|yes|yep|no|now|please|and|then|so|great|good|well|also|alright|thanks)\W+)*"
+_FILLERS = (
+    r"(?:(?:oh|ok(?:ay)?|kk?|yes|yep|yeah|no|now|please|and|then|so|great|good|nice|cool|perfect"
+    r"|right|well|also|alright|thanks)\W+)*"
+)
 _ORDER = re.compile(
     rf"\W*{_FILLERS}(?:(?:let'?s|can you|could you|you can|go on and|go ahead and|just|first|next)\W+)*"
     r"(?:add|apply|bring|build|bump|change|check|clean|close|commit|continue|copy|create|debug|delete"

@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, Any
 from engrams.frozen_data import dataclass
 from engrams.surfaces.hook.agent_texts import asks_nothing, is_passing
 from engrams.surfaces.hook.session_ledger import SessionLedger
+from engrams.text.measures import is_question
+from engrams.text.small_talk import is_small_talk
 from engrams.text.tag_escape import escape_tags
 
 if TYPE_CHECKING:
@@ -205,8 +207,7 @@ def _list_last_lines(
         for record in records
         if record.role == "user"
         and record.id not in told_ids
-        and "?" not in record.text
-        and not _is_small_order(record.text)
+        and not _says_no_task(record.text)
         and _escape(record.text.strip(" .!")) not in profile
     ]
     if requests:
@@ -221,8 +222,10 @@ def _tells_only(text: str, quote: str) -> bool:
     return bool(quote) and not behind.strip(" .!\n") and not is_passing(before, "user")
 
 
-def _is_small_order(text: str) -> bool:
-    """True for thanks, "go on", and orders that only their conversation explains."""
+def _says_no_task(text: str) -> bool:
+    """True for questions, farewells, thanks, "go on", and orders that only their conversation explains."""
+    if "?" in text or is_question(text) or is_small_talk(text):
+        return True
     is_short = len(text.split()) < _TASK_WORDS
     return asks_nothing(text) or (is_short and is_passing(text, "user"))
 

@@ -1,0 +1,128 @@
+"""Rules, questions and reasons as a developer types them, through the hook: what stands at the next start."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from engrams.surfaces.hook.events import parse_event
+from engrams.surfaces.hook.run import HookCallOptions, answer_event
+
+UNMARKED_QUESTIONS = [
+    "should we use msw or a real server for api tests",
+    "can i use lodash for deep copies or only our helpers",
+    "im new to this service, which lint rules do we follow",
+    "quick one before i start, how do we name migrations here",
+    "sollen wir bei neuen endpoints zod nehmen oder joi",
+    "dónde van siempre los tests de integración",
+]
+ASKED_FOR = [
+    ("migrations need a down step, remember that", "migrations need a down step"),
+    ("thx! the changelog wants one line per ticket. please remember that", "one line per ticket"),
+    (
+        "Anja signs off whatever touches billing, keep that in mind. now run the linter",
+        "Anja signs off",
+    ),
+    ("die Preise im Katalog sind netto, merk dir das", "Preise im Katalog sind netto"),
+]
+ANSWER_WISHES = [
+    "please keep your replies brief, i'm on the train most of the day",
+    "oh and no emojis in your answers pls, they break my terminal",
+    "btw answer in german please, my english is rusty",
+]
+
+
+class Agent:
+    """Hook of one home, called in a project."""
+
+    def __init__(self, home: Path, folder: Path) -> None:
+        self._call = HookCallOptions({"home": str(home), "user": "ann"}, project=".", seconds=60.0)
+        self._folder = folder
+        self._session = 0
+
+    def send(self, name: str, **values: str) -> str:
+        body = {"hook_event_name": name, "session_id": f"s{self._session}", **values}
+        event = parse_event(json.dumps({**body, "cwd": str(self._folder)}).encode())
+        assert event is not None
+        answer = answer_event(self._call, event)
+        return json.loads(answer)["hookSpecificOutput"]["additionalContext"] if answer else ""
+
+    def say(self, *sentences: str) -> None:
+        self._session += 1
+        for sentence in sentences:
+            self.send("UserPromptSubmit", prompt=sentence)
+        self.send("Stop", last_assistant_message="Understood.")
+
+    def begin(self) -> str:
+        self._session += 1
+        return self.send("SessionStart")
+
+
+@pytest.fixture
+def agent(home: Path, tmp_path: Path) -> Agent:
+    home.mkdir(parents=True, exist_ok=True)
+    (tmp_path / "shop").mkdir()
+    return Agent(home, tmp_path / "shop")
+
+
+def _profile(start: str) -> str:
+    return start.partition("<last_session")[0]
+
+
+def test_a_question_without_its_mark_is_no_rule(agent: Agent) -> None:
+    agent.say("Use pnpm, not npm.", *UNMARKED_QUESTIONS)
+    profile = _profile(agent.begin())
+    assert "pnpm" in profile
+    assert not [question for question in UNMARKED_QUESTIONS if question in profile]
+
+
+def test_what_is_to_be_remembered_may_say_so_at_its_end(agent: Agent) -> None:
+    agent.say(*(sentence for sentence, _ in ASKED_FOR))
+    profile = _profile(agent.begin())
+    assert [words for _, words in ASKED_FOR if words not in profile] == []
+    assert "keep that in mind" not in profile
+    assert "run the linter" not in profile
+
+
+def test_a_question_about_memory_asks_for_nothing(agent: Agent) -> None:
+    agent.say("Use pnpm, not npm.", "the login page was slow back in may, do you remember that")
+    assert "slow" not in _profile(agent.begin())
+
+
+@pytest.mark.parametrize("wish", ANSWER_WISHES)
+def test_a_wish_for_answers_may_have_a_reason(agent: Agent, wish: str) -> None:
+    agent.say(wish)
+    assert wish.partition(",")[0].split(" ", 2)[2] in _profile(agent.begin())
+
+
+def test_what_is_left_of_a_message_has_to_fit_the_prompt(home: Path, agent: Agent) -> None:
+    """The start has told its rule; the remark beside it has nothing to do with the question."""
+    agent.say(
+        "fixtures live beside the spec, in spec/data. i know that looks odd for a go project",
+        "the invoice export takes four minutes on a full database",
+        "the staging host is called heron",
+        "customers sort their orders by the day of delivery",
+        "our CI machines have two cores and eight gigabytes",
+        "sentry is only for the backend services",
+        "the price list comes from the ERP at six in the morning",
+    )
+    start = agent.begin()
+    assert "fixtures live beside the spec" in _profile(start)
+    assert "looks odd" not in agent.send("UserPromptSubmit", prompt="where do fixtures live")
+
+
+def test_the_last_session_is_not_told_by_its_farewell(agent: Agent) -> None:
+    agent.say(
+        "Orders of more than 500 euros get split into two parcels, I want that in the packing service",
+        "what's my colleague called again",
+        "brb lunch",
+        "perfect, see you tomorrow",
+    )
+    start = agent.begin()
+    last_session = start.partition("<last_session")[2]
+    assert "parcels" in start
+    assert "lunch" not in last_session
+    assert "tomorrow" not in last_session
+    assert "colleague" not in last_session

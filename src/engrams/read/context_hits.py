@@ -314,9 +314,9 @@ def drop_given(hits: Sequence[Hit], request: ReadRequest) -> list[Hit]:
         if not quotes:
             new_hits.append(hit)
         elif _says_besides(hit.record.text, quotes):
-            rest = _cut_quoted(hit, quotes)
-            if not _fits_by_cut(hit, rest, query_terms):
-                new_hits.append(rest)
+            shortened = _cut_quoted(hit, quotes)
+            if not _fits_by_cut(hit, shortened, query_terms):
+                new_hits.append(shortened)
     return new_hits
 
 
@@ -391,23 +391,23 @@ def cut_quoted_sentences(
         for item in fact.evidence:
             quotes.setdefault(item.source, []).append(item.quote)
     query_terms = frozenset(terms(request.text))
-    rests = [_cut_quoted(hit, quotes.get(hit.record.id, ())) for hit in hits]
+    shortened_hits = [_cut_quoted(hit, quotes.get(hit.record.id, ())) for hit in hits]
     return [
-        rest
-        for hit, rest in zip(hits, rests, strict=True)
-        if not _fits_by_cut(hit, rest, query_terms)
+        shortened
+        for hit, shortened in zip(hits, shortened_hits, strict=True)
+        if not _fits_by_cut(hit, shortened, query_terms)
     ]
 
 
-def _fits_by_cut(hit: Hit, rest: Hit, query_terms: frozenset[str]) -> bool:
+def _fits_by_cut(hit: Hit, shortened: Hit, query_terms: frozenset[str]) -> bool:
     """True if only the sentences that were cut from a message share words with the query.
 
     "Fixtures live beside the spec. I know that looks odd": the second says nothing of fixtures.
     """
-    if rest is hit:
+    if shortened is hit:
         return False
     fits_whole = not query_terms.isdisjoint(terms(hit.record.text))
-    return fits_whole and query_terms.isdisjoint(terms(rest.record.text))
+    return fits_whole and query_terms.isdisjoint(terms(shortened.record.text))
 
 
 def _cut_quoted(hit: Hit, quotes: Sequence[str]) -> Hit:

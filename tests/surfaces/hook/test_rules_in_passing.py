@@ -126,3 +126,34 @@ def test_the_last_session_is_not_told_by_its_farewell(agent: Agent) -> None:
     assert "lunch" not in last_session
     assert "tomorrow" not in last_session
     assert "colleague" not in last_session
+
+
+def test_a_ban_with_what_came_of_it_is_a_rule(agent: Agent) -> None:
+    """What was banned because of an outage stays banned; what is not to be done now does not."""
+    agent.say(
+        "hm no, don't query the warehouse from the login page. it locked everybody out in june",
+        "don't merge this yet. it broke the preview",
+        "don't delete the branch, I still need it",
+    )
+    profile = _profile(agent.begin())
+    assert "don't query the warehouse from the login page" in profile
+    assert "preview" not in profile
+    assert "delete the branch" not in profile
+
+
+@pytest.mark.parametrize(
+    "remark",
+    [
+        "add a gift card module, at most 500 euros per card",
+        "nein warte, das mit den Ordnern pro Feature hat Lena letzten Monat verworfen",
+    ],
+)
+def test_a_feature_a_remark_and_a_revocation_are_no_rules(agent: Agent, remark: str) -> None:
+    agent.say("Use pnpm, not npm.", remark)
+    assert remark not in _profile(agent.begin())
+
+
+def test_what_the_product_has_to_do_is_a_rule(agent: Agent) -> None:
+    rule = "and round to full cents, that's what the tax office does"
+    agent.say(rule)
+    assert "round to full cents" in _profile(agent.begin())

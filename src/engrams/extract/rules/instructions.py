@@ -282,9 +282,7 @@ def _read_command(
     return (
         _extract_answer_rule(sentence, text, speech)
         or _extract_wish(piece, quote, speech)
-        or _extract_convention(
-            text[sentence.start : sentence.start + len(sentence.text)], speech, has_fact
-        )
+        or _extract_convention(sentence, text, speech, has_fact)
     )
 
 
@@ -313,14 +311,20 @@ def _extract_answer_rule(
 
 
 def _extract_convention(
-    quote: str, speech: UtteranceContext, has_fact: bool
+    sentence: TextSentence, text: str, speech: UtteranceContext, has_fact: bool
 ) -> CandidateStatement | None:
     """Extract a convention that was told to an assistant: ``use pnpm, not npm``."""
     if speech.speaker != "the user":
         return None
+    end = sentence.start + len(sentence.text)
+    quote = text[sentence.start : end]
+    following = text[end:].lstrip(" .!").partition(".")[0]
     opening = _CORRECTION.match(quote)
     begin = opening.end() if opening else 0
-    kind, rule_text = _find_convention(quote[begin:], has_fact, of_project=bool(speech.project))
+    if speech.project:
+        kind, rule_text = find_project_rule(quote[begin:], has_fact=has_fact, following=following)
+    else:
+        kind, rule_text = _find_convention(quote[begin:], has_fact)
     if kind is None:
         return None
     # What takes something back belongs to the rule in whose place it stands.
@@ -335,10 +339,8 @@ def _extract_convention(
     return replace(candidate, category=DECISION) if is_decision(rule_text) else candidate
 
 
-def _find_convention(quote: str, has_fact: bool, *, of_project: bool) -> RuleForm:
+def _find_convention(quote: str, has_fact: bool) -> RuleForm:
     """Find the kind of a convention, and the part of the sentence that says it."""
-    if of_project:
-        return find_project_rule(quote, has_fact=has_fact)
     # "Refactor the cart: let's go with Zustand": the convention stands behind the task.
     for part in (quote, quote.partition(": ")[2]):
         kind = find_convention(part, has_fact=has_fact)

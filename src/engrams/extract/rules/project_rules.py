@@ -12,7 +12,12 @@ from typing import NamedTuple
 from engrams.core import Kind
 from engrams.extract.rules.conventions import find_convention, is_decision
 from engrams.extract.rules.standing_judge import JudgedSentence, judge_sentence
-from engrams.extract.rules.standing_sentences import bans, find_standing_rule, tells_moment
+from engrams.extract.rules.standing_sentences import (
+    bans,
+    find_standing_rule,
+    gives_past_reason,
+    tells_moment,
+)
 from engrams.text.measures import cut_unmarked_question, is_question
 
 _QUESTION = re.compile(
@@ -32,15 +37,18 @@ class RuleForm(NamedTuple):
     text: str
 
 
-def find_project_rule(quote: str, *, has_fact: bool = False) -> RuleForm:
+def find_project_rule(quote: str, *, has_fact: bool = False, following: str = "") -> RuleForm:
     """Find what holds for good in a sentence that was said in a project.
 
+    ``following``: the sentence behind it, which may tell what came of what this one bans.
     ``has_fact``: a fact with its slot was made of the sentence, which a rule would only repeat.
     """
     is_asked = _QUESTION.match(quote) and is_question(quote)
     if is_asked or cut_unmarked_question(quote) != quote:
         return RuleForm(None, quote)
     form = find_form(quote, has_fact=has_fact)
+    if form.kind is None and _is_ban_by_experience(quote, following):
+        form = RuleForm(Kind.NEGATIVE, quote)
     if has_fact or not _SHORTEST < len(quote) <= _LONGEST:
         return form
     chance = judge_sentence(JudgedSentence(quote, has_form=form.kind is not None))
@@ -49,6 +57,11 @@ def find_project_rule(quote: str, *, has_fact: bool = False) -> RuleForm:
     if chance < _HOLDS or "?" in quote or tells_moment(quote):
         return form
     return RuleForm(Kind.NEGATIVE if bans(quote) else Kind.RULE, quote)
+
+
+def _is_ban_by_experience(quote: str, following: str) -> bool:
+    """True for a ban with what came of it: "don't call them from a test. it cost us a day"."""
+    return gives_past_reason(following) and bans(quote) and not tells_moment(quote)
 
 
 def find_form(quote: str, *, has_fact: bool = False) -> RuleForm:

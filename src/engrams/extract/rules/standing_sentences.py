@@ -176,6 +176,12 @@ def bans(sentence: str) -> bool:
     return _forbids(sentence.lower(), _FORMS[language])
 
 
+def gives_past_reason(sentence: str) -> bool:
+    """True for an English sentence that tells what came of something: "it took production down in March"."""
+    first, _, following = _normalize(sentence).partition(" ")
+    return _is_past(first, following.partition(" ")[0])
+
+
 def _build(clauses: Sequence[_SentenceClause]) -> StandingRule | None:
     if sum(len(clause.text.split()) for clause in clauses) < _FEWEST_WORDS:
         return None

@@ -97,6 +97,27 @@ def test_a_wish_for_answers_may_have_a_reason(agent: Agent, wish: str) -> None:
     assert wish.partition(",")[0].split(" ", 2)[2] in _profile(agent.begin())
 
 
+def test_a_wish_for_answers_holds_in_every_project(
+    agent: Agent, home: Path, tmp_path: Path
+) -> None:
+    """What its reason points to makes it no matter of this project."""
+    agent.say("keep your replies brief, i read those in the tram")
+    (tmp_path / "wiki").mkdir()
+    assert "keep your replies brief" in _profile(Agent(home, tmp_path / "wiki").begin())
+
+
+def test_an_order_about_it_recalls_nothing(agent: Agent) -> None:
+    """ "it" is what the conversation has at hand, whatever memories share a word with the order."""
+    agent.say(
+        "the push service was slow in april",
+        "customers push the old button by mistake",
+        "looks good, push that",
+    )
+    agent.begin()
+    assert agent.send("UserPromptSubmit", prompt="k, push it") == ""
+    assert "april" in agent.send("UserPromptSubmit", prompt="when was the push service slow?")
+
+
 def test_what_is_left_of_a_message_has_to_fit_the_prompt(home: Path, agent: Agent) -> None:
     """The start has told its rule; the remark beside it has nothing to do with the question."""
     agent.say(

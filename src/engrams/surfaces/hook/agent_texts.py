@@ -70,7 +70,7 @@ _TELLING = re.compile(r"\d|[`/_]|\w\.\w|\w\(|[a-z][A-Z]")
 _MOST_ORDER_WORDS = 12
 _FILLERS = (
     r"(?:(?:oh|ok(?:ay)?|kk?|yes|yep|yeah|no|now|please|and|then|so|great|good|nice|cool|perfect"
-    r"|right|well|also|alright|thanks)\W+)*"
+    r"|looks? good|sounds good|lgtm|right|well|also|alright|thanks)\W+)*"
 )
 _ORDER = re.compile(
     rf"\W*{_FILLERS}(?:(?:let'?s|can you|could you|you can|go on and|go ahead and|just|first|next)\W+)*"
@@ -81,6 +81,12 @@ _ORDER = re.compile(
     r"|start|stash|stop|tag|test|tidy|try|undo|update|upgrade|verify|wire|write)\b.*",
     re.IGNORECASE,
 )
+_ORDER_OF_IT = re.compile(
+    rf"\W*{_FILLERS}(?:commit|push|rerun|redo|retry|undo|format|send|save)"
+    r" (?:it|that|this|them|everything)(?: (?:all|up|then|now|again|please|pls))*[.!]*",
+    re.IGNORECASE,
+)
+"""Order about what the conversation has at hand: "k, push it"."""
 _NEXT = re.compile(
     r"\W*(?:now|next|and|then|again)\W+(?:the|for the|with the)\b[\w\s./`'-]*[.!]*", re.IGNORECASE
 )
@@ -140,7 +146,7 @@ def asks_nothing(text: str) -> bool:
     """True for thanks, assent and choices that only the conversation explains: "use that one"."""
     stripped = text.strip()
     return is_acknowledgement(text) or any(
-        pattern.fullmatch(stripped) for pattern in (_VAGUE_CHOICE, _GOING_ON)
+        pattern.fullmatch(stripped) for pattern in (_VAGUE_CHOICE, _GOING_ON, _ORDER_OF_IT)
     )
 
 

@@ -41,6 +41,10 @@ _POINTS = re.compile(
     re.IGNORECASE,
 )
 """Words for a thing of the conversation: "I prefer the second version"."""
+_REASON = re.compile(
+    r",\s+(?:i|i'm|my|it|they|because|since|cause|ich|mein\w*|weil|sonst)\b.*", re.IGNORECASE
+)
+"""Reason behind a wish, whatever it points to: "keep answers short, I read these on a phone"."""
 _TIME_ZONE = re.compile(
     r"\b(?:africa|america|antarctica|asia|atlantic|australia|europe|indian|pacific|etc)/\w+",
     re.IGNORECASE,
@@ -61,9 +65,10 @@ def is_all_personal(text: str) -> bool:
 
 
 def _is_personal(sentence: str) -> bool:
+    wish = _REASON.sub("", sentence)
     return (
         "?" not in sentence
         and _PERSON.match(sentence) is not None
-        and _POINTS.search(sentence) is None
+        and _POINTS.search(wish) is None
         and _PROJECT.search(_TIME_ZONE.sub("", sentence)) is None
     )

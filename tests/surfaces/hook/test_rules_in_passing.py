@@ -72,6 +72,7 @@ def _profile(start: str) -> str:
 
 
 def test_a_question_without_its_mark_is_no_rule(agent: Agent) -> None:
+    """A question typed without its mark stands at no later start, whatever language it is in."""
     agent.say("Use pnpm, not npm.", *UNMARKED_QUESTIONS)
     profile = _profile(agent.begin())
     assert "pnpm" in profile
@@ -79,6 +80,7 @@ def test_a_question_without_its_mark_is_no_rule(agent: Agent) -> None:
 
 
 def test_what_is_to_be_remembered_may_say_so_at_its_end(agent: Agent) -> None:
+    """The words before "remember that" are kept, without the request and without an order beside them."""
     agent.say(*(sentence for sentence, _ in ASKED_FOR))
     profile = _profile(agent.begin())
     assert [words for _, words in ASKED_FOR if words not in profile] == []
@@ -87,12 +89,14 @@ def test_what_is_to_be_remembered_may_say_so_at_its_end(agent: Agent) -> None:
 
 
 def test_a_question_about_memory_asks_for_nothing(agent: Agent) -> None:
+    """ "Do you remember that" keeps nothing."""
     agent.say("Use pnpm, not npm.", "the login page was slow back in may, do you remember that")
     assert "slow" not in _profile(agent.begin())
 
 
 @pytest.mark.parametrize("wish", ANSWER_WISHES)
 def test_a_wish_for_answers_may_have_a_reason(agent: Agent, wish: str) -> None:
+    """A wish for answers stands at the next start although its reason stands behind it."""
     agent.say(wish)
     assert wish.partition(",")[0].split(" ", 2)[2] in _profile(agent.begin())
 
@@ -135,6 +139,7 @@ def test_what_is_left_of_a_message_has_to_fit_the_prompt(home: Path, agent: Agen
 
 
 def test_the_last_session_is_not_told_by_its_farewell(agent: Agent) -> None:
+    """A farewell, a break and a question are not where a session stopped."""
     agent.say(
         "Orders of more than 500 euros get split into two parcels, I want that in the packing service",
         "what's my colleague called again",
@@ -170,11 +175,13 @@ def test_a_ban_with_what_came_of_it_is_a_rule(agent: Agent) -> None:
     ],
 )
 def test_a_feature_a_remark_and_a_revocation_are_no_rules(agent: Agent, remark: str) -> None:
+    """Work on one feature, and the news that something was dropped, hold for nothing later."""
     agent.say("Use pnpm, not npm.", remark)
     assert remark not in _profile(agent.begin())
 
 
 def test_what_the_product_has_to_do_is_a_rule(agent: Agent) -> None:
+    """What a product has to do for good is a rule of its project."""
     rule = "and round to full cents, that's what the tax office does"
     agent.say(rule)
     assert "round to full cents" in _profile(agent.begin())

@@ -45,7 +45,7 @@ def memory(home: Path) -> Iterator[MemoryEngine]:
 def tell(memory: MemoryEngine, person: Scope, text: str, space: str = "home") -> str:
     """Have a member tell a space something; return the id of the message."""
     scope = memory.spaces.enter(space, scope=person, writes=True)
-    (receipt,) = memory.observe([sign_turn(Turn(text), person)], scope=scope)
+    (receipt,) = memory.observe([sign_turn(Turn(text), person.labels[-1])], scope=scope)
     assert memory.drain(30)
     return receipt.id
 

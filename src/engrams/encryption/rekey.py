@@ -185,8 +185,9 @@ def list_files(home: Path) -> Iterator[tuple[Path, str]]:
                 yield path, kind
     for path in sorted((home / "audit").glob("*.jsonl")):
         yield path, "log"
-    for path in sorted((home / "sync").glob("*.json")):
-        yield path, "file"
+    for pattern in ("*.json", "spaces/*/*.json"):
+        for path in sorted((home / "sync").glob(pattern)):
+            yield path, "file"
     for path in sorted((home / "uploads").glob("*/*/*")):
         if path.is_file() and not path.name.endswith(".new"):
             yield path, "file"

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from engrams.core import NO_META, EdgeType
 from engrams.engine.async_part import AsyncPart
 from engrams.engine.memory_links import DEPTH, LIMIT, WEIGHT
+from engrams.sync.places import NO_ACCESS
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -73,6 +74,8 @@ if TYPE_CHECKING:
     from engrams.session.summaries.summariser import ConversationSummariser
     from engrams.session.summaries.summary_records import SummaryKind
     from engrams.spaces import Space
+    from engrams.sync.places import PlaceAccess
+    from engrams.sync.space_sync import SharedSpaceStatus
     from engrams.transfer.documents.stored_documents import GivenDocument
     from engrams.transfer.formats import ExportFormat
     from engrams.transfer.imports.importer import DocumentChanges, ImportCounts
@@ -1380,9 +1383,13 @@ class AsyncMemorySpaces(AsyncPart["MemorySpaces"]):
         """List the spaces in which whoever asks is a member, by name."""
         return await self._run(lambda part: part.list(scope=scope))
 
-    async def get(self, name: str, *, scope: Place) -> Space:
-        """Return a space with its members. NotFoundError: whoever asks is no member."""
-        return await self._run(lambda part: part.get(name, scope=scope))
+    async def get(self, name: str, *, scope: Place, writes: bool = False) -> Space:
+        """Return a space with its members on this home.
+
+        ``writes``: the role must allow changes. NotFoundError: whoever asks is no member.
+        RefusedError: a reader wants to write.
+        """
+        return await self._run(lambda part: part.get(name, scope=scope, writes=writes))
 
     async def enter(self, name: str, *, scope: Place, writes: bool = False) -> Scope:
         """Return the scope of a space's memory, for any method of the engine.
@@ -1402,27 +1409,77 @@ class AsyncMemorySpaces(AsyncPart["MemorySpaces"]):
     async def set_role(self, name: str, member: str, role: str, *, scope: Place) -> Space:
         """Add a person to a space, or change a member's role; owners of the space do that.
 
-        ``member``: a user's name, or the key of an owner such as ``user/ann``. ``role``: owner,
-        editor or reader. InputError: there is no such role. RefusedError: nobody would own the
-        space any more.
+        ``member``: a user's name, or the key of an owner such as ``user/ann``; or the name of
+        somebody with another home. ``role``: owner, editor or reader. InputError: there is no such
+        role. RefusedError: nobody would own the space any more.
         """
         return await self._run(lambda part: part.set_role(name, member, role, scope=scope))
 
     async def remove(self, name: str, member: str, *, scope: Place) -> Space:
         """Remove a member, who reads nothing of the space from then on; owners do that.
 
-        What the member told the space stays there. NotFoundError: the person is no member.
+        What the member told the space stays there. The member's other homes and open invitations
+        are removed, too. NotFoundError: the person is no member.
         """
         return await self._run(lambda part: part.remove(name, member, scope=scope))
 
     async def leave(self, name: str, *, scope: Place) -> Space:
-        """Leave a space. RefusedError: nobody would own it any more."""
+        """Leave a space. If nobody else of this home is in it, its copy here is erased.
+
+        RefusedError: nobody would own it any more.
+        """
         return await self._run(lambda part: part.leave(name, scope=scope))
+
+    async def share(
+        self, name: str, address: str, *, scope: Place, access: PlaceAccess = NO_ACCESS
+    ) -> SharedSpaceStatus:
+        """Let other homes share a space by a place that all of them reach; its owners do that.
+
+        ``address``: of an empty folder, repository, bucket or server. Whoever runs it cannot
+        read the space. ``access``: login of the place. ConflictError: the space is shared already, or
+        the place is not empty.
+        """
+        return await self._run(lambda part: part.share(name, address, scope=scope, access=access))
+
+    async def invite(self, name: str, member: str, role: str, *, scope: Place) -> str:
+        """Invite somebody with another home; return the code that the home needs. It works once.
+
+        ``member``: name under which the person speaks in the space. Its owners do that.
+        NotFoundError: the space is not shared.
+        """
+        return await self._run(lambda part: part.invite(name, member, role, scope=scope))
+
+    async def join(
+        self,
+        address: str,
+        code: str,
+        *,
+        scope: Place,
+        name: str = "",
+        access: PlaceAccess = NO_ACCESS,
+    ) -> Space:
+        """Join the space that a code of ``invite`` is of, and take its memory over.
+
+        ``name``: name of the space on this home, if it is to be another one. ConflictError: there is
+        a space of that name. NotFoundError: the place has no space for this code. RefusedError: the
+        code was used, or was withdrawn.
+        """
+        return await self._run(
+            lambda part: part.join(address, code, scope=scope, name=name, access=access)
+        )
+
+    async def get_sharing(self, name: str, *, scope: Place) -> SharedSpaceStatus | None:
+        """Tell of the other homes that share a space, and of purges that they did not make yet.
+
+        None: no other home shares it.
+        """
+        return await self._run(lambda part: part.get_sharing(name, scope=scope))
 
     async def delete(self, name: str, *, scope: Place) -> PurgeReport:
         """Delete a space: erase its memory for good, then remove its members; owners do that.
 
-        If it is interrupted, the space is still there, and it can be deleted again.
+        If it is interrupted, the space is still there, and it can be deleted again. Other homes that
+        share it erase their copies when they exchange.
         """
         return await self._run(lambda part: part.delete(name, scope=scope))
 

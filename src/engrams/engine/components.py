@@ -173,7 +173,9 @@ class EngineComponents:
         """Memories that several people share, with their members and roles."""
         from engrams.engine.memory_spaces import MemorySpaces
 
-        return MemorySpaces(self.space_registry, self.deps.store, self.purge_all)
+        return MemorySpaces(
+            self.space_registry, self.deps.store, self.purge_all, lambda: self.sync.spaces
+        )
 
     @LazyPart
     def code(self) -> MemoryCode:
@@ -403,22 +405,22 @@ class EngineComponents:
         """One memory on several devices."""
         from engrams.sync.device_sync import MemorySync
         from engrams.sync.exchange import ExchangeDeps
+        from engrams.sync.space_sync import SpaceSync
 
-        deps = self.deps
-        return MemorySync(
-            ExchangeDeps(
-                store=deps.store,
-                clock=deps.clock,
-                purge=self._purge_told,
-                forget=self._forget_told,
-                redact=self._redact_told,
-                holds_secret=self._holds_secret,
-                secret_rules=self.deps.settings.write.describe_treatments(),
-                make_vectors=self._make_quick_vectors,
-                after=self._follow_exchange,
-            ),
-            deps.settings,
+        settings = self.deps.settings
+        exchange_deps = ExchangeDeps(
+            store=self.deps.store,
+            clock=self.deps.clock,
+            purge=self._purge_told,
+            forget=self._forget_told,
+            redact=self._redact_told,
+            holds_secret=self._holds_secret,
+            secret_rules=settings.write.describe_treatments(),
+            make_vectors=self._make_quick_vectors,
+            after=self._follow_exchange,
         )
+        spaces = SpaceSync(exchange_deps, settings, self.space_registry, self.purge_all)
+        return MemorySync(exchange_deps, settings, spaces)
 
     def _make_quick_vectors(self, records: Sequence[Record]) -> Mapping[str, Vector]:
         """Embed texts where the embedder is quick; else the backfill does it later."""
@@ -454,7 +456,7 @@ class EngineComponents:
         """Exchange memory with the other devices, where this home is one."""
         # Its place may be away for a while, and a command may exchange at this moment.
         with suppress(EngramsError):
-            if self.sync.is_on:
+            if self.sync.is_on or self.sync.spaces.is_on:
                 self.sync.now()
 
     def _follow_exchange(self) -> None:

@@ -150,7 +150,7 @@ COMMANDS: dict[str, Command] = {
     ),
     "space": Command(
         "engrams.surfaces.cli.space_commands",
-        "Share a memory with other people of this home or server.",
+        "Share a memory with other people.",
     ),
     "log": Command(
         "engrams.surfaces.cli.vault_commands",

@@ -8,6 +8,7 @@ holds for a space, and no query of one reaches another. ``registry`` says who ma
 
 from engrams.spaces.registry import (
     SPACE_LABEL,
+    SharedLog,
     Space,
     SpaceMember,
     SpaceRegistry,
@@ -18,6 +19,7 @@ from engrams.spaces.registry import (
 
 __all__ = [
     "SPACE_LABEL",
+    "SharedLog",
     "Space",
     "SpaceMember",
     "SpaceRegistry",

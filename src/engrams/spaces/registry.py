@@ -61,11 +61,23 @@ class SpaceMember:
     role: SpaceRole
     since: datetime
     """Time at which the member was added, or got this role."""
+    name: str = ""
+    """Name that the invitation to this home gave the member; empty: the one of ``owner``."""
 
     @property
     def label(self) -> str:
         """Name of the member, as people write it."""
-        return self.owner.labels[-1]
+        return self.name or self.owner.labels[-1]
+
+
+@dataclass(frozen=True, slots=True)
+class SharedLog:
+    """Log by which several homes share a space."""
+
+    memory: str
+    """Id of the space's memory, the same in all homes."""
+    role: SpaceRole
+    """Role of this home: none of its members may do more."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +91,10 @@ class Space:
     """In the order of ``since``."""
     generation: int = 0
     """Number of spaces of this name that were deleted before it."""
+    own_name: str = ""
+    """Name under which whoever asks speaks there."""
+    log: SharedLog | None = None
+    """None: only this home has the space."""
 
     @property
     def scope(self) -> Scope:
@@ -91,9 +107,15 @@ def name_generation(name: str, generation: int) -> Scope:
     return Scope((SPACE_LABEL, f"{name}{_GENERATION}{generation}" if generation else name))
 
 
+def read_generation(scope: Scope) -> tuple[str, int]:
+    """Return the name of a space and its generation, from its owner scope."""
+    name, _, generation = scope.find(SPACE_LABEL).partition(_GENERATION)
+    return name, int(generation or 0)
+
+
 def find_space_name(scope: Scope) -> str:
     """Return the name of the space that a scope is in; empty: it is in none."""
-    return scope.find(SPACE_LABEL).partition(_GENERATION)[0]
+    return read_generation(scope)[0]
 
 
 class SpaceRegistry:
@@ -158,10 +180,7 @@ class SpaceRegistry:
         """Return a space that a person is a member of, or None."""
         if not _is_name(name):
             return None
-        row = self._load(name)
-        members = _read_members(row)
-        own = next((member for member in members if member.owner == person.owner), None)
-        return None if own is None else Space(name, own.role, members, _read_generation(row))
+        return _describe_space(name, self._load(name), person)
 
     def _load(self, name: str) -> OwnerStateRow:
         """Load the members of the space of that name; they have it in common with deleted ones."""
@@ -170,10 +189,14 @@ class SpaceRegistry:
     # ----------------------------------------------------------------------------------------------
     # changing
 
-    def create(self, name: str, creator: Scope) -> Space:
+    def create(
+        self, name: str, creator: Scope, log: SharedLog | None = None, own_name: str = ""
+    ) -> Space:
         """Create a space with one member, who owns it.
 
-        InputError: that is no name of a space. ConflictError: there is a space of that name.
+        ``log``: of a space that other homes have already. The role of this home there limits what
+        its members may do. InputError: that is no name of a space. ConflictError: there is a space
+        of that name.
         """
         name = name.strip()
         if not _is_name(name):
@@ -190,11 +213,38 @@ class SpaceRegistry:
             raise ConflictError(
                 f"There is a space {name!r} already.", hint="Choose another name for yours."
             )
-        own = SpaceMember(owner, SpaceRole.OWNER, self._clock())
-        self._states.save_state(_write_members(row, (own,)), row.token)
+        own = SpaceMember(owner, SpaceRole.OWNER, self._clock(), own_name)
+        new_row = _write_log(_write_members(row, (own,)), log)
+        self._states.save_state(new_row, row.token)
         self._forget_recent()
         self._note_joined(owner, name)
-        return Space(name, SpaceRole.OWNER, (own,), _read_generation(row))
+        space = _describe_space(name, new_row, owner)
+        assert space is not None
+        return space
+
+    def note_log(self, scope: Scope, log: SharedLog | None) -> None:
+        """Note by which log other homes share a space, and the role that this home has there."""
+        name, generation = read_generation(scope)
+        for attempts_left in reversed(range(_MAX_ATTEMPTS)):
+            row = self._load(name)
+            if _read_generation(row) != generation or _read_log(row) == log:
+                return
+            try:
+                self._states.save_state(_write_log(row, log), row.token)
+            except ConflictError:
+                if not attempts_left:
+                    raise
+            else:
+                self._forget_recent()
+                return
+
+    def close(self, scope: Scope) -> None:
+        """Remove all members of a space whose copy on this home ended."""
+        name, generation = read_generation(scope)
+        row = self._load(name)
+        members = _read_members(row)
+        if _read_generation(row) == generation and members:
+            self._save_dissolved(row, members, name)
 
     def set_role(self, name: str, actor: Scope, person: Scope, role: SpaceRole) -> Space:
         """Add a person to a space, or change a member's role; an owner of the space does that.
@@ -212,7 +262,8 @@ class SpaceRegistry:
             if member.owner not in owners:
                 return (*members, member)
             return tuple(
-                member if present.owner == member.owner else present for present in members
+                replace(member, name=present.name) if present.owner == member.owner else present
+                for present in members
             )
 
         changed = self._change(name.strip(), actor, SpaceRole.OWNER, replace_member)
@@ -256,14 +307,17 @@ class SpaceRegistry:
                 f"The space {dissolved.name!r} was deleted meanwhile, and there is another one.",
                 hint="Nothing of the other one was changed.",
             )
-        empty = _write_members(row, ())
-        generation = space.generation + 1
-        self._states.save_state(
-            replace(empty, data={**empty.data, "generation": generation}), row.token
-        )
+        self._save_dissolved(row, space.members, space.name)
+
+    def _save_dissolved(
+        self, row: OwnerStateRow, members: tuple[SpaceMember, ...], name: str
+    ) -> None:
+        """Save that a space has no members any more. The next one of its name is another."""
+        data = {"members": {}, "generation": _read_generation(row) + 1}
+        self._states.save_state(replace(row, data=data), row.token)
         self._forget_recent()
-        for member in space.members:
-            self._drop_joined(member.owner, space.name)
+        for member in members:
+            self._drop_joined(member.owner, name)
 
     def _change(
         self,
@@ -285,14 +339,15 @@ class SpaceRegistry:
                 )
             if len(members) > _MAX_MEMBERS:
                 raise RefusedError(f"A space has at most {_MAX_MEMBERS:,} members.")
+            new_row = _write_members(row, members)
             try:
-                self._states.save_state(_write_members(row, members), row.token)
+                self._states.save_state(new_row, row.token)
             except ConflictError:
                 if not attempts_left:
                     raise
             else:
                 self._forget_recent()
-                return replace(space, members=members)
+                return _describe_space(name, new_row, actor) or replace(space, members=members)
         raise AssertionError("unreachable")
 
     # ----------------------------------------------------------------------------------------------
@@ -346,10 +401,27 @@ def _is_name(name: str) -> bool:
     )
 
 
+def _describe_space(name: str, row: OwnerStateRow, person: Scope) -> Space | None:
+    """Describe a space as a person sees it. None: the person is no member."""
+    members = _read_members(row)
+    log = _read_log(row)
+    if log is not None:
+        members = tuple(_limit_role(member, log.role) for member in members)
+    own = next((member for member in members if member.owner == person.owner), None)
+    if own is None:
+        return None
+    return Space(name, own.role, members, _read_generation(row), own.label, log)
+
+
 def _read_members(row: OwnerStateRow) -> tuple[SpaceMember, ...]:
     entries: Mapping[str, Json] = row.data.get("members", {})
     members = (
-        SpaceMember(Scope.parse(key), SpaceRole(entry["role"]), parse_time(entry["since"]))
+        SpaceMember(
+            Scope.parse(key),
+            SpaceRole(entry["role"]),
+            parse_time(entry["since"]),
+            entry.get("name", ""),
+        )
         for key, entry in entries.items()
     )
     return tuple(sorted(members, key=lambda member: (member.since, member.owner.key)))
@@ -357,7 +429,11 @@ def _read_members(row: OwnerStateRow) -> tuple[SpaceMember, ...]:
 
 def _write_members(row: OwnerStateRow, members: tuple[SpaceMember, ...]) -> OwnerStateRow:
     entries = {
-        member.owner.key: {"role": member.role.value, "since": member.since.isoformat()}
+        member.owner.key: {
+            "role": member.role.value,
+            "since": member.since.isoformat(),
+            **({"name": member.name} if member.name else {}),
+        }
         for member in members
     }
     return replace(row, data={**row.data, "members": entries})
@@ -365,3 +441,20 @@ def _write_members(row: OwnerStateRow, members: tuple[SpaceMember, ...]) -> Owne
 
 def _read_generation(row: OwnerStateRow) -> int:
     return int(row.data.get("generation", 0))
+
+
+def _read_log(row: OwnerStateRow) -> SharedLog | None:
+    entry = row.data.get("log")
+    return None if entry is None else SharedLog(entry["memory"], SpaceRole(entry["role"]))
+
+
+def _write_log(row: OwnerStateRow, log: SharedLog | None) -> OwnerStateRow:
+    data = {name: value for name, value in row.data.items() if name != "log"}
+    if log is not None:
+        data["log"] = {"memory": log.memory, "role": log.role.value}
+    return replace(row, data=data)
+
+
+def _limit_role(member: SpaceMember, role: SpaceRole) -> SpaceMember:
+    """Return a member with no more than the role of the home."""
+    return member if role.includes(member.role) else replace(member, role=role)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import socket
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 from engrams.core import Scope
 from engrams.errors import (
@@ -17,29 +18,23 @@ from engrams.errors import (
 from engrams.settings import Settings
 from engrams.sync import ciphers
 from engrams.sync.ciphers import MemberKeys
-from engrams.sync.exchange import (
-    Exchange,
-    ExchangeDeps,
-    ExchangeReport,
-    publish,
-    read_statements,
-)
+from engrams.sync.exchange import Exchange, ExchangeDeps, ExchangeReport
 from engrams.sync.identity import DeviceHome, DeviceIdentity
+from engrams.sync.member_log import MemberLog, plan_joining
 from engrams.sync.membership import (
     Member,
     MemberKind,
     MemberList,
-    Statement,
+    NewMember,
     add_member,
     found_memory,
-    give_keys,
-    read_members,
-    remove_member,
-    select_signed,
 )
-from engrams.sync.place_addresses import open_place
-from engrams.sync.places import NO_ACCESS, FolderPlace, Place, PlaceAccess
+from engrams.sync.places import NO_ACCESS, FolderPlace, PlaceAccess
 from engrams.sync.replica_state import PeerReport, ReplicaState
+from engrams.sync.waiting_purges import WaitingPurge, list_waiting_purges
+
+if TYPE_CHECKING:
+    from engrams.sync.space_sync import SharedSpaceStatus, SpaceSync
 
 _LABEL_CHARS = 60
 
@@ -56,16 +51,6 @@ class DeviceInfo:
     is_removed: bool
     last_seen: str
     """Time of the last segment of it that was taken over here, ISO 8601; empty: none was."""
-
-
-@dataclass(frozen=True, slots=True)
-class WaitingPurge:
-    """A purge that not every device made yet."""
-
-    at: str
-    memories: int
-    waiting_for: tuple[str, ...]
-    """Names of the devices that did not confirm it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,15 +71,20 @@ class SyncStatus:
     """Memories that stay on this device for a secret that its settings forbid."""
     kept_out: int
     """Memories of other devices that are not taken over for such a secret."""
+    spaces: tuple[SharedSpaceStatus, ...] = ()
+    """Spaces that this home shares with other people's homes."""
 
 
 class MemorySync:
     """One memory on several devices."""
 
-    def __init__(self, deps: ExchangeDeps, settings: Settings) -> None:
+    def __init__(self, deps: ExchangeDeps, settings: Settings, spaces: SpaceSync) -> None:
         self._deps = deps
+        self.spaces = spaces
+        """Spaces that this home shares with other people's homes."""
         self._is_lasting = not (settings.is_volatile or settings.incognito)
         self._home = DeviceHome(settings.home)
+        self._log = MemberLog(self._home)
 
     @property
     def is_on(self) -> bool:
@@ -110,7 +100,7 @@ class MemorySync:
         a device already, or the place holds a memory.
         """
         self._require_off()
-        carrier = self._open(address, access)
+        carrier = self._log.open_place(address, access)
         carrier.prepare()
         if carrier.list():
             raise ConflictError(
@@ -121,7 +111,7 @@ class MemorySync:
         founding = found_memory(keys)
         secret = ciphers.make_code()
         proof = ciphers.prove_code(secret, founding.memory)
-        recovery = add_member(keys, 2, MemberKeys.from_code(secret), "recovery", proof)
+        recovery = add_member(keys, 2, NewMember(MemberKeys.from_code(secret), "recovery", proof))
         identity = DeviceIdentity(
             founding.memory,
             keys,
@@ -131,7 +121,7 @@ class MemorySync:
             access,
         )
         try:
-            self._begin(identity, carrier, [founding, recovery])
+            self._log.begin(identity, carrier, [founding, recovery])
         except StoreError:
             # Nobody saw the recovery code: this is begun anew where the place takes files.
             self._home.leave()
@@ -140,21 +130,7 @@ class MemorySync:
 
     def pair(self) -> str:
         """Invite one other device; return the code that it needs. It works once."""
-        self._home.load()
-        with self._home.lock():
-            identity, members, carrier = self._read()
-            secret = ciphers.make_code()
-            proof = ciphers.prove_code(secret, identity.memory)
-            invitation = add_member(
-                identity.keys,
-                identity.next_statement,
-                MemberKeys.from_code(secret),
-                "invitation",
-                proof,
-            )
-            identity, members = publish(self._home, identity, carrier, [invitation])
-            self._give_keys(identity, members, carrier)
-        return ciphers.write_code(secret)
+        return self._log.invite()
 
     def join(
         self,
@@ -170,31 +146,10 @@ class MemorySync:
         withdrawn.
         """
         self._require_off()
-        secret = ciphers.read_code(code)
-        carrier = self._open(address, access)
-        code_keys = MemberKeys.from_code(secret)
-        memory, statements = _find_memory(carrier, code_keys.id, secret)
-        members = read_members(memory, statements)
-        if code_keys.id in members.removed or code_keys.id in members.spent:
-            raise RefusedError(
-                "This code was used or withdrawn.", hint="`engrams sync pair` makes another."
-            )
-        keys = MemberKeys.make()
-        number = 1 + max((item.number for item in statements if item.by == code_keys.id), default=0)
-        joining = add_member(code_keys, number, keys, "device")
-        members = read_members(memory, [*statements, joining])
-        # The code has the memory's keys. The new device gives them to itself.
-        key_statement = give_keys(keys, 1, members, opener=code_keys)
-        identity = DeviceIdentity(
-            memory,
-            keys,
-            _check_label(label),
-            owner.owner,
-            carrier.address,
-            access,
-            statements,
-        )
-        self._begin(identity, carrier, [joining, key_statement] if key_statement else [joining])
+        carrier = self._log.open_place(address, access)
+        planned, statements = plan_joining(carrier, code, is_space=False)
+        identity = replace(planned, label=_check_label(label), owner=owner.owner, access=access)
+        self._log.begin(identity, carrier, statements)
 
     def move(self, address: str, access: PlaceAccess = NO_ACCESS) -> None:
         """Exchange by another place from now on, or with another password by the same one.
@@ -202,7 +157,7 @@ class MemorySync:
         Every device has to move. This one tells the new place everything again.
         """
         self._home.load()
-        carrier = self._open(address, access)
+        carrier = self._log.open_place(address, access)
         carrier.prepare()
         with self._home.lock():
             identity = replace(self._home.load(), address=carrier.address, access=access)
@@ -225,48 +180,45 @@ class MemorySync:
         """
         self._home.load()
         with self._home.lock():
-            identity, members, carrier = self._read()
-            infos = [info for info in self._describe(identity, members) if not info.is_removed]
-            matching = [info for info in infos if name and info.id.startswith(name)] or [
-                info for info in infos if name and info.label == name
-            ]
-            if len(matching) != 1:
-                raise NotFoundError(
-                    f"{len(matching)} devices are called {name!r}.",
-                    hint="`engrams sync devices` lists them; an id is never ambiguous.",
-                )
-            (removed,) = matching
-            if removed.is_this:
-                raise InputError(
-                    "This is the device itself.",
-                    hint="`engrams sync leave` leaves; remove it on another device.",
-                )
-            files = carrier.list()
-            last = {
-                kind: max(
-                    (file.number for file in files if file[::2] == (removed.id, kind)), default=0
-                )
-                for kind in ("key", "seg")
-            }
-            statement = remove_member(
-                identity.keys, identity.next_statement, removed.id, last["key"], last["seg"]
+            identity, members, _ = self._log.read()
+        infos = [info for info in self._describe(identity, members) if not info.is_removed]
+        matching = [info for info in infos if name and info.id.startswith(name)] or [
+            info for info in infos if name and info.label == name
+        ]
+        if len(matching) != 1:
+            raise NotFoundError(
+                f"{len(matching)} devices are called {name!r}.",
+                hint="`engrams sync devices` lists them; an id is never ambiguous.",
             )
-            identity, members = publish(self._home, identity, carrier, [statement])
-            self._give_keys(identity, members, carrier)
-            return replace(removed, is_removed=True)
+        (removed,) = matching
+        if removed.is_this:
+            raise InputError(
+                "This is the device itself.",
+                hint="`engrams sync leave` leaves; remove it on another device.",
+            )
+        self._log.remove([removed.id])
+        return replace(removed, is_removed=True)
 
     def now(self) -> ExchangeReport:
-        """Exchange everything with the place, and return what it did.
+        """Exchange everything with the place, and every shared space; return what it did.
 
-        NotFoundError: this home is no device of a memory.
+        NotFoundError: this home is no device of a memory, and shares no space.
         """
+        report = ExchangeReport() if self._has_spaces_only else self._exchange()
+        report.spaces = self.spaces.exchange_all()
+        self._deps.after()
+        return report
+
+    @property
+    def _has_spaces_only(self) -> bool:
+        return not self.is_on and self.spaces.is_on
+
+    def _exchange(self) -> ExchangeReport:
         self._home.load()
         with self._home.lock():
             identity = self._home.load()
-            carrier = self._open(identity.address, identity.access)
-            report = Exchange(self._deps, self._home, carrier).run()
-        self._deps.after()
-        return report
+            carrier = self._log.open_place(identity.address, identity.access)
+            return Exchange(self._deps, self._home, carrier).run()
 
     def status(self) -> SyncStatus:
         """Tell of this device, the others, and purges that not every one of them made."""
@@ -275,26 +227,18 @@ class MemorySync:
         replica = self._load_replica(identity)
         infos = self._describe(identity, members)
         labels = {info.id: info.label or info.id for info in infos}
-        device_ids = [member.id for member in members.list_devices()]
-        waiting = [
-            (purge, replica.list_unconfirmed(purge, device_ids, identity.device))
-            for purge in replica.purges
-        ]
         return SyncStatus(
             memory=identity.memory,
             address=identity.address,
             device=identity.device,
             label=identity.label,
             devices=infos,
-            purges=tuple(
-                WaitingPurge(purge.at, purge.count, tuple(labels[device] for device in devices))
-                for purge, devices in waiting
-                if devices
-            ),
+            purges=list_waiting_purges(replica, members, identity.device, labels),
             to_send=len(list(self._home.outbox.glob("*"))),
             has_changes=self._has_changes(identity, replica),
             kept_here=len(replica.kept_ids),
             kept_out=len({id for ids in replica.declined.values() for id in ids}),
+            spaces=self.spaces.status(),
         )
 
     def devices(self) -> tuple[DeviceInfo, ...]:
@@ -303,48 +247,31 @@ class MemorySync:
         return self._describe(identity, identity.read_members())
 
     def watch(self, stop: Callable[[], bool], report: Callable[[ExchangeReport], object]) -> None:
-        """Exchange whenever something changes here or in the place, until ``stop`` returns True."""
+        """Exchange whenever something changes here or in a place, until ``stop`` returns True."""
         from engrams.sync.watch import iter_changes
 
-        identity = self._home.load()
-        carrier = self._open(identity.address, identity.access)
-        folder = carrier.folder if isinstance(carrier, FolderPlace) else None
+        identity = None if self._has_spaces_only else self._home.load()
+        carriers = list(self.spaces.iter_places())
+        if identity is not None:
+            carriers.append(self._log.open_place(identity.address, identity.access))
+        folders = [carrier.folder for carrier in carriers if isinstance(carrier, FolderPlace)]
 
         def has_changes() -> bool:
-            return self._has_changes(identity, self._load_replica(identity))
+            has_own = identity is not None and self._has_changes(
+                identity, self._load_replica(identity)
+            )
+            return has_own or self.spaces.has_changes()
 
-        for _ in iter_changes(folder, has_changes, stop):
+        for _ in iter_changes(folders, has_changes, stop):
             try:
                 outcome = self.now()
             except (ConflictError, StoreError):
                 # The place is away, or a command exchanges at this moment: it is tried again.
                 continue
-            if outcome != ExchangeReport(waiting=outcome.waiting):
+            if outcome.is_news:
                 report(outcome)
 
     # ----------------------------------------------------------------------------------------------
-
-    def _begin(
-        self, identity: DeviceIdentity, carrier: Place, statements: Sequence[Statement]
-    ) -> None:
-        """Make this home a device, and tell the others."""
-        with self._home.lock():
-            identity, members = publish(self._home, identity, carrier, statements)
-            self._give_keys(identity, members, carrier)
-
-    def _read(self) -> tuple[DeviceIdentity, MemberList, Place]:
-        """Read the identity, and the statements that are new in the place."""
-        identity = self._home.load()
-        carrier = self._open(identity.address, identity.access)
-        identity, members = read_statements(self._home, identity, carrier, carrier.list())
-        return identity, members, carrier
-
-    def _give_keys(self, identity: DeviceIdentity, members: MemberList, carrier: Place) -> None:
-        """Give members the keys that they lack, with a new one where no key is safe."""
-        new_key = b"" if members.find_current_key() else MemberKeys.make().opening
-        statement = give_keys(identity.keys, identity.next_statement, members, new_key)
-        if statement is not None:
-            publish(self._home, identity, carrier, [statement])
 
     def _describe(self, identity: DeviceIdentity, members: MemberList) -> tuple[DeviceInfo, ...]:
         peers = self._load_replica(identity).peers
@@ -379,9 +306,6 @@ class MemorySync:
     def _has_changes(self, identity: DeviceIdentity, replica: ReplicaState) -> bool:
         return self._deps.store.find_change(identity.owner, 0) > replica.cursor
 
-    def _open(self, address: str, access: PlaceAccess) -> Place:
-        return open_place(address, access, self._home.caches)
-
     def _require_off(self) -> None:
         if not self._is_lasting:
             raise RefusedError("A memory that keeps nothing on disk has nothing to synchronise.")
@@ -390,30 +314,6 @@ class MemorySync:
                 "This home is a device of a memory already.",
                 hint="`engrams sync status` shows it; `engrams sync leave` ends it.",
             )
-
-
-def _find_memory(carrier: Place, code_id: str, secret: bytes) -> tuple[str, tuple[Statement, ...]]:
-    """Find the memory that a code is of, and the statements about it.
-
-    NotFoundError: there is none. A memory that the place made up does not fit the code.
-    """
-    read = [
-        Statement.read(carrier.read(file) or b"", file.member, file.number)
-        for file in sorted(carrier.list())
-        if file.kind == "key"
-    ]
-    statements = [statement for statement in read if statement is not None]
-    for statement in statements:
-        if statement.body["do"] != "found":
-            continue
-        signed = select_signed(statement.memory, (), statements)
-        member = read_members(statement.memory, signed).members.get(code_id)
-        if member is not None and ciphers.fits_code(member.proof, secret, statement.memory):
-            return statement.memory, signed
-    raise NotFoundError(
-        "No memory in this place fits the code.",
-        hint="The carrier may not have brought its files yet; or the code is of another memory.",
-    )
 
 
 def _check_label(label: str) -> str:

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 from engrams.core import Json, Record, Status
 from engrams.errors import EncryptionError, StoreError
 from engrams.ports import Clock, OwnerStateRow, RecordQuery, ScopeReach, Store, WriteBatch
+from engrams.spaces import SpaceRole
 from engrams.sync import ciphers, compaction, segments
 from engrams.sync.identity import DeviceHome, DeviceIdentity
 from engrams.sync.local_records import LocalRecord, LocalRecords
@@ -74,6 +75,38 @@ class ExchangeReport:
     """Sentence on the sealed bytes that the place keeps of segments written anew. Empty: none."""
     waiting: list[str] = field(default_factory=list)
     """Files of the place that are not whole yet, or that this device has no key for."""
+    refused: list[str] = field(default_factory=list)
+    """Files that tell what the role of their writer in the space does not allow, with its name."""
+    unsent: str = ""
+    """Sentence on why nothing was sent; empty: everything was."""
+    spaces: list[SpaceExchange] = field(default_factory=list)
+    """Exchanges of the spaces that this home shares with other homes."""
+
+    @property
+    def is_news(self) -> bool:
+        """True where the exchange did something."""
+        nothing = ExchangeReport(
+            waiting=self.waiting, refused=self.refused, unsent=self.unsent, spaces=self.spaces
+        )
+        return self != nothing or any(space.is_news for space in self.spaces)
+
+
+@dataclass(slots=True)
+class SpaceExchange:
+    """Exchange of one space with the other homes that share it."""
+
+    space: str
+    report: ExchangeReport | None = None
+    """None: there was no exchange."""
+    ended: bool = False
+    """True: this home was removed, and its copy of the space is erased."""
+    problem: str = ""
+    """Sentence on why there was no exchange; empty: there was one."""
+
+    @property
+    def is_news(self) -> bool:
+        """True where the exchange did something."""
+        return self.ended or (self.report is not None and self.report.is_news)
 
 
 class Exchange:
@@ -86,6 +119,8 @@ class Exchange:
         self._identity = home.load()
         self._members = MemberList(self._identity.memory)
         self._report = ExchangeReport()
+        self._may_write = True
+        """False: this home only reads the space."""
         self._next_number = 1
         """Number of the next segment of this device."""
         self._first_number = 1
@@ -98,8 +133,9 @@ class Exchange:
             self._home, self._identity, self._place, files
         )
         require_member(self._members, self._identity.device)
+        self._may_write = self._members.find_role(self._identity.device).includes(SpaceRole.EDITOR)
         key = self._share_keys()
-        own = OwnSegments(self._home, self._identity, self._place, key, self._find_key)
+        own = OwnSegments(self._home, self._identity, self._place, key or b"", self._find_key)
         replica = ReplicaState.load(self._deps.store, self._identity.owner, self._identity.device)
         own.drop_unknown(replica.applied)
         self._number_segments(replica, files)
@@ -113,6 +149,11 @@ class Exchange:
         )
         again_paths = self._review_rules(replica)
         news = self._purge(list(self._find_news(replica, files, again_paths)), importer, replica)
+        if key is None:
+            self._take_over(news, importer, replica)
+            self._save(replica)
+            self._report.unsent = "Nothing is sent before an owner has exchanged: somebody left, and owners make keys."
+            return self._report
         self._tell(replica, local, own)
         self._report.bytes_sent += own.send()
         self._take_over(news, importer, replica)
@@ -129,18 +170,22 @@ class Exchange:
     # ----------------------------------------------------------------------------------------------
     # members and keys
 
-    def _share_keys(self) -> bytes:
-        """Give members the keys that they lack; return the one to seal with."""
+    def _share_keys(self) -> bytes | None:
+        """Give members the keys that they lack; return the one to seal with.
+
+        None: no key is safe, and this home is no owner, who could make one.
+        """
         current = self._members.find_current_key()
-        new_key = b"" if current is not None else ciphers.MemberKeys.make().opening
         identity = self._identity
+        may_make = current is None and self._members.is_owner(identity.device)
+        new_key = ciphers.MemberKeys.make().opening if may_make else b""
         statement = give_keys(identity.keys, identity.next_statement, self._members, new_key)
         if statement is not None:
             self._identity, self._members = publish(self._home, identity, self._place, [statement])
             current = self._members.find_current_key()
-        if current is None:
+        if current is None and self._members.is_owner(identity.device):
             raise EncryptionError("No key of this memory is safe to use.")
-        return self._find_key(current.name)
+        return None if current is None else self._find_key(current.name)
 
     def _find_key(self, name: str) -> bytes:
         return self._members.open_key(name, self._identity.keys)
@@ -204,7 +249,7 @@ class Exchange:
         try:
             if data is None:
                 raise EncryptionError("The file is not there any more.")
-            return segments.unpack(
+            segment = segments.unpack(
                 data,
                 self._identity.memory,
                 file.member,
@@ -216,6 +261,18 @@ class Exchange:
             if file.path not in self._report.waiting:
                 self._report.waiting.append(file.path)
             return None
+        tells = bool(segment.records or segment.purged_ids)
+        if tells and not self._members.find_role(*file[:2]).includes(SpaceRole.EDITOR):
+            self._refuse(file)
+            return None
+        return segment
+
+    def _refuse(self, file: PlaceFile) -> None:
+        """Note a file whose writer only reads the space; it may become an editor later."""
+        name = self._members.read_names(file.member, self._identity.keys).get("person", "")
+        refused = f"{name or file.member}: {file.path}"
+        if refused not in self._report.refused:
+            self._report.refused.append(refused)
 
     def _purge(
         self, found_files: Sequence[PlaceFile], importer: RecordImporter, replica: ReplicaState
@@ -300,6 +357,10 @@ class Exchange:
     def _tell(self, replica: ReplicaState, local: LocalRecords, own: OwnSegments) -> None:
         """Write segments of all that changed here since the last time."""
         store, owner = self._deps.store, self._identity.owner
+        if not self._may_write:
+            # Nothing that upkeep changes in the copy of a reader is told.
+            replica.cursor = store.find_change(owner, 0)
+            replica.again = set()
         while True:
             changed = store.changes(owner, replica.cursor, _SEGMENT)
             if changed.last == replica.cursor and not replica.again:

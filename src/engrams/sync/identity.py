@@ -3,6 +3,7 @@
 ``sync/device.json`` in the home has the device's private keys, and the statements about members that it
 knows: so no place can take a removal back. It is sealed where the home is encrypted.
 ``sync/out`` holds sealed segments that the place has not got yet, ``sync/places`` copies of places.
+``sync/spaces/ID`` has the same for each space that this home shares with others.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ from engrams.sync.membership import MemberList, Statement, read_members
 from engrams.sync.places import NO_ACCESS, PlaceAccess
 
 FOLDER = "sync"
+_SPACES = "spaces"
 _FILE = "device.json"
 _LOCK = ".lock"
 _WAIT_SECONDS = 10.0
@@ -70,11 +72,14 @@ class DeviceIdentity:
 
 
 class DeviceHome:
-    """The folder ``sync`` of a home."""
+    """The folder ``sync`` of a home, or the folder of a shared space below it."""
 
-    def __init__(self, home: Path) -> None:
+    def __init__(self, home: Path, space: str = "") -> None:
+        """Set up the folder. ``space``: id of the memory of a space; empty: the person's own."""
         self._home = home.expanduser()
         self.folder = self._home / FOLDER
+        if space:
+            self.folder = self.folder / _SPACES / space
         self.outbox = self.folder / "out"
         self.caches = self.folder / "places"
 
@@ -136,6 +141,11 @@ class DeviceHome:
             path.unlink(missing_ok=True)
         shutil.rmtree(self.caches, ignore_errors=True)
 
+    def erase(self) -> None:
+        """Make this home no device any more, and leave no file of it."""
+        self.leave()
+        shutil.rmtree(self.folder, ignore_errors=True)
+
     @contextmanager
     def lock(self) -> Iterator[None]:
         """Let one process synchronise this home at a time; wait a while for another one.
@@ -155,6 +165,12 @@ class DeviceHome:
             yield
         finally:
             os.close(handle)
+
+
+def list_space_homes(home: Path) -> list[DeviceHome]:
+    """List the folders of the spaces that a home shares with others."""
+    folders = sorted((home.expanduser() / FOLDER / _SPACES).glob(f"*/{_FILE}"))
+    return [DeviceHome(home, path.parent.name) for path in folders]
 
 
 def _try_lock(handle: int) -> bool:

@@ -27,7 +27,8 @@ from engrams.sync.record_state import (
     unpack_stamps,
 )
 
-_PREFIX = "sync/"
+STAMPS = "sync/"
+"""Beginning of the names of the states that hold stamps."""
 _TEXTS = frozenset({"text", "caption"})
 _REDACT = "redact"
 """Action in the history of a record from which a purge took words."""
@@ -94,7 +95,7 @@ class LocalRecords:
 
     def load_row(self, record_id: str) -> OwnerStateRow:
         """Load the stored stamps of a record."""
-        return self._store.load_state(self.owner, _PREFIX + record_id)
+        return self._store.load_state(self.owner, STAMPS + record_id)
 
     def _complete(self, record: Record, links: tuple[Link, ...], row: OwnerStateRow) -> LocalRecord:
         if record.status is Status.PURGED:

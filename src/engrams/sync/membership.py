@@ -7,7 +7,13 @@ has to lock. ``read_members`` puts them together in one order, whichever way the
 - ``found``: the first device's; its hash is the id of the memory.
 - ``add``: a new member with its public keys.
 - ``keys``: a key of the memory, wrapped for members. A new one is made when a member is removed.
-- ``remove``: a member, and its last statement that still counts.
+- ``remove``: a member, and its last statement that still counts. A member may remove itself.
+- ``role``: another role of a member, from one of its segments on.
+- ``name``: the names of the first member and of its space, sealed.
+
+In a person's own memory every device is an owner. In a space each has the role that its invitation gave
+it. Only owners add and remove members, change roles and make keys. The others give keys to themselves
+alone. An owner stays one until it is removed: whatever order statements come in, the same ones count.
 
 The place may keep statements back, and cannot make any: it has no member's key.
 """
@@ -16,12 +22,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from hashlib import blake2b
 from typing import Literal, TypeAlias
 
 from engrams.core import Json
 from engrams.errors import EncryptionError, RefusedError
+from engrams.spaces import SpaceRole
 from engrams.sync import ciphers
 from engrams.sync.ciphers import MemberKeys
 from engrams.sync.places import PlaceFile
@@ -84,6 +91,26 @@ class Statement:
 
 
 @dataclass(frozen=True, slots=True)
+class SealedNames:
+    """Names that only members can read."""
+
+    about: str
+    """Id of the member that they were sealed for: of an invitation, for whoever takes it."""
+    key: str
+    """Name of the key of the memory that seals them."""
+    sealed: bytes
+
+    @classmethod
+    def seal(cls, names: Mapping[str, str], memory: str, about: str, key: bytes) -> SealedNames:
+        """Seal names with a key of the memory."""
+        sealed = ciphers.seal(key, json.dumps(names).encode(), _name_purpose(memory, about))
+        return cls(about, ciphers.name_key(key), sealed)
+
+    def to_json(self) -> dict[str, Json]:
+        return {"key": self.key, "sealed": self.sealed.hex()}
+
+
+@dataclass(frozen=True, slots=True)
 class Member:
     """A member of a memory."""
 
@@ -96,6 +123,34 @@ class Member:
     proof: str = ""
     """Of an invitation or a recovery: ties its code to this memory."""
     joined_by: str = ""
+    role: SpaceRole = SpaceRole.OWNER
+    """Role that it joined with."""
+    names: SealedNames | None = None
+    """Names that its invitation gave it."""
+
+
+@dataclass(frozen=True, slots=True)
+class NewMember:
+    """Member to add."""
+
+    keys: MemberKeys
+    kind: MemberKind
+    proof: str = ""
+    role: SpaceRole = SpaceRole.OWNER
+    names: SealedNames | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class RoleChange:
+    """Another role of a member."""
+
+    role: SpaceRole
+    order: int
+    """Later changes have higher ones."""
+    statement: int
+    """Number of the last statement that the member made before it."""
+    segment: int
+    """Number of the last segment that the member wrote before it."""
 
 
 @dataclass(slots=True)
@@ -113,6 +168,8 @@ class MemberList:
     """Members and keys of a memory."""
 
     memory: str
+    is_space: bool = False
+    """True: several people's homes share it."""
     members: dict[str, Member] = field(default_factory=dict)
     """By id, with those that were removed."""
     removed: dict[str, int] = field(default_factory=dict)
@@ -122,6 +179,40 @@ class MemberList:
     spent: set[str] = field(default_factory=set)
     """Invitations that somebody took."""
     keys: dict[str, MemoryKey] = field(default_factory=dict)
+    role_changes: dict[str, list[RoleChange]] = field(default_factory=dict)
+    """By the member whose role changed."""
+
+    def find_role(self, member_id: str, segment: int | None = None) -> SpaceRole:
+        """Return the role of a member, or the one with which it wrote a segment."""
+        role = self.members[member_id].role
+        # Of changes that did not know of each other, the one that allows less counts.
+        changes = sorted(
+            self.role_changes.get(member_id, ()),
+            key=lambda change: (change.order, -list(SpaceRole).index(change.role)),
+        )
+        for change in changes:
+            if role is not SpaceRole.OWNER and (segment is None or segment > change.segment):
+                role = change.role
+        return role
+
+    def is_owner(self, member_id: str) -> bool:
+        return self.find_role(member_id) is SpaceRole.OWNER
+
+    def next_order(self, member_id: str) -> int:
+        """Return the order of the next change of a member's role."""
+        return 1 + max((change.order for change in self.role_changes.get(member_id, ())), default=0)
+
+    def read_names(self, member_id: str, keys: MemberKeys) -> Mapping[str, str]:
+        """Read the names of a member; empty where it has none, or this device has no key for them."""
+        names = self.members[member_id].names
+        if names is None:
+            return {}
+        try:
+            key = self.open_key(names.key, keys)
+            data = ciphers.unseal(key, names.sealed, _name_purpose(self.memory, names.about))
+        except EncryptionError:
+            return {}
+        return {str(label): str(name) for label, name in json.loads(data).items()}
 
     def list_devices(self) -> list[Member]:
         """List the devices that are members, in the order in which they joined."""
@@ -155,21 +246,38 @@ class MemberList:
         return key
 
 
-def found_memory(keys: MemberKeys) -> Statement:
+def found_memory(keys: MemberKeys, *, is_space: bool = False) -> Statement:
     """Write the statement that begins a memory with its first device."""
-    return Statement.sign(keys, 1, {"do": "found", "member": _describe(keys, "device")})
+    body = {"do": "found", "member": _describe(keys, "device")}
+    return Statement.sign(keys, 1, body | {"space": True} if is_space else body)
 
 
-def add_member(
-    keys: MemberKeys,
-    number: int,
-    new_keys: MemberKeys,
-    kind: MemberKind,
-    proof: str = "",
-) -> Statement:
+def add_member(keys: MemberKeys, number: int, new: NewMember) -> Statement:
     """Write the statement that adds a member."""
-    member = _describe(new_keys, kind) | ({"proof": proof} if proof else {})
+    member = _describe(new.keys, new.kind) | ({"proof": new.proof} if new.proof else {})
+    if new.role is not SpaceRole.OWNER:
+        member["role"] = new.role.value
+    if new.names is not None:
+        member["names"] = new.names.to_json()
     return Statement.sign(keys, number, {"do": "add", "member": member})
+
+
+def name_founder(keys: MemberKeys, number: int, names: SealedNames) -> Statement:
+    """Write the statement that names the first member of a space, and the space."""
+    return Statement.sign(keys, number, {"do": "name", "names": names.to_json()})
+
+
+def change_role(keys: MemberKeys, number: int, member_id: str, change: RoleChange) -> Statement:
+    """Write the statement that gives a member another role."""
+    body = {
+        "do": "role",
+        "member": member_id,
+        "role": change.role.value,
+        "order": change.order,
+        "statement": change.statement,
+        "segment": change.segment,
+    }
+    return Statement.sign(keys, number, body)
 
 
 def remove_member(
@@ -195,8 +303,9 @@ def give_keys(
     """Write the statement that gives members the keys that they lack; None: they lack none.
 
     ``new_key``: a key that is new, for all of them. ``opener``: the member that has the keys, if that is
-    not the one that gives them.
+    not the one that gives them. Whoever is no owner gives them to itself alone.
     """
+    gives_all = members.is_owner(keys.id)
     shares = []
     opened = {ciphers.name_key(new_key): new_key} if new_key else {}
     opener = opener or keys
@@ -211,7 +320,7 @@ def give_keys(
                 secret, member.opening, _wrap_purpose(members.memory, name)
             ).hex()
             for member in members.list_readers()
-            if member.id not in has
+            if member.id not in has and (gives_all or member.id == keys.id)
         }
         if wrapped:
             order = members.keys[name].number if name in members.keys else newest + 1
@@ -287,17 +396,29 @@ def _collect(
         for statement in statements
         if statement.by not in limits or statement.number <= limits[statement.by][0]
     ]
+    key_statements: list[tuple[Member, Statement]] = []
     while True:
         later: list[Statement] = []
         for statement in waiting:
             signer = _find_signer(members, statement)
-            if signer is None:
+            if signer is None or not _may_say(members, signer, statement):
+                # The statement that adds the signer, or makes it an owner, may come later.
                 later.append(statement)
-            elif statement.is_signed_by(signer.signing) and _may_say(signer, statement):
-                _apply(members, removals, signer, statement)
+            elif statement.is_signed_by(signer.signing):
+                if statement.body["do"] == "keys":
+                    key_statements.append((signer, statement))
+                else:
+                    _apply(members, removals, signer, statement)
         if len(later) == len(waiting):
-            return members, removals
+            break
         waiting = later
+    # Who is an owner is known now. What the others give themselves are keys that owners made.
+    for signer, statement in key_statements:
+        if signer.kind != "device" or _is_owner_by(members, signer, statement):
+            _add_shares(members, statement)
+    for signer, statement in key_statements:
+        _add_own_shares(members, signer, statement)
+    return members, removals
 
 
 def _find_signer(members: MemberList, statement: Statement) -> Member | None:
@@ -308,15 +429,50 @@ def _find_signer(members: MemberList, statement: Statement) -> Member | None:
     return members.members.get(statement.by)
 
 
-def _may_say(signer: Member, statement: Statement) -> bool:
-    """An invitation adds one device, the recovery adds devices and gives keys."""
+def _may_say(members: MemberList, signer: Member, statement: Statement) -> bool:
+    """An invitation adds one device, the recovery adds devices and gives keys.
+
+    A device that is no owner gives keys to itself and removes itself.
+    """
     does = statement.body["do"]
     if signer.kind == "device":
-        return True
+        removes_itself: bool = does == "remove" and statement.body.get("member") == signer.id
+        return does == "keys" or removes_itself or _is_owner_by(members, signer, statement)
     adds_device: bool = does == "add" and statement.body["member"].get("kind") == "device"
     if signer.kind == "invitation":
         return adds_device and statement.number == 1
     return adds_device or does == "keys"
+
+
+def _is_owner_by(members: MemberList, signer: Member, statement: Statement) -> bool:
+    """Return True where a device was an owner when it made a statement."""
+    return signer.role is SpaceRole.OWNER or any(
+        change.role is SpaceRole.OWNER and statement.number > change.statement
+        for change in members.role_changes.get(signer.id, ())
+    )
+
+
+def _add_shares(members: MemberList, statement: Statement) -> None:
+    try:
+        for shares in statement.body["given"]:
+            key = members.keys.setdefault(
+                shares["key"], MemoryKey(shares["key"], int(shares["order"]))
+            )
+            for member_id, wrapped in shares["wrapped"].items():
+                key.wrapped.setdefault(member_id, bytes.fromhex(wrapped))
+    except (KeyError, TypeError, ValueError, AttributeError):
+        return
+
+
+def _add_own_shares(members: MemberList, signer: Member, statement: Statement) -> None:
+    """Add the keys that a member gives to itself, if the memory has them."""
+    try:
+        for shares in statement.body["given"]:
+            key = members.keys.get(shares["key"])
+            if key is not None and signer.id in shares["wrapped"]:
+                key.wrapped.setdefault(signer.id, bytes.fromhex(shares["wrapped"][signer.id]))
+    except (KeyError, TypeError, ValueError, AttributeError):
+        return
 
 
 def _apply(
@@ -330,16 +486,24 @@ def _apply(
         match body["do"]:
             case "found" | "add":
                 member = _read_member(body["member"], signer.id)
-                members.members.setdefault(member.id, member)
                 if signer.kind == "invitation":
+                    # Its role and names are those that an owner gave to the invitation.
+                    member = replace(member, role=signer.role, names=signer.names)
                     members.spent.add(signer.id)
-            case "keys":
-                for shares in body["given"]:
-                    key = members.keys.setdefault(
-                        shares["key"], MemoryKey(shares["key"], int(shares["order"]))
-                    )
-                    for member_id, wrapped in shares["wrapped"].items():
-                        key.wrapped.setdefault(member_id, bytes.fromhex(wrapped))
+                members.members.setdefault(member.id, member)
+                members.is_space |= bool(body.get("space")) and body["do"] == "found"
+            case "name":
+                names = _read_names(body["names"], signer.id)
+                if signer.names is None:
+                    members.members[signer.id] = replace(signer, names=names)
+            case "role":
+                change = RoleChange(
+                    SpaceRole(body["role"]),
+                    int(body["order"]),
+                    int(body["statement"]),
+                    int(body["segment"]),
+                )
+                members.role_changes.setdefault(body["member"], []).append(change)
             case "remove":
                 limit = int(body["statement"]), int(body["segment"])
                 removals.append((signer.id, body["member"], limit))
@@ -358,14 +522,25 @@ def _describe(keys: MemberKeys, kind: MemberKind) -> dict[str, Json]:
 def _read_member(data: Json, joined_by: str) -> Member:
     opening = bytes.fromhex(data["opening"])
     signing = bytes.fromhex(data["signing"])
+    own_id = ciphers.name_member(opening, signing)
     return Member(
-        id=ciphers.name_member(opening, signing),
+        id=own_id,
         kind=data["kind"],
         opening=opening,
         signing=signing,
         proof=data.get("proof", ""),
         joined_by=joined_by,
+        role=SpaceRole(data.get("role", SpaceRole.OWNER)),
+        names=_read_names(data["names"], own_id) if "names" in data else None,
     )
+
+
+def _read_names(data: Json, about: str) -> SealedNames:
+    return SealedNames(about, data["key"], bytes.fromhex(data["sealed"]))
+
+
+def _name_purpose(memory: str, member_id: str) -> bytes:
+    return f"names {memory} {member_id}".encode()
 
 
 def _wrap_purpose(memory: str, key_name: str) -> bytes:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 _STEP_MS = 500
@@ -13,15 +13,15 @@ _POLL_SECONDS = 30.0
 
 
 def iter_changes(
-    folder: Path | None, has_changes: Callable[[], bool], stop: Callable[[], bool]
+    folders: Sequence[Path], has_changes: Callable[[], bool], stop: Callable[[], bool]
 ) -> Iterator[None]:
-    """Yield at once, then after each change of the folder or of the memory, until ``stop``.
+    """Yield at once, then after each change of a folder or of the memory, until ``stop``.
 
-    ``folder`` None: the place tells nothing, so that it is asked now and then.
+    Other places tell nothing, so they are asked now and then.
     """
     yield
     asked_at = time.monotonic()
-    for has_news in _look(folder):
+    for has_news in _look(folders):
         if stop():
             return
         is_late = time.monotonic() - asked_at >= _POLL_SECONDS
@@ -30,17 +30,18 @@ def iter_changes(
             asked_at = time.monotonic()
 
 
-def _look(folder: Path | None) -> Iterator[bool]:
+def _look(folders: Sequence[Path]) -> Iterator[bool]:
     """Yield every half second whether a folder changed; always False where that cannot be seen."""
+    watched = [folder for folder in folders if folder.is_dir()]
     try:
         from watchfiles import watch
     except ImportError:
-        folder = None
-    if folder is None or not folder.is_dir():
+        watched = []
+    if not watched:
         while True:
             time.sleep(_STEP_MS / 1000)
             yield False
     for changes in watch(
-        folder, step=50, rust_timeout=_STEP_MS, yield_on_timeout=True, raise_interrupt=True
+        *watched, step=50, rust_timeout=_STEP_MS, yield_on_timeout=True, raise_interrupt=True
     ):
         yield any(not path.endswith(".new") for _, path in changes)

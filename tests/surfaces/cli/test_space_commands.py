@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 from tests.surfaces.cli.test_chat import scripted
@@ -50,6 +51,40 @@ def test_a_space_ends(engrams: Any) -> None:
     assert engrams("space delete", "trip", "--confirm", "purge", "--json").json["proven"]
     assert "ferry" not in engrams("search", "When is the ferry?").out
     assert engrams("space list", "--json").json == {"spaces": []}
+
+
+def test_two_people_share_a_space_between_their_homes(engrams: Any, tmp_path: Path) -> None:
+    """Ann shares her space by a folder, Bob joins by a code, and both exchange until Bob is removed."""
+    place = str(tmp_path / "place")
+    bob = ("--home", str(tmp_path / "bobs"), "--user", "robert")
+    engrams("space create", "home")
+    assert "shared by" in engrams("space share", "home", "--to", place).out
+    code = engrams("space invite", "home", "bob", "--json").json["code"]
+    joined = engrams("space join", place, "--code", code, *bob)
+    assert "You are in the space home, as editor." in joined.out, joined.err
+    note = engrams("add", "--space", "home", "The ladder is in the shed.", *bob, "--json").json[
+        "id"
+    ]
+    assert "space home: sent" in engrams("sync now", *bob).out
+    assert engrams("sync now", "--json").json["spaces"][0]["report"]["added"]
+    answer = engrams("search", "Where is the ladder?")
+    assert "bob  space home" in answer.out
+    engrams("purge", note, "--space", "home", "--confirm", "purge")
+    engrams("sync now")
+    shown = engrams("space show", "home")
+    assert "not yet confirmed by bob" in shown.out
+    assert "not yet confirmed by bob" in engrams("sync status").out
+    assert "purged" in engrams("sync now", *bob).out
+    engrams("sync now")
+    sharing = engrams("space show", "home", "--json").json["sharing"]
+    assert [home["label"] for home in sharing["homes"]] == ["ann", "bob"]
+    assert sharing["purges"] == []
+    assert "takes the role owner" in engrams("space invite", "home", "eve", *bob).err
+    engrams("space remove", "home", "bob")
+    assert "Its copy here is erased." in engrams("sync now", *bob).out
+    assert engrams("space list", "--json", *bob).json == {"spaces": []}
+    used = engrams("space join", place, "--code", code, *bob)
+    assert "This code was used or withdrawn." in used.err
 
 
 def test_a_chat_in_a_space_is_its_speakers(engrams: Any) -> None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from engrams.core import ImportOptions, Scope
+from engrams.core import ImportOptions
 from engrams.core.ids import derive_arrival_id
 from engrams.engine.memory_labels import MemoryLabels, add_labels
 from engrams.errors import EngramsError, InputError, RefusedError
@@ -275,9 +275,10 @@ def add(  # noqa: PLR0913 - options of a command
             is_single=is_single,
             checkout=checkout,
         )
+        speaker = options.find_speaker(engine)
         for number, (turn, kind, conversation) in enumerate(turns):
-            if options.space is not None:
-                turn = sign_turn(turn, Scope(options.scope(engine.settings)))  # noqa: PLW2901
+            if speaker:
+                turn = sign_turn(turn, speaker)  # noqa: PLW2901
             receipt = writer.write(turn, kind, conversation, number)
             if receipt is not None and not (quiet or options.json):
                 print_receipt(receipt, turn.text)

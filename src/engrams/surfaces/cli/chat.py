@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from engrams.core import Scope, clock
+from engrams.core import clock
 from engrams.core.ids import new_id
 from engrams.errors import EngramsError, InputError
 from engrams.surfaces.cli.options import GlobalOptions, flatten_options, new_app
@@ -65,8 +65,8 @@ class TerminalChatSession:
     """Ids of the memories that were listed last; a command names them by number, from 1."""
     last_question: str = ""
     incognito: bool = False
-    member: Scope | None = None
-    """The person who speaks, where the conversation is in a space; None: it is in none."""
+    speaker: str = ""
+    """Name under which a message is stored; empty outside a space."""
     pending: dict[str, Any] | None = None
     """Memory command that waits for the next message, such as a confirmation."""
 
@@ -118,11 +118,6 @@ class TerminalChatSession:
         )
         self._show_hits(answer.hits)
         return self._append_exchange(text, answer.text)
-
-    @property
-    def speaker(self) -> str:
-        """Return the name under which a message is stored; empty outside a space."""
-        return "" if self.member is None else self.member.owner.labels[-1]
 
     @property
     def is_recall_on(self) -> bool:
@@ -319,8 +314,8 @@ class TerminalChatSession:
 def chat(options: GlobalOptions) -> None:
     """Talk to memory; without a chat model it quotes memories."""
     with _exit_on_signals(), options.open(ends_sessions=True) as (engine, scope):
-        member = Scope(options.scope(engine.settings)) if options.space is not None else None
-        talk = TerminalChatSession(engine, scope, new_id(clock.now()), member=member)
+        speaker = options.find_speaker(engine)
+        talk = TerminalChatSession(engine, scope, new_id(clock.now()), speaker=speaker)
         terminal = sys.stdin.isatty() and not options.json
         if terminal:
             model = (

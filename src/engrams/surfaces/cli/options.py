@@ -230,6 +230,12 @@ class GlobalOptions(HomeOptions):
         space = engine.spaces.enter(self.space, scope=scope, writes=writes)
         return (*space.labels, *scope[2:])
 
+    def find_speaker(self, engine: MemoryEngine) -> str:
+        """Return the name under which the person speaks in the named space; empty without one."""
+        if self.space is None:
+            return ""
+        return engine.spaces.get(self.space, scope=self.scope(engine.settings)).own_name
+
     def _parse_overrides(self) -> dict[str, Any]:
         if not self.overrides:
             return {}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import fields
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -9,15 +10,33 @@ import typer
 from engrams.surfaces.cli.confirm import confirm_erase
 from engrams.surfaces.cli.options import GlobalOptions, flatten_options, new_app
 from engrams.surfaces.cli.output import clean, emit, note, print_table, say
+from engrams.surfaces.cli.place_options import Login, ask_for_code, read_access
+from engrams.surfaces.cli.shared_spaces import print_sharing
 
 if TYPE_CHECKING:
     from engrams.spaces import Space
+    from engrams.sync.space_sync import SharedSpaceStatus
 
 app = new_app()
 space = new_app()
-app.add_typer(space, name="space", help="Share a memory with other people of this home or server.")
+app.add_typer(space, name="space", help="Share a memory with other people.")
 
 SpaceName = Annotated[str, typer.Argument(help="Name of the space.", metavar="SPACE")]
+PlaceAddress = Annotated[
+    str,
+    typer.Option(
+        "--to",
+        help="An empty place that all members reach, as for `engrams sync init`.",
+        metavar="PLACE",
+    ),
+]
+Role = Annotated[
+    str,
+    typer.Option(
+        "--role",
+        help="reader: searches; editor: also adds and changes memories; owner: also members.",
+    ),
+]
 MemberName = Annotated[
     str, typer.Argument(help="The user's name, or the key of an owner: user/ann.", metavar="USER")
 ]
@@ -63,7 +82,8 @@ def show(name: SpaceName, options: GlobalOptions) -> None:
     """Show the members of a space, and their roles."""
     with options.open(reads=True) as (engine, scope):
         shown = engine.spaces.get(name, scope=scope)
-    _print_members(shown, options)
+        sharing = engine.spaces.get_sharing(name, scope=scope)
+    _print_members(shown, sharing, options)
 
 
 @space.command()
@@ -72,18 +92,93 @@ def add(
     name: SpaceName,
     member: MemberName,
     options: GlobalOptions,
-    role: Annotated[
-        str,
-        typer.Option(
-            "--role",
-            help="reader: searches; editor: also adds and changes memories; owner: also members.",
-        ),
-    ] = "editor",
+    role: Role = "editor",
 ) -> None:
     """Add a person to a space, or change the person's role."""
     with options.open() as (engine, scope):
         changed = engine.spaces.set_role(name, member, role, scope=scope)
-    _print_members(changed, options)
+        sharing = engine.spaces.get_sharing(name, scope=scope)
+    _print_members(changed, sharing, options)
+
+
+@space.command()
+@flatten_options
+def share(
+    name: SpaceName, address: PlaceAddress, options: GlobalOptions, login: Login = ""
+) -> None:
+    """Let other people's homes share a space, by a place that all of them reach.
+
+    Whoever runs the place cannot read the space. Only the space travels, and nothing of your own.
+
+    Example: engrams space share home --to ~/Sync/home, then engrams space invite home bob.
+    """
+    access = read_access(address, login)
+    with options.open() as (engine, scope):
+        sharing = engine.spaces.share(name, address, scope=scope, access=access)
+    if options.json:
+        emit(sharing)
+        return
+    say(f"The space {clean(name)} is shared by {clean(sharing.address)}.")
+    note(f"`engrams space invite {clean(name)} NAME` invites somebody.")
+
+
+@space.command()
+@flatten_options
+def invite(
+    name: SpaceName,
+    member: Annotated[
+        str, typer.Argument(help="Name under which they speak in the space.", metavar="NAME")
+    ],
+    options: GlobalOptions,
+    role: Role = "editor",
+) -> None:
+    """Show a code for somebody with another home; it works once."""
+    with options.open() as (engine, scope):
+        code = engine.spaces.invite(name, member, role, scope=scope)
+    if options.json:
+        emit({"code": code})
+        return
+    say(code)
+    note(
+        f"{clean(member)} types it after: engrams space join PLACE. PLACE holds the same files as your"
+        " place. Give the code to nobody else."
+    )
+
+
+@space.command()
+@flatten_options
+def join(
+    address: Annotated[str, typer.Argument(help="The place of the space.", metavar="PLACE")],
+    options: GlobalOptions,
+    code: Annotated[
+        str,
+        typer.Option(
+            help="The code of `invite`. Default: it asks.",
+            envvar="ENGRAMS_SPACE_CODE",
+            show_default=False,
+            metavar="TEXT",
+        ),
+    ] = "",
+    own_name: Annotated[
+        str,
+        typer.Option(
+            "--as",
+            help="Name of the space on this home (default: the one that it has).",
+            metavar="NAME",
+        ),
+    ] = "",
+    login: Login = "",
+) -> None:
+    """Join the space that a code of `invite` is of, and take its memory over."""
+    access = read_access(address, login)
+    typed_code = code or ask_for_code()
+    with options.open() as (engine, scope):
+        joined = engine.spaces.join(address, typed_code, scope=scope, name=own_name, access=access)
+    if options.json:
+        emit(joined)
+        return
+    say(f"You are in the space {clean(joined.name)}, as {joined.role}.")
+    note("`engrams sync now` exchanges it, `engrams sync watch` whenever something changes.")
 
 
 @space.command()
@@ -101,7 +196,10 @@ def remove(name: SpaceName, member: MemberName, options: GlobalOptions) -> None:
 @space.command()
 @flatten_options
 def leave(name: SpaceName, options: GlobalOptions) -> None:
-    """Leave a space. What you told it stays there."""
+    """Leave a space. What you told it stays there.
+
+    If other homes share it, and nobody else of this home is in it, its copy here is erased.
+    """
     with options.open() as (engine, scope):
         engine.spaces.leave(name, scope=scope)
     if options.json:
@@ -131,11 +229,14 @@ def delete(
     say(f"The space {clean(name)} and its memory are gone.")
 
 
-def _print_members(shown: Space, options: GlobalOptions) -> None:
+def _print_members(shown: Space, sharing: SharedSpaceStatus | None, options: GlobalOptions) -> None:
     if options.json:
-        emit(shown)
+        content = {field.name: getattr(shown, field.name) for field in fields(shown)}
+        emit({**content, "sharing": sharing})
         return
     print_table(
         ["member", "role", "since"],
         [[member.label, member.role, f"{member.since:%Y-%m-%d}"] for member in shown.members],
     )
+    if sharing is not None:
+        print_sharing(sharing)

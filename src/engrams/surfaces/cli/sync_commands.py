@@ -2,24 +2,29 @@
 
 from __future__ import annotations
 
-import os
-import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from engrams.errors import InputError
 from engrams.surfaces.cli.options import GlobalOptions, flatten_options, new_app
-from engrams.surfaces.cli.output import clean, emit, note, paint, print_table, say
+from engrams.surfaces.cli.output import clean, emit, note, print_table, say
+from engrams.surfaces.cli.place_options import Login, ask_for_code, read_access
+from engrams.surfaces.cli.shared_spaces import (
+    describe_report,
+    note_report,
+    print_sharing,
+    say_space,
+    say_waiting,
+)
 from engrams.surfaces.cli.vault_commands import open_vault
 
 if TYPE_CHECKING:
     from engrams.core import Scope
     from engrams.sync.device_sync import DeviceInfo, MemorySync
     from engrams.sync.exchange import ExchangeReport
-    from engrams.sync.places import PlaceAccess
+    from engrams.sync.space_sync import SharedSpaceStatus
 
 app = new_app()
 sync = new_app()
@@ -37,16 +42,6 @@ Place = Annotated[
         metavar="PLACE",
     ),
 ]
-Login = Annotated[
-    str,
-    typer.Option(
-        "--login",
-        help="Your name at the place; of S3 the id of the key. It asks for the password, or takes"
-        " ENGRAMS_SYNC_PASSWORD.",
-        metavar="NAME",
-    ),
-]
-_PASSWORD = "ENGRAMS_SYNC_PASSWORD"  # noqa: S105 - the name of a variable
 
 
 @sync.callback(invoke_without_command=True)
@@ -106,7 +101,7 @@ def init(address: Place, options: GlobalOptions, label: Label = "", login: Login
 
     Example: engrams sync init ~/Sync/memory, then engrams sync pair.
     """
-    access = _read_access(address, login)
+    access = read_access(address, login)
     with _open_sync(options) as (devices, owner):
         code = devices.init(address, owner, label, access)
         # Whatever fails from here on, the code is shown: nothing else has it.
@@ -164,8 +159,8 @@ def join(
 
     What this home holds already is merged with it.
     """
-    access = _read_access(address, login)
-    typed_code = code or _ask_for_code()
+    access = read_access(address, login)
+    typed_code = code or ask_for_code()
     with _open_sync(options) as (devices, owner):
         devices.join(address, typed_code, owner, label, access)
         report = devices.now()
@@ -179,7 +174,7 @@ def move(address: Place, options: GlobalOptions, login: Login = "") -> None:
 
     Every device has to move.
     """
-    access = _read_access(address, login)
+    access = read_access(address, login)
     with _open_sync(options) as (devices, _):
         devices.move(address, access)
         report = devices.now()
@@ -213,6 +208,13 @@ def watch(options: GlobalOptions) -> None:
 def status(options: GlobalOptions) -> None:
     """Show the devices, and purges that not every device made yet."""
     with _open_sync(options) as (devices, _):
+        if not devices.is_on and devices.spaces.is_on:
+            shared = devices.spaces.status()
+            if options.json:
+                emit({"spaces": shared})
+            else:
+                _print_spaces(shared)
+            return
         state = devices.status()
     if options.json:
         emit(state)
@@ -229,16 +231,14 @@ def status(options: GlobalOptions) -> None:
     if state.kept_out:
         say(f"{state.kept_out} memories of other devices stay out: they hold such secrets.")
     for purge in state.purges:
-        names = ", ".join(clean(name) for name in purge.waiting_for)
-        noun = "memory" if purge.memories == 1 else "memories"
-        say(paint(f"{purge.memories} purged {noun}: not yet confirmed by {names}", "yellow"))
+        say_waiting(purge)
+    _print_spaces(state.spaces)
 
 
-def _ask_for_code() -> str:
-    """Ask for a code without showing it; of a pipe, read a line."""
-    if sys.stdin.isatty():
-        return str(typer.prompt("Code", hide_input=True))
-    return sys.stdin.readline().strip()
+def _print_spaces(spaces: Sequence[SharedSpaceStatus]) -> None:
+    for sharing in spaces:
+        say(f"space {clean(sharing.space)}:")
+        print_sharing(sharing)
 
 
 @sync.command("devices")
@@ -280,19 +280,6 @@ def leave(options: GlobalOptions) -> None:
     say("This home is no device any more. Remove it on another device, too.")
 
 
-def _read_access(address: str, login: str) -> PlaceAccess:
-    """Read what a place asks for; a password is no argument, which other users could see."""
-    from engrams.sync.place_addresses import needs_password
-    from engrams.sync.places import PlaceAccess
-
-    password = os.environ.get(_PASSWORD, "")
-    if not password and (login or needs_password(address)):
-        if not sys.stdin.isatty():
-            raise InputError("This place needs a password.", hint=f"Set {_PASSWORD}.")
-        password = str(typer.prompt("Password of the place", hide_input=True))
-    return PlaceAccess(login, password)
-
-
 @contextmanager
 def _open_sync(options: GlobalOptions) -> Iterator[tuple[MemorySync, Scope]]:
     """Open the engine; yield its exchange with the owner."""
@@ -310,15 +297,10 @@ def _show_report(options: GlobalOptions, report: ExchangeReport) -> None:
 
 
 def _say_report(report: ExchangeReport) -> None:
-    names = ("sent", "added", "changed", "conflicts", "purged", "cleaned")
-    parts = [f"{name} {getattr(report, name)}" for name in names if getattr(report, name)]
-    say(", ".join(parts) or "Nothing new.")
-    if report.conflicts:
-        note("`engrams garden conflicts` shows texts that two devices changed at once.")
-    if report.remains:
-        note(report.remains)
-    for name in report.waiting:
-        note(f"{clean(name)}: not whole yet, or this device has no key for it")
+    say(describe_report(report))
+    note_report(report)
+    for exchange in report.spaces:
+        say_space(exchange)
 
 
 def _print_devices(infos: tuple[DeviceInfo, ...]) -> None:

@@ -97,7 +97,7 @@ def _ask_for_password() -> str:
 def _iter_changes(folder: Path) -> Iterator[object]:
     from engrams.sync.watch import iter_changes
 
-    return iter(iter_changes(folder, lambda: False, lambda: False))
+    return iter(iter_changes([folder], lambda: False, lambda: False))
 
 
 def _iter_moments() -> Iterator[object]:

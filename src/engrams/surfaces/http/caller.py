@@ -64,8 +64,8 @@ class IdentifiedCaller:
 
     is_named: bool = True
     """False where the request concerns no one person."""
-    member: Scope | None = None
-    """The person who asks, where the request concerns a space; None: it does not."""
+    member: str = ""
+    """Name of whoever asks in the space that the request concerns; empty: it concerns none."""
 
     @property
     def logged_owner(self) -> str:
@@ -92,7 +92,7 @@ class IdentifiedCaller:
 
     def sign(self, turn: Turn) -> Turn:
         """Name the member who says a turn in a space; any other turn stays as it is."""
-        return turn if self.member is None else sign_turn(turn, self.member)
+        return sign_turn(turn, self.member) if self.member else turn
 
     @property
     def reach(self) -> ScopeReach:
@@ -134,16 +134,18 @@ async def get_caller(
     thread = conversation if conversation != GLOBAL else ""
     person = find_caller(request, decode_header(x_engrams_user).strip(), thread)
     owner, scope = person.owner, person.scope
+    member = ""
     if space:
         writes = request.scope.get(RIGHT) != "read"
-        owner = scope = await run_in_threadpool(
-            person.engine.spaces.enter, space, scope=person.scope, writes=writes
+        entered = await run_in_threadpool(
+            person.engine.spaces.get, space, scope=person.scope, writes=writes
         )
+        member = entered.own_name
+        owner = scope = entered.scope
     if project:
         scope = scope.within("project", project)
     if conversation:
         scope = scope.within("conversation", conversation)
-    member = person.scope if space else None
     return IdentifiedCaller(person.engine, owner, scope, person.key, member=member)
 
 

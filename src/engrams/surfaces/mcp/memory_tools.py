@@ -131,8 +131,11 @@ class MemoryTools:
         """Remember a text or the messages of a conversation, once."""
         target = self._scoped.write_scope(scope, project, conversation)
         person = target.owner
+        member = person.labels[-1]
         if space:
-            target = self._engine.spaces.enter(space, scope=person, writes=True)
+            entered = self._engine.spaces.get(space, scope=person, writes=True)
+            target = entered.scope
+            member = entered.own_name
         if bool(text.strip()) == bool(messages):
             raise InputError(
                 "Give either text or messages.",
@@ -144,11 +147,10 @@ class MemoryTools:
                 _to_turn(message, index, session, key) for index, message in enumerate(messages)
             ]
             turns = [
-                replace(turn, speaker=name_speaker(turn.speaker, names, person.labels[-1]))
-                for turn in turns
+                replace(turn, speaker=name_speaker(turn.speaker, names, member)) for turn in turns
             ]
             if space:
-                turns = [sign_turn(turn, person) for turn in turns]
+                turns = [sign_turn(turn, member) for turn in turns]
             receipts = self._engine.observe(turns, scope=target, checkout=self._scoped.checkout)
         else:
             # The agent's words: they tell of the user, and never speak in the user's name.

@@ -63,7 +63,7 @@ class SyncStatusResponse(BaseModel):
     kept_out: int = Field(description="Memories of others that stay out for a secret.")
 
 
-class ExchangeResponse(BaseModel):
+class ExchangeCounts(BaseModel):
     """Counts of one exchange."""
 
     sent: int
@@ -75,6 +75,23 @@ class ExchangeResponse(BaseModel):
     cleaned: int = Field(description="Own segments that were written anew.")
     remains: str = Field(description="Sentence about replaced files that the place keeps.")
     waiting: list[str] = Field(description="Files that are not whole yet.")
+    refused: list[str] = Field(description="Files whose writer only reads the space.")
+    unsent: str = Field(description="Sentence on why nothing was sent; empty: everything was.")
+
+
+class SpaceExchangeResponse(BaseModel):
+    """Exchange of a space with the other homes that share it."""
+
+    space: str
+    report: ExchangeCounts | None = Field(description="null: there was no exchange.")
+    ended: bool = Field(description="This home was removed; its copy of the space is erased.")
+    problem: str = Field(description="Why there was no exchange.")
+
+
+class ExchangeResponse(ExchangeCounts):
+    """Counts of one exchange, with those of the spaces that the server shares."""
+
+    spaces: list[SpaceExchangeResponse]
 
 
 class PlaceListResponse(BaseModel):

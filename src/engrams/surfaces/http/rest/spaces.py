@@ -5,8 +5,10 @@ What stands in a space is read and written by the other operations, with ``?spac
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import asdict
 from datetime import datetime
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 from fastapi import APIRouter, Path
 from pydantic import BaseModel, Field
@@ -17,6 +19,9 @@ from engrams.surfaces.http.caller import PersonCaller
 from engrams.surfaces.http.limited_route import limited_router
 from engrams.surfaces.http.problems import error_responses
 from engrams.surfaces.http.rest.requests import RequestBody
+
+if TYPE_CHECKING:
+    from engrams.sync.space_sync import SpaceHome
 
 NameParam = Annotated[str, Path(description="Name of the space.")]
 MemberParam = Annotated[
@@ -46,12 +51,26 @@ class SpaceMemberResponse(BaseModel):
     since: datetime
 
 
+class SpaceHomeResponse(BaseModel):
+    """Home that shares a space, or an invitation that nobody took yet."""
+
+    id: str
+    label: str = Field(description="Name of its person in the space.")
+    role: str
+    kind: str = Field(description="device: a home. invitation: a code that nobody used yet.")
+    is_this: bool
+    last_seen: str = Field(description="Empty: nothing of it was taken over here yet.")
+
+
 class SpaceResponse(BaseModel):
     """Space, as one of its members sees it."""
 
     name: str
     role: str = Field(description="Role of whoever asks.")
-    members: list[SpaceMemberResponse]
+    members: list[SpaceMemberResponse] = Field(description="Members on this server.")
+    homes: list[SpaceHomeResponse] = Field(
+        description="Homes that share the space; empty: only this one has it, or it was not asked."
+    )
 
 
 class SpaceListResponse(BaseModel):
@@ -83,7 +102,9 @@ def router(settings: Settings) -> APIRouter:
     @routes.get("/spaces/{name}", responses=error_responses(404))
     def read(name: NameParam, caller: PersonCaller) -> SpaceResponse:
         """Return a space with its members."""
-        return _to_space(caller.engine.spaces.get(name, scope=caller.scope))
+        sharing = caller.engine.spaces.get_sharing(name, scope=caller.scope)
+        homes = () if sharing is None else sharing.homes
+        return _to_space(caller.engine.spaces.get(name, scope=caller.scope), homes)
 
     @routes.delete("/spaces/{name}", responses=error_responses(404))
     def delete(name: NameParam, caller: PersonCaller) -> SpaceDeletionResponse:
@@ -114,7 +135,7 @@ def _read_member(user: str) -> str:
     return user.replace("%2F", "/")
 
 
-def _to_space(space: Space) -> SpaceResponse:
+def _to_space(space: Space, homes: Sequence[SpaceHome] = ()) -> SpaceResponse:
     return SpaceResponse(
         name=space.name,
         role=space.role,
@@ -124,4 +145,5 @@ def _to_space(space: Space) -> SpaceResponse:
             )
             for member in space.members
         ],
+        homes=[SpaceHomeResponse.model_validate(asdict(home)) for home in homes],
     )

@@ -26,6 +26,9 @@ START = datetime(2026, 5, 1, 9, tzinfo=UTC)
 class Device:
     """A home that synchronises."""
 
+    owner = OWNER
+    """Owner of the memory that the devices have in common."""
+
     def __init__(self, folder: Path, label: str, **settings: Any) -> None:
         self.home = folder / label
         self.label = label
@@ -52,17 +55,17 @@ class Device:
 
     def say(self, text: str, **arguments: Any) -> str:
         self.clock.forward(minutes=1)
-        return self.engine.add(text, scope=OWNER, **arguments).id
+        return self.engine.add(text, scope=self.owner, **arguments).id
 
     def say_all(self, texts: Sequence[str]) -> list[str]:
         """Tell many notes at once; return their ids."""
         self.clock.forward(minutes=1)
         turns = [Turn(text) for text in texts]
-        receipts = self.engine.write_turns(turns, OWNER, Kind.NOTE)
+        receipts = self.engine.write_turns(turns, self.owner, Kind.NOTE)
         return [receipt.id for receipt in receipts]
 
     def get(self, record_id: str) -> Record | None:
-        found = self.engine.store.get(OWNER, [record_id])
+        found = self.engine.store.get(self.owner, [record_id])
         return found[0] if found else None
 
     def texts(self, *statuses: Status) -> list[str]:
@@ -73,14 +76,14 @@ class Device:
         return [record for record in self.all_records() if record.status in wanted]
 
     def all_records(self) -> list[Record]:
-        changed = self.engine.store.changes(OWNER, 0, 100_000)
+        changed = self.engine.store.changes(self.owner, 0, 100_000)
         return list(changed.records)
 
     def export(self) -> str:
         """Everything that devices must agree on, in one text."""
         live = [record for record in self.all_records() if record.status is not Status.PURGED]
         edges = self.engine.store.edges(
-            OWNER, [record.id for record in live], tuple(TRAVELLING_LINKS)
+            self.owner, [record.id for record in live], tuple(TRAVELLING_LINKS)
         )
         links = sorted([e.source, e.target, str(e.type), e.weight] for e in edges)
         ignored = ("version", "access_count", "last_accessed")

@@ -19,6 +19,7 @@ from engrams.core import EdgeType, Record, Status
 from engrams.errors import InputError, RefusedError
 from engrams.sync.own_segments import OwnSegments
 from engrams.sync.places import FolderPlace
+from engrams.sync.waiting_purges import WaitingPurge
 
 PLAIN = {"write.reconcile": "off", "sessions.trigger": "manual", "write.infer_tags": False}
 SAYINGS = (
@@ -152,26 +153,26 @@ class World:
                 return
             case "edit":
                 text = f"Edited words {len(self.edits)} by {device.label}"
-                engine.edit(record.id, scope=OWNER, text=text)
+                engine.edit(record.id, scope=device.owner, text=text)
                 self.edits.append(Edited(record.id, text, record.text))
             case "forget":
-                engine.forget(record.id, scope=OWNER)
+                engine.forget(record.id, scope=device.owner)
             case "restore":
-                engine.restore(record.id, scope=OWNER)
+                engine.restore(record.id, scope=device.owner)
             case "purge":
                 before = {r.id for r in live}
-                engine.purge(record.id, scope=OWNER)
+                engine.purge(record.id, scope=device.owner)
                 self.purged |= before - {
                     r.id for r in device.all_records() if r.status is not Status.PURGED
                 }
             case "supersede" | "unlink":
                 other = live[second % len(live)]
                 link = engine.links.link if action == "supersede" else engine.links.unlink
-                link(record.id, other.id, scope=OWNER, type=EdgeType.SUPERSEDES)
+                link(record.id, other.id, scope=device.owner, type=EdgeType.SUPERSEDES)
             case "tag":
-                engine.links.tag(record.id, f"tag{second % 4}", scope=OWNER)
+                engine.links.tag(record.id, f"tag{second % 4}", scope=device.owner)
             case "untag":
-                engine.links.untag(record.id, f"tag{second % 4}", scope=OWNER)
+                engine.links.untag(record.id, f"tag{second % 4}", scope=device.owner)
 
     def finish(self) -> None:
         """Let everything arrive, and every device exchange until nothing is left to tell."""
@@ -181,12 +182,16 @@ class World:
                 device.engine.sync.now()
             self.carry_all()
 
+    def list_purges(self, device: Device) -> Sequence[WaitingPurge]:
+        """List the purges that not every device made yet."""
+        return device.engine.sync.status().purges
+
     def check(self) -> None:
         exports = [device.export() for device in self.devices]
         for device, export in zip(self.devices[1:], exports[1:], strict=True):
             assert export == exports[0], f"{device.label} differs"
         for device in self.devices:
-            assert not device.engine.sync.status().purges
+            assert not self.list_purges(device)
             records = {r.id: r for r in device.all_records()}
             live = {i for i, r in records.items() if r.status is not Status.PURGED}
             assert not self.purged & live

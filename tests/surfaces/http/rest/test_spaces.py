@@ -157,7 +157,7 @@ def test_the_members_of_a_space_change(clients: Clients) -> None:
     assert ann.put("/v1/spaces/trip/members/eve", json={"role": "boss"}).status_code == 400
     desk = "/v1/spaces/trip/members/agent%252Fdesk"
     joined = ann.put(desk, json={"role": "reader"}).json()
-    assert [member["owner"] for member in joined["members"]][-1] == "agent/desk"
+    assert "agent/desk" in [member["owner"] for member in joined["members"]]
     assert ann.delete(desk).status_code == 204
     assert ann.delete("/v1/spaces/trip/members/ann").status_code == 422
     assert eve.delete("/v1/spaces/trip/members/eve").status_code == 204

@@ -27,6 +27,7 @@ from engrams import Turn
 from engrams.api_keys import ApiKeyStore
 from engrams.core import Scope
 from engrams.errors import AlteredError, NotFoundError, StoreError
+from engrams.store.sql import census, seal_sweep
 
 ALICE = ("user", "alice")
 BOB = ("user", "bob")
@@ -216,6 +217,100 @@ def test_an_edit_behind_its_back_is_noticed(
         assert not memory.check()["ok"]
         assert memory.store.trust_altered() >= 0
         assert memory.check()["altered"] == []
+
+
+HIDING = {
+    "status": "superseded",
+    "kind": "episode",
+    "scope": "user/alice/project/hidden",
+    "retired_at": 1,
+    "tier": "working",
+}
+"""Values by which a hand takes a memory out of lists and searches, by column."""
+
+
+@pytest.mark.parametrize("column", HIDING)
+def test_a_memory_that_a_hand_hides_is_named(
+    memory_of: Tampered, column: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    """A list or a search that a row does not come up in any more still names it, and a read that
+    refuses fails, though no filter lets the row through; its history stays readable.
+    """
+    ids = memory_of.fill()
+    memory_of.write(ids[0], {column: HIDING[column]})
+    for read in (
+        lambda memory: memory.list(scope=ALICE, kinds=("note",)),
+        lambda memory: memory.search("What is my salary?", scope=ALICE),
+        lambda memory: memory.context("What is my salary?", scope=ALICE),
+    ):
+        caplog.clear()
+        with memory_of.open() as memory:
+            read(memory)
+            assert ids[0] in caplog.text
+            assert "4100" in str(memory.history(ids[0], scope=ALICE))
+        with memory_of.open(store__altered="refuse") as memory, pytest.raises(AlteredError):
+            read(memory)
+    with memory_of.open(store__altered="refuse") as memory:
+        memory.purge(ids[0], scope=ALICE)
+        assert memory.list(scope=ALICE).records
+
+
+def test_rows_of_a_large_memory_are_looked_at_part_by_part(
+    memory_of: Tampered, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each look goes on where the last one ended, so that every hidden row is named in the end."""
+    monkeypatch.setattr(seal_sweep, "MAX_ROWS", 2)
+    monkeypatch.setattr(census, "_SECONDS", 0.0)
+    ids = memory_of.fill()
+    for record_id in ids:
+        memory_of.write(record_id, {"status": "superseded"})
+    with memory_of.open() as memory:
+        memory.list(scope=ALICE)
+        assert ids[0] not in caplog.text  # its edit is the last change
+        for _ in range(3):
+            memory.list(scope=ALICE)
+        assert all(record_id in caplog.text for record_id in ids)
+
+
+DERIVED = {
+    "hash": b"x" * 16,
+    "lexemes": b"",
+    "changed": 1 << 40,
+    "folded": "my locker has number 18.",
+}
+
+
+@pytest.mark.parametrize("column", DERIVED)
+def test_what_searches_read_of_a_memory_is_compared_with_its_text(
+    memory_of: Tampered, column: str
+) -> None:
+    """The doctor says that the words of a search, the hash of a text or the number of its change were
+    changed; what is made from texts is right again after a person trusted them.
+    """
+    ids = memory_of.fill()
+    if column not in memory_of.columns():
+        pytest.skip("only Postgres keeps folded texts")
+    memory_of.write(ids[1], {column: DERIVED[column]})
+    with memory_of.open() as memory:
+        assert memory.check()["altered"]
+        memory.store.trust_altered()
+        assert memory.check()["altered"] == []
+
+
+def test_a_forged_hash_swallows_no_message(memory_of: Tampered) -> None:
+    """What is told again is stored where the memory with its hash says something else by now, or was
+    changed by another program.
+    """
+    ids = memory_of.fill()
+    ((digest,),) = memory_of.sql("SELECT hash FROM records WHERE id = ?", ids[1])
+    memory_of.write(ids[1], {"hash": b"x" * 16})
+    memory_of.write(ids[2], {"hash": bytes(digest)})
+    with memory_of.open() as memory:
+        again = memory.add(SALARIES[1], scope=ALICE, settle=False)
+        assert again.id not in ids
+    memory_of.write(again.id, {"text": "My locker has number 18."})
+    with memory_of.open() as memory:
+        assert memory.add(SALARIES[1], scope=ALICE, settle=False).id not in (*ids, again.id)
 
 
 def test_an_older_copy_of_everything_is_noticed_by_a_head_elsewhere(

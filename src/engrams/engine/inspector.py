@@ -26,7 +26,7 @@ from engrams.engine.dependencies import EngineDeps
 from engrams.engine.job_status import build_status, describe_job
 from engrams.engine.lineage import prove_lineage, prove_moment
 from engrams.engine.memory_stats import build_stats
-from engrams.errors import InputError, NotFoundError, RefusedError
+from engrams.errors import AlteredError, InputError, NotFoundError, RefusedError
 from engrams.ports import (
     EMBED,
     Condition,
@@ -249,8 +249,15 @@ class MemoryInspector:
         )
 
     def history(self, id: str, *, scope: Place) -> tuple[HistoryEntry, ...]:
-        """List every change of one memory, oldest first."""
-        record = self.get(id, scope=scope)
+        """List every change of one memory, oldest first.
+
+        Of a memory that another program changed, too: its earlier versions, not what it says now.
+        """
+        try:
+            record = self.get(id, scope=scope)
+        except (AlteredError, NotFoundError):
+            with self._store.include_altered():
+                record = self.get(id, scope=scope)
         return self._store.history(record.scope.owner, record.id)
 
     def edges(

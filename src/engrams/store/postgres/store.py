@@ -24,6 +24,7 @@ from engrams.ports import (
 )
 from engrams.settings import StoreSettings
 from engrams.store.postgres.database import KEEP_ALIVE, PostgresDatabase
+from engrams.store.postgres.derived_columns import derive_again, describe_misderived
 from engrams.store.postgres.dialect import PostgresDialect
 from engrams.store.postgres.fleet import PostgresFleetTables
 from engrams.store.postgres.job_notices import JobNoticeListener
@@ -219,7 +220,10 @@ class PostgresStore(SqlStore):
         return None
 
     def trust_altered(self) -> int:
-        return seal_owners(self._database, self.seals, self._head)
+        count = seal_owners(self._database, self.seals, self._head)
+        for owner in self._list_owners():
+            self._database.write(owner, derive_again, self.dialect, owner.key)
+        return count
 
     def check(self, repair: bool) -> Mapping[str, Json]:
         """Check the counts of records; ``repair``: count them again.
@@ -254,13 +258,17 @@ class PostgresStore(SqlStore):
 
     def _describe_altered(self) -> list[str]:
         """Describe what another program changed, owner by owner."""
-        with self._database.reading(None) as connection:
-            owner_keys = [owner_key for (owner_key,) in fetch_all(connection, "every_owner")]
         texts = []
-        for owner_key in owner_keys:
-            with self._database.reading(Scope.parse(owner_key)) as connection:
-                texts += describe_altered(connection, self.seals, self._head, owner_key)
+        for owner in self._list_owners():
+            with self._database.reading(owner) as connection:
+                texts += describe_altered(connection, self.seals, self._head, owner.key)
+                texts += describe_misderived(connection, self.dialect, owner.key)
         return texts
+
+    def _list_owners(self) -> list[Scope]:
+        with self._database.reading(None) as connection:
+            rows = fetch_all(connection, "every_owner")
+        return [Scope.parse(owner_key) for (owner_key,) in rows]
 
 
 def _list_leading(

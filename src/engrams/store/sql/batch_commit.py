@@ -190,16 +190,11 @@ class _BatchCommit:
             if stored_id is not None:
                 self._existing[record.id] = stored_id
                 return
-        if put.dedup:
-            twin = fetch_first(
-                self._connection, "find_twin", owner.key, digest, scope_key, str(record.kind)
-            )
-            if twin is not None:
-                (twin_id,) = twin
-                self._existing[record.id] = twin_id
-                if twin_id != record.id:
-                    self._reinforce(owner, twin_id, record)
-                return
+        if put.dedup and (twin := self._find_twin(record, digest)) is not None:
+            self._existing[record.id] = twin.record.id
+            if twin.record.id != record.id:
+                self._reinforce(twin, record)
+            return
         number = self._insert(replace(put, record=record), owner.key, digest)
         if number is None:
             self._existing[record.id] = record.id
@@ -265,9 +260,19 @@ class _BatchCommit:
                         execute(self._connection, "add_quote", owner_key, quote["source"], number)
         execute(self._connection, "age_quotes", number)
 
-    def _reinforce(self, owner: Scope, record_id: str, twin: Record) -> None:
+    def _find_twin(self, record: Record, digest: bytes) -> StoredRecord | None:
+        """Find an active record that says the same; one that another program changed is none."""
+        owner = record.scope.owner
+        keys = (owner.key, digest, record.scope.key, str(record.kind))
+        row = fetch_first(self._connection, "find_twin", *keys)
+        if row is None:
+            return None
+        # Its hash has no seal: what it says counts.
+        twins = record_queries.get_numbered(self._connection, self._dialect.seals, owner, row)
+        return next((twin for twin in twins if twin.record.hash == record.hash), None)
+
+    def _reinforce(self, stored: StoredRecord, twin: Record) -> None:
         """Strengthen a record of which a twin was given, and note when and where on it."""
-        stored = self._fetch_record(owner, record_id)
         record = stored.record
         entry = {"session": twin.session, "at": twin.recorded_at.isoformat()}
         fields = {

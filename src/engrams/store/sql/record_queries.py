@@ -107,12 +107,25 @@ def read_history(
         for entry_row in fetch_all(connection, "history", number)
     ]
     if entries and status != Status.PURGED and not entries[0].before:
-        (record,) = get_records(connection, seals, owner, [record_id]) or (None,)
+        (record,) = get_records(connection, seals, owner, [record_id]) or (
+            _restore_record(connection, seals, owner, record_id),
+        )
         if record is None:
             return tuple(entries)
         first_values = {name: _first_value(name, record, entries[1:]) for name in _FIRST_FIELDS}
         entries[0] = replace(entries[0], before={}, after=first_values)
     return tuple(entries)
+
+
+def _restore_record(
+    connection: SqlConnection, seals: RowSeals, owner: Scope, record_id: str
+) -> Record | None:
+    """Read an altered record as its seal proves that it was; None: the seal proves nothing."""
+    rows = fetch_composed(
+        connection, build_selection("records_of_ids"), (_to_json_list([record_id]), owner.key)
+    )
+    sealed_row = seals.restore(tuple(rows[0])) if rows else None
+    return None if sealed_row is None else seals.read_new(sealed_row)
 
 
 def _first_value(name: str, record: Record, later_entries: Sequence[HistoryEntry]) -> Any:

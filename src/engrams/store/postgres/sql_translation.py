@@ -12,7 +12,7 @@ _MARK = re.compile(r"\?(\d*)")
 _HINT = re.compile(r" (?:INDEXED BY \w+|NOT INDEXED)")
 _LISTED = re.compile(r"\b(NOT )?IN \(SELECT value FROM json_each\((\?\d*)\)\)")
 _CROSSING = re.compile(r"\b(FROM|JOIN|INTO|UPDATE) (jobs|counters)\b")
-_STREAMED_QUERIES = ("load_rows", "all_lexemes", "derived_columns")
+_STREAMED_QUERIES = ("load_rows", "all_lexemes")
 _MAX_TRANSLATED = 2000
 """Statements whose translation is kept: lists of different length make many."""
 

@@ -36,7 +36,6 @@ from engrams.store.sql import job_queue, link_queries, record_counts
 from engrams.store.sql.named_queries import (
     SqlConnection,
     execute,
-    fetch_all,
     fetch_composed,
     fetch_first,
     fetch_one,
@@ -48,6 +47,7 @@ from engrams.store.sql.store import SqlStore
 
 _following = threading.Lock()
 _COUNTED_OWNERS = "SELECT owner FROM owners UNION SELECT owner FROM tallies ORDER BY owner"
+_OWNERS_OF_ROWS = "SELECT owner FROM owners UNION SELECT owner FROM records ORDER BY owner"
 _MAX_CLAIMS = 100
 """Looks for a job while others are at it."""
 _CLAIM_PAUSE_SECONDS = 0.005
@@ -220,10 +220,9 @@ class PostgresStore(SqlStore):
         return None
 
     def trust_altered(self) -> int:
-        count = seal_owners(self._database, self.seals, self._head)
         for owner in self._list_owners():
             self._database.write(owner, derive_again, self.dialect, owner.key)
-        return count
+        return seal_owners(self._database, self.seals, self._head)
 
     def check(self, repair: bool) -> Mapping[str, Json]:
         """Check the counts of records; ``repair``: count them again.
@@ -266,8 +265,9 @@ class PostgresStore(SqlStore):
         return texts
 
     def _list_owners(self) -> list[Scope]:
+        """List the owners of all rows, also of those that another program made up."""
         with self._database.reading(None) as connection:
-            rows = fetch_all(connection, "every_owner")
+            rows = fetch_composed(connection, _OWNERS_OF_ROWS, ())
         return [Scope.parse(owner_key) for (owner_key,) in rows]
 
 

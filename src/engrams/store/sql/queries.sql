@@ -47,12 +47,6 @@ WHERE number = ?;
 -- name: owned_rows
 WHERE owner = ?;
 
--- name: derived_columns
-SELECT id, number, changed, hash, lexemes, folded, text, caption FROM records WHERE owner = ? AND status <> 'purged';
-
--- name: derive_columns
-UPDATE records SET hash = ?, lexemes = ?, folded = ?, changed = ? WHERE number = ?;
-
 -- name: rows_after
 SELECT * FROM records WHERE owner = ? AND (changed, number) > (?, ?) ORDER BY changed, number LIMIT ?
 

@@ -166,7 +166,7 @@ class RowSeals:
 
     @property
     def includes_altered(self) -> bool:
-        """Whether this thread reads altered rows, too."""
+        """True where this thread reads altered rows, too."""
         return self._included.is_on
 
     @contextmanager

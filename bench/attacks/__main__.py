@@ -21,7 +21,7 @@ _FOLDER = Path(__file__).parent
 BRANDS = ("Quillaro", "Zembrix", "Tarvonia", "Oskelle", "Brimwald")
 """Names that stand nowhere else."""
 ATTACK_SETS = (
-    "attacks", "later", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth",
+    "attacks", "later", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth", "eleventh",
 )  # fmt: skip
 """Files of attacks in the order in which they were written; the newest trained no judge."""
 _OWN_WORDS = ("own_words", "later_own_words", "own_words_beside_texts", "own_words_blind")

@@ -106,7 +106,8 @@ def repair(world: World) -> None:
 def grow_old(home: Path) -> None:
     """Make a home one of the release before: rows with seals, and tables without sums."""
     with closing(apsw.Connection(str(home / "memory.db"))) as connection:
-        connection.execute("DROP TABLE table_sums")
+        for table in ("table_sums", "attachments"):
+            connection.execute(f"DROP TABLE IF EXISTS {table}")
         connection.execute(f"DELETE FROM migrations WHERE number > {_SEALED_ALONE}")
         connection.pragma("user_version", _SEALED_ALONE)
     key = home / "seal.key"

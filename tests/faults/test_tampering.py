@@ -27,7 +27,7 @@ from engrams import Turn
 from engrams.api_keys import ApiKeyStore
 from engrams.core import Scope
 from engrams.errors import AlteredError, NotFoundError, StoreError
-from engrams.store.sql import census, seal_sweep
+from engrams.store.sql import seal_sweep
 
 ALICE = ("user", "alice")
 BOB = ("user", "bob")
@@ -266,7 +266,7 @@ def test_rows_of_a_large_memory_are_looked_at_part_by_part(
 ) -> None:
     """Each look goes on where the last one ended, so that every hidden row is named in the end."""
     monkeypatch.setattr(seal_sweep, "MAX_ROWS", 2)
-    monkeypatch.setattr(census, "_SECONDS", 0.0)
+    monkeypatch.setattr(seal_sweep, "_PAUSE", 0.0)
     ids = memory_of.fill()
     for record_id in ids:
         memory_of.write(record_id, {"status": "superseded"})

@@ -17,9 +17,11 @@ from engrams.text.foreign_parts import (
     find_foreign_parts,
     find_third_person,
 )
+from engrams.text.reported_speech import find_reported_clauses
 
 _SPEAKERS = ("user", "")
 """Roles of people, who paste. What a tool or an assistant says is its own as a whole."""
+_REPORTED = "what somebody else says of the sender"
 _DOUBTED = "words that the message shows, by what stands around them"
 
 
@@ -70,10 +72,17 @@ def split_own_words(record: Record, text: str) -> SplitMessage:
         parts = find_foreign_parts(text)
         if record.kind is Kind.TURN:
             parts += find_third_person(text)
+            parts += _find_reported(text)
             parts += _find_doubted(record, text, parts)
     foreign += [ForeignText(part.reason, text[part.start : part.end].strip()) for part in parts]
     own_words = cut_parts(text, parts) if parts else text
     return SplitMessage(own_words, tuple(foreign))
+
+
+def _find_reported(text: str) -> tuple[ForeignPart, ...]:
+    return tuple(
+        ForeignPart(clause.start, clause.end, _REPORTED) for clause in find_reported_clauses(text)
+    )
 
 
 def _find_doubted(

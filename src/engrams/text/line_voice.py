@@ -210,7 +210,7 @@ _THING_HEAD = late_pattern(
 _BRACKET = late_pattern(r"[()\[\]]")
 
 # What a sentence says of whose words stand beside it; a judge weighs these (``describe_voice``).
-_ANY_THING = late_pattern(rf"\b(?:{_THING}|{_table('works')})\b|{_HAN_THING}")
+_ANY_THING = late_pattern(rf"\b(?:{_THING}|{_table('works')})\b|{_HAN_THING}|{_table('han_works')}")
 _ANY_SELF = late_pattern(rf"\b(?:{_table('first_person')}|{_MY}|me|us|mir|mich|moi)\b|[我私]")
 _MY_BEGINNING = late_pattern(rf"^\W*{_MY}\b")
 _OWN_BEGINNING = late_pattern(

@@ -16,7 +16,6 @@ from engrams.errors import AlteredError
 from engrams.store.sql.head_file import HeadFile
 from engrams.store.sql.named_queries import SqlConnection, execute, fetch_all, fetch_first
 from engrams.store.sql.row_seals import DOCTOR, RowSeals
-from engrams.store.sql.seal_sweep import SealSweep
 
 _SUM_BYTES = 16
 _MAX_COUNTED = 2_000
@@ -103,16 +102,14 @@ def read_head(connection: SqlConnection, owner_key: str) -> Meta:
 
 
 class CensusWatch:
-    """Comparison of owners' rows with their census and their seals when they are read, now and then.
+    """Comparison of owners' rows with their census when they are read, now and then.
 
-    Large memories are counted by the doctor alone: counting takes 2 µs a row. Their seals are
-    compared part by part.
+    Large memories are left to the doctor: counting takes 2 µs a row.
     """
 
     def __init__(self, seals: RowSeals, head: HeadFile | None = None) -> None:
         self._seals = seals
         self._head = head
-        self._sweep = SealSweep(seals)
         self._next_look: dict[str, float] = {}
         """By key of the owner, on the monotonic clock."""
         self._told: set[str] = set()
@@ -127,12 +124,10 @@ class CensusWatch:
 
         AlteredError: there is one, and reads are to be refused.
         """
-        self._sweep.look(connection, owner_key)
         now = time.monotonic()
         if len(self._next_look) >= _MAX_OWNERS:
             self._next_look.clear()
             self._told.clear()
-            self._sweep.forget()
         difference = self._head.find_difference(connection, owner_key) if self._head else ""
         row = fetch_first(connection, "read_census", owner_key)
         if not difference and row is not None and row[0] <= _MAX_COUNTED:

@@ -55,6 +55,7 @@ from engrams.store.sql.index_cache import OwnerIndexCache
 from engrams.store.sql.index_file_store import IndexFileStore
 from engrams.store.sql.named_queries import execute, execute_counting
 from engrams.store.sql.row_conversion import encode_json
+from engrams.store.sql.seal_sweep import SealSweep
 from engrams.text.text_caches import clear_caches
 
 if TYPE_CHECKING:
@@ -89,6 +90,7 @@ class SqlStore:
             else None
         )
         self._census_watch = CensusWatch(self.seals, self._head)
+        self._seal_sweep = SealSweep(self.seals)
         self.reading = database.reading
         self.write = database.write
 
@@ -103,13 +105,18 @@ class SqlStore:
         return self.seals.certify(statement)
 
     def _look_at(self, owner: Scope) -> None:
-        """Compare an owner's rows with their census, now and then.
+        """Compare an owner's rows with their census and their seals, now and then.
 
         AlteredError: they differ, and reads are to be refused.
         """
-        if self._census_watch.is_due(owner.key):
+        is_sweep_due = self._seal_sweep.is_due(owner.key)
+        is_census_due = self._census_watch.is_due(owner.key)
+        if is_sweep_due or is_census_due:
             with self._database.reading(owner) as connection:
-                self._census_watch.look(connection, owner.key)
+                if is_sweep_due:
+                    self._seal_sweep.look(connection, owner.key)
+                if is_census_due:
+                    self._census_watch.look(connection, owner.key)
 
     def _forget_reads(self) -> None:
         """Drop all that was read: the database went back to an earlier state."""

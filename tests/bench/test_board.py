@@ -9,6 +9,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import bench.peers.stores
 import pytest
 from bench.board.__main__ import PEERS, main
 from bench.board.page import COLUMNS, render_page
@@ -76,3 +77,11 @@ def test_the_page_escapes_what_peers_say() -> None:
     page = render_page({"machine": {}, "worlds": ["w"], "peers": {"x": peer}})
     assert "<script>" not in page
     assert all(title in page for title, _ in COLUMNS.values())
+
+
+def test_ten_memories_are_measured() -> None:
+    """Each peer has an adapter or the reason why it has none, and at least ten have one."""
+    stores = Path(bench.peers.stores.__file__).parent
+    measured = {name for name, peer in PEERS.items() if "left_out" not in peer}
+    assert len(measured) >= 10
+    assert {name for name in measured if not (stores / f"{name}.py").exists()} == set()

@@ -16,6 +16,8 @@ from engrams.core.records import Json, Kind, Record, Status
 from engrams.core.scopes import Scope
 from engrams.frozen_data import dataclass
 
+_QUOTED_SCORE = 0.15
+"""Score from which a hit is quoted: among few memories a far one still seems to help."""
 MARK_TOLD_AT = 0.35
 """Probability from which readers are told that a statement may be outdated."""
 
@@ -255,9 +257,10 @@ class SearchResult:
         Those that help; where none does, those that name whom the question names. No model answers
         there: a quote too many does less harm than "nothing", where memory tells of that person.
         """
+        likely = tuple(hit for hit in self.helpful if hit.score >= _QUOTED_SCORE)
         names = self.trace.understood.get("names")
-        if self.helpful or not isinstance(names, list) or not names:
-            return self.helpful
+        if likely or not isinstance(names, list) or not names:
+            return likely
         name_pattern = re.compile(rf"\b(?:{'|'.join(re.escape(str(name)) for name in names)})\b")
         return tuple(
             hit

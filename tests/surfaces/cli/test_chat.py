@@ -258,3 +258,19 @@ def test_a_secret_that_is_not_kept_is_not_claimed(engrams: Any) -> None:
     finished = chatted(engrams, "Remember that the wifi password is hunter22")
     assert "without the secret" in finished.out
     assert "hunter22" not in str(texts(engrams("list", "--json")))
+
+
+def test_a_small_memory_says_that_it_knows_nothing(engrams: Any) -> None:
+    """With four sentences in memory a question about something else is not answered by one of them."""
+    finished = chatted(
+        engrams,
+        "I live in Lisbon.",
+        "My daughter Emma is allergic to peanuts.",
+        "I work as a nurse.",
+        "Our dog is called Rex.",
+        "When is the dentist?",
+        "Wo wohne ich?",
+    )
+    *_, dentist, home = finished.out.splitlines()
+    assert dentist == "I remember nothing about that."
+    assert home.endswith("I live in Lisbon.")

@@ -1,122 +1,163 @@
-"""Cost of seals: ``python -m bench.speed.seals [RECORDS]``; two homes, one of which is written and read
-without seals, census and sums, measured in pairs.
+"""Cost of seals: ``python -m bench.speed.seals [--records N] [--postgres]``; two homes, one of which is
+written and read without seals, census and sums. Each call is made in both, one right after the other.
 """
 
 from __future__ import annotations
 
+import argparse
 import os
 import statistics
-import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
+from typing import Any
 from unittest import mock
 
 import engrams
+from bench.fleet.databases import make_database, measure_bytes, prepare_memory, serve_databases
 from bench.speed import corpus
 from bench.speed.timing import OWNER, quantiles, to_turn
 from engrams.store.sql import owner_writes
 from engrams.store.sql.census import CensusWatch
 from engrams.store.sql.row_seals import RowSeals
+from engrams.store.sql.seal_sweep import SealSweep
 from engrams.store.sqlite import table_sums
 
-ROUNDS = 10
-REPEATS = 60
+REPEATS = 1_000
+OPENINGS = 15
 BATCH = 500
 NAMES = ("without", "sealed")
+CLOCKS = {"processor": time.process_time, "clock": time.perf_counter}
 _OFF = (
     (RowSeals, "seal", lambda *_: b""),
     (RowSeals, "is_sound", lambda *_: True),
     (owner_writes, "change_census", lambda *_: None),
     (CensusWatch, "is_due", lambda *_: False),
+    (SealSweep, "is_due", lambda *_: False),
     (table_sums, "watch_rows", lambda *_: None),
     (table_sums, "save_changes", lambda *_: None),
     (table_sums, "take_sums", lambda *_: None),
 )
 """What a home without seals does not do."""
-Figures = dict[str, list[float]]
-"""Seconds of each call, by what was done."""
+Seconds = Mapping[str, list[float]]
+"""Seconds of each call, by home."""
+Call = Callable[[engrams.MemoryEngine, int], object]
 
 
 @contextmanager
-def open_home(folder: Path, name: str) -> Iterator[engrams.MemoryEngine]:
-    """Open a home; the one without seals reads and writes none."""
+def acting(name: str) -> Iterator[None]:
+    """Do without seals within the block, if that is the home."""
     with ExitStack() as stack:
         for owner, function, replacement in _OFF if name == "without" else ():
             stack.enter_context(mock.patch.object(owner, function, replacement))
-        yield stack.enter_context(
-            engrams.open(home=folder / name, jobs__workers=0, write__extract="off")
-        )
+        yield
 
 
-def time_calls(call: Callable[[int], object], numbers: range) -> list[float]:
-    """Time a call for each number."""
-    seconds = []
-    for number in numbers:
-        start = time.perf_counter()
-        call(number)
-        seconds.append(time.perf_counter() - start)
+def make_settings(folder: Path, name: str, server: str) -> dict[str, Any]:
+    """Settings of a home; with the address of a Postgres ``server``, of a database on it."""
+    home = folder / name
+    settings: dict[str, Any] = {"home": home, "jobs__workers": 0, "write__extract": "off"}
+    if not server:
+        return settings
+    key = folder / "seal.key"
+    key.write_bytes(bytes(range(32)))
+    url = make_database(server, f"seals_{name}")
+    prepare_memory(url)
+    return {**settings, "store__url": url, "store__seal_key": str(key)}
+
+
+def time_pairs(
+    memories: Mapping[str, engrams.MemoryEngine], call: Call, clock: Callable[[], float]
+) -> Seconds:
+    """Time a call for each number in both homes, which take turns to be first."""
+    seconds: dict[str, list[float]] = {name: [] for name in NAMES}
+    for number in range(REPEATS):
+        for name in NAMES if number % 2 else NAMES[::-1]:
+            with acting(name):
+                start = clock()
+                call(memories[name], number)
+                seconds[name].append(clock() - start)
     return seconds
 
 
-def measure_round(folder: Path, name: str, texts: list[str], turn: int) -> Figures:
-    """Time the opening with the first search, searches, and writes of one home."""
-    count = len(texts) - ROUNDS * REPEATS
-    numbers = range(turn * REPEATS, (turn + 1) * REPEATS)
-    start = time.perf_counter()
-    with open_home(folder, name) as memory:
-        memory.search("warm", scope=OWNER)
-        return {
-            "open and first search": [time.perf_counter() - start],
-            "search": time_calls(
-                lambda number: memory.search(texts[number * 37 % count][:60], scope=OWNER), numbers
-            ),
-            "add": time_calls(
-                lambda number: memory.add(texts[count + number], scope=OWNER), numbers
-            ),
-        }
+def time_openings(homes: Mapping[str, dict[str, Any]]) -> Seconds:
+    """Time the opening of each home with its first search."""
+    seconds: dict[str, list[float]] = {name: [] for name in NAMES}
+    for number in range(OPENINGS):
+        for name in NAMES if number % 2 else NAMES[::-1]:
+            with acting(name):
+                start = time.process_time()
+                with engrams.open(**homes[name]) as memory:
+                    memory.search("warm", scope=OWNER)
+                    seconds[name].append(time.process_time() - start)
+    return seconds
 
 
-def measure_bytes(folder: Path, name: str) -> int:
-    """Sum the sizes of the files of a closed home."""
-    return sum(path.stat().st_size for path in (folder / name).rglob("*") if path.is_file())
+def fill(settings: dict[str, Any], name: str, lines: list[corpus.Line]) -> float:
+    """Fill a home; return its bytes for each message."""
+    with acting(name), engrams.open(**settings) as memory:
+        for start in range(0, len(lines), BATCH):
+            turns = [to_turn(line) for line in lines[start : start + BATCH]]
+            memory.observe(turns, scope=OWNER)
+    if "store__url" in settings:
+        return measure_bytes(settings["store__url"]) / len(lines)
+    paths = settings["home"].rglob("*")
+    return sum(path.stat().st_size for path in paths if path.is_file()) / len(lines)
+
+
+def print_row(what: str, seconds: Seconds) -> None:
+    """Print the quantiles of both homes, and the median of what a seal adds."""
+    added = [
+        1000 * (sealed - plain)
+        for plain, sealed in zip(seconds["without"], seconds["sealed"], strict=True)
+    ]
+    plain, sealed = (quantiles(seconds[name]) for name in NAMES)
+    print(
+        f"{what:<34}{plain['p50']:>9.3f}{sealed['p50']:>9.3f}{plain['p95']:>9.3f}"
+        f"{sealed['p95']:>9.3f}{statistics.median(added):>9.3f}"
+    )
+
+
+def measure(folder: Path, server: str, records: int) -> None:
+    """Print the times and bytes of both homes."""
+    lines = [*corpus.Corpus().lines(records + 2 * REPEATS)]
+    texts = [line.text for line in lines]
+    homes = {name: make_settings(folder, name, server) for name in NAMES}
+    sizes = [fill(homes[name], name, lines[:records]) for name in NAMES]
+    print(f"{records:,} messages, {REPEATS:,} pairs; milliseconds; load {os.getloadavg()[0]:.1f}")
+    print(f"{'':34}{'p50':>9}{'sealed':>9}{'p95':>9}{'sealed':>9}{'adds':>9}")
+    print_row("open and first search, processor", time_openings(homes))
+
+    def search(memory: engrams.MemoryEngine, number: int) -> None:
+        memory.search(texts[number * 37 % records][:60], scope=OWNER)
+
+    with ExitStack() as stack:
+        memories = {name: stack.enter_context(engrams.open(**homes[name])) for name in NAMES}
+        for offset, (kind, clock) in enumerate(CLOCKS.items()):
+            first = records + offset * REPEATS
+            print_row(f"search, {kind}", time_pairs(memories, search, clock))
+
+            def add(memory: engrams.MemoryEngine, number: int, first: int = first) -> None:
+                memory.add(texts[first + number], scope=OWNER)
+
+            print_row(f"add, {kind}", time_pairs(memories, add, clock))
+    print(f"bytes a message: {sizes[1] - sizes[0]:+.1f}, of {sizes[1]:,.0f}")
 
 
 def main() -> None:
-    """Print the times of both homes and what the seals add to them."""
-    records = int(sys.argv[1]) if len(sys.argv) > 1 else 10_000
-    with tempfile.TemporaryDirectory(prefix="engrams-bench-") as place:
+    """Measure in a temporary folder, and on a server of this run where it is asked for."""
+    parser = argparse.ArgumentParser(prog="python -m bench.speed.seals", description=__doc__)
+    parser.add_argument("--records", type=int, default=10_000)
+    parser.add_argument("--postgres", action="store_true", help="on a Postgres server of this run")
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory(prefix="engrams-bench-") as place, ExitStack() as stack:
         folder = Path(place)
-        lines = [*corpus.Corpus().lines(records + ROUNDS * REPEATS)]
-        for name in NAMES:
-            with open_home(folder, name) as memory:
-                for start in range(0, records, BATCH):
-                    turns = [to_turn(line) for line in lines[start : min(start + BATCH, records)]]
-                    memory.observe(turns, scope=OWNER)
-        sizes = [measure_bytes(folder, name) for name in NAMES]
-        texts = [line.text for line in lines]
-        figures: dict[str, Figures] = {name: {} for name in NAMES}
-        for turn in range(ROUNDS):
-            # Which home comes first alternates, so that a load of the machine hits both.
-            for name in NAMES if turn % 2 else NAMES[::-1]:
-                for what, seconds in measure_round(folder, name, texts, turn).items():
-                    figures[name].setdefault(what, []).extend(seconds)
-    print(f"{records:,} records, {ROUNDS} pairs of rounds, load {os.getloadavg()[0]:.1f}\n")
-    print(f"{'milliseconds':<26}{'without':>10}{'sealed':>10}{'more':>10}")
-    for what in figures["sealed"]:
-        for share in ("p50", "p95") if what != "open and first search" else ("p50",):
-            plain, sealed = (quantiles(figures[name][what])[share] for name in NAMES)
-            print(f"{what + ' ' + share:<26}{plain:>10.3f}{sealed:>10.3f}{sealed - plain:>10.3f}")
-    for what in ("search", "add"):
-        pairs = [
-            statistics.median(figures["sealed"][what][at : at + REPEATS])
-            / statistics.median(figures["without"][what][at : at + REPEATS])
-            for at in range(0, ROUNDS * REPEATS, REPEATS)
-        ]
-        print(f"{what}: median of the pairs' ratios of p50 {statistics.median(pairs):.3f}")
-    print(f"bytes a memory: {(sizes[1] - sizes[0]) / records:+.1f} of {sizes[1] / records:,.0f}")
+        server = ""
+        if options.postgres:
+            server = stack.enter_context(serve_databases("", folder / "server"))
+        measure(folder, server, options.records)
 
 
 if __name__ == "__main__":

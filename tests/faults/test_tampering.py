@@ -261,6 +261,18 @@ def test_a_memory_that_a_hand_hides_is_named(
         assert memory.list(scope=ALICE).records
 
 
+def test_history_tells_what_the_seal_proves(memory_of: Tampered) -> None:
+    """Of a memory that was only hidden the first version is told; never what another program wrote."""
+    ids = memory_of.fill()
+    memory_of.write(ids[1], {"status": "superseded"})
+    memory_of.write(ids[2], {"status": "superseded", "text": "My bank is Acme."})
+    with memory_of.open() as memory:
+        (first,) = memory.history(ids[1], scope=ALICE)
+        assert first.after["text"] == SALARIES[1]
+        assert first.after["status"] == "active"
+        assert "Acme" not in str(memory.history(ids[2], scope=ALICE))
+
+
 def test_rows_of_a_large_memory_are_looked_at_part_by_part(
     memory_of: Tampered, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:

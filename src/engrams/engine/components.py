@@ -64,6 +64,7 @@ if TYPE_CHECKING:
     from engrams.session.extraction_queue import ExtractionQueue
     from engrams.session.registry import SessionRegistry
     from engrams.session.summaries.summariser import ConversationSummariser
+    from engrams.sync.attachment_exchange import AttachmentExchangeDeps
     from engrams.sync.device_sync import MemorySync
     from engrams.transfer.documents.library import DocumentLibrary
     from engrams.transfer.imports.runs import ImportRunRegistry
@@ -418,9 +419,20 @@ class EngineComponents:
             secret_rules=settings.write.describe_treatments(),
             make_vectors=self._make_quick_vectors,
             after=self._follow_exchange,
+            files=self._find_travelling_files(),
         )
         spaces = SpaceSync(exchange_deps, settings, self.space_registry, self.purge_all)
         return MemorySync(exchange_deps, settings, spaces)
+
+    def _find_travelling_files(self) -> AttachmentExchangeDeps | None:
+        from engrams.sync.attachment_exchange import AttachmentExchangeDeps
+
+        max_bytes = self.deps.settings.documents.sync_bytes
+        if self.attachments is None or not max_bytes:
+            return None
+        return AttachmentExchangeDeps(
+            self.deps.store, self.attachments, max_bytes, self._holds_secret
+        )
 
     def _make_quick_vectors(self, records: Sequence[Record]) -> Mapping[str, Vector]:
         """Embed texts where the embedder is quick; else the backfill does it later."""

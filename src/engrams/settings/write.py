@@ -259,3 +259,11 @@ class DocumentSettings(SettingsSection):
     picture_places: bool = Field(
         False, description="Store the place at which a picture says that it was taken."
     )
+    sync_bytes: int = Field(
+        10_000_000,
+        ge=0,
+        description=(
+            "Largest file of a picture or sound that travels to the person's other devices, in bytes."
+            " 0: none."
+        ),
+    )

@@ -29,7 +29,7 @@ from engrams.sync.membership import (
     add_member,
     found_memory,
 )
-from engrams.sync.places import NO_ACCESS, FolderPlace, PlaceAccess
+from engrams.sync.places import NO_ACCESS, FolderPlace, PlaceAccess, PlaceFile
 from engrams.sync.replica_state import PeerReport, ReplicaState
 from engrams.sync.waiting_purges import WaitingPurge, list_waiting_purges
 
@@ -85,6 +85,8 @@ class MemorySync:
         self._is_lasting = not (settings.is_volatile or settings.incognito)
         self._home = DeviceHome(settings.home)
         self._log = MemberLog(self._home)
+        self._skipped_files: set[PlaceFile] = set()
+        """Files of the place that were read and are of no memory here."""
 
     @property
     def is_on(self) -> bool:
@@ -218,7 +220,7 @@ class MemorySync:
         with self._home.lock():
             identity = self._home.load()
             carrier = self._log.open_place(identity.address, identity.access)
-            return Exchange(self._deps, self._home, carrier).run()
+            return Exchange(self._deps, self._home, carrier, self._skipped_files).run()
 
     def status(self) -> SyncStatus:
         """Tell of this device, the others, and purges that not every one of them made."""

@@ -14,6 +14,7 @@ from engrams.errors import EncryptionError, StoreError
 from engrams.ports import Clock, OwnerStateRow, RecordQuery, ScopeReach, Store, WriteBatch
 from engrams.spaces import SpaceRole
 from engrams.sync import ciphers, compaction, segments
+from engrams.sync.attachment_exchange import AttachmentExchange, AttachmentExchangeDeps
 from engrams.sync.identity import DeviceHome, DeviceIdentity
 from engrams.sync.local_records import LocalRecord, LocalRecords
 from engrams.sync.membership import (
@@ -54,6 +55,8 @@ class ExchangeDeps:
     make_vectors: MakeVectors
     after: Callable[[], object]
     """Does later what an exchange left to do: vectors that take long."""
+    files: AttachmentExchangeDeps | None = None
+    """Files of pictures and sounds, and how they travel. None: they are not kept here."""
 
 
 @dataclass(slots=True)
@@ -112,8 +115,20 @@ class SpaceExchange:
 class Exchange:
     """One exchange; used once."""
 
-    def __init__(self, deps: ExchangeDeps, home: DeviceHome, carrier: Place) -> None:
+    def __init__(
+        self,
+        deps: ExchangeDeps,
+        home: DeviceHome,
+        carrier: Place,
+        skipped_files: set[PlaceFile] | None = None,
+    ) -> None:
+        """Set one exchange up.
+
+        ``skipped_files``: files of pictures and sounds that an earlier exchange read in vain. None: such
+        files do not travel, as those of spaces.
+        """
         self._deps = deps
+        self._skipped_files = skipped_files
         self._home = home
         self._place = carrier
         self._identity = home.load()
@@ -165,7 +180,21 @@ class Exchange:
         self._confirm(replica, own)
         self._report.bytes_sent += own.send()
         self._remove_retired(replica, files)
+        self._exchange_files(files, has_news=bool(news))
         return self._report
+
+    def _exchange_files(self, files: Iterable[PlaceFile], *, has_news: bool) -> None:
+        """Exchange the files of pictures and sounds; what fails is tried again by the next exchange."""
+        if self._deps.files is None or self._skipped_files is None:
+            return
+        if has_news:
+            # The memories of skipped files may have come meanwhile.
+            self._skipped_files.clear()
+        exchange = AttachmentExchange(self._deps.files, self._identity, self._members, self._place)
+        try:
+            self._report.bytes_sent += exchange.run(files, self._skipped_files)
+        except StoreError as problem:
+            self._report.remains = f"Files of documents did not travel: {problem.message}"
 
     # ----------------------------------------------------------------------------------------------
     # members and keys

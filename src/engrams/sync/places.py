@@ -16,9 +16,10 @@ from typing import Literal, NamedTuple, Protocol, TypeAlias
 
 from engrams.errors import StoreError
 
-FileKind: TypeAlias = Literal["seg", "key"]
+FileKind: TypeAlias = Literal["seg", "key", "att"]
 _FOLDER = "devices"
-_NAME = re.compile(r"([0-9a-f]{20})/(\d{1,12})\.(seg|key)")
+_KINDS: Mapping[str, FileKind] = {"seg": "seg", "key": "key", "att": "att"}
+_NAME = re.compile(rf"([0-9a-f]{{20}})/(\d{{1,12}})\.({'|'.join(_KINDS)})")
 
 
 class PlaceFile(NamedTuple):
@@ -28,7 +29,7 @@ class PlaceFile(NamedTuple):
     """Id of the member that writes it."""
     number: int
     kind: FileKind
-    """seg: a segment. key: a statement about members and keys."""
+    """seg: a segment. key: a statement about members and keys. att: the file of a picture or sound."""
 
     @property
     def path(self) -> str:
@@ -40,7 +41,7 @@ class PlaceFile(NamedTuple):
         match = _NAME.fullmatch(path.removeprefix(f"{_FOLDER}/"))
         if match is None:
             return None
-        return cls(match[1], int(match[2]), "seg" if match[3] == "seg" else "key")
+        return cls(match[1], int(match[2]), _KINDS[match[3]])
 
 
 @dataclass(frozen=True, slots=True)

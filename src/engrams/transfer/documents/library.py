@@ -176,7 +176,7 @@ class DocumentLibrary:
         if data is None:
             raise NotFoundError(
                 f"The file of {chosen.name:.200} is not kept here.",
-                hint="Files of pictures and sounds stay on the device where they were added.",
+                hint="On several devices, files above `documents.sync_bytes` stay where they are.",
             )
         return DocumentFile(chosen.name, "image/jpeg" if small else location.media, data)
 

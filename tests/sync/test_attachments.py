@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,6 +12,9 @@ from tests.sync.replicas import OWNER, Device, exchange_all, pair, raw
 from tests.transfer.documents import media_files
 
 from engrams.errors import NotFoundError, RefusedError
+from engrams.sync.attachment_exchange import SealedFile, pack
+from engrams.sync.identity import DeviceHome
+from engrams.sync.places import PlaceFile
 
 pytest.importorskip("cryptography")
 
@@ -171,4 +175,54 @@ def test_a_file_of_a_secret_stays_with_it(
     laptop.reopen(**{"write.secrets": "allow"})
     phone.reopen(**{"write.secrets": "allow"})
     exchange_all([laptop, phone])
+    assert read(phone) == SOUND
+
+
+@pytest.mark.parametrize("way", ["another signature", "other contents"])
+def test_a_forged_file_is_not_taken(
+    devices: tuple[Device, Device], place: Path, tmp_path: Path, way: str
+) -> None:
+    """A device cannot write in the name of another one, or give a file other contents than its name."""
+    laptop, phone = devices
+    add_sound(laptop, tmp_path / "a.wav")
+    laptop.engine.sync.now()
+    (sealed,) = list_sealed(place)
+    place_file = PlaceFile(laptop.id, int(sealed.stem), "att")
+    forger = phone if way == "another signature" else laptop
+    identity = DeviceHome(forger.home).load()
+    members = identity.read_members()
+    current = members.find_current_key()
+    assert current is not None
+    key = members.open_key(current.name, identity.keys)
+    digest = hashlib.blake2b(SOUND, digest_size=16).hexdigest()
+    contents = SOUND if way == "another signature" else SOUND + b"forged"
+    sealed.write_bytes(pack(SealedFile(digest, contents, b""), place_file, key, identity))
+    phone.engine.sync.now()
+    assert len(phone.engine.documents.list(OWNER)) == 1
+    assert not list((phone.home / "attachments").rglob("*"))
+    sealed.write_bytes(
+        pack(SealedFile(digest, SOUND, b""), place_file, key, DeviceHome(laptop.home).load())
+    )
+    phone.engine.sync.now()
+    assert read(phone) == SOUND
+
+
+def test_a_file_may_come_before_its_memory(
+    devices: tuple[Device, Device], place: Path, tmp_path: Path
+) -> None:
+    """A place shows files in any order: what came too early is taken once its memory is there."""
+    laptop, phone = devices
+    exchange_all([laptop, phone])
+    before = set(place.glob("devices/*/*.seg"))
+    add_sound(laptop, tmp_path / "a.wav")
+    laptop.engine.sync.now()
+    late = {path: path.read_bytes() for path in {*place.glob("devices/*/*.seg")} - before}
+    assert late
+    for path in late:
+        path.unlink()
+    phone.engine.sync.now()
+    assert read(phone) is None
+    for path, data in late.items():
+        path.write_bytes(data)
+    phone.engine.sync.now()
     assert read(phone) == SOUND

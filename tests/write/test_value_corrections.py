@@ -197,3 +197,35 @@ def test_the_parts_of_a_correction(text: str, value: str, wrong: str, is_strong:
     assert correction is not None
     assert (correction.value, correction.wrong_value) == (value, wrong)
     assert correction.is_strong is is_strong
+
+
+def test_a_correction_names_the_right_person_everywhere(
+    engine: MemoryEngine, clock: SettableClock
+) -> None:
+    """Name and allergy of a child are hers under the right name, however much was said meanwhile."""
+    scope = ("user", "ann")
+    told = ["My daughter Emma is allergic to peanuts.", "When is Emma's play?"]
+    told += [f"Room {number} is upstairs." for number in range(8)]
+    for text in (*told, "it's Ana, not Emma"):
+        engine.add(Turn(text, session="s"), scope=scope)
+        clock.forward(minutes=1)
+    engine.drain(10)
+    facts = engine.list(scope=scope, kinds=(Kind.FACT,)).records
+    assert {fact.subject for fact in facts if fact.predicate == "allergic_to"} == {"Ana"}
+    assert "Emma" not in list_texts(engine, "ann")
+
+
+def test_a_question_is_not_corrected_into_a_fact(
+    engine: MemoryEngine, clock: SettableClock
+) -> None:
+    """What was only asked states nothing, also with another day in it."""
+    scope = ("user", "ann")
+    for text in (
+        "My dentist is on Friday.",
+        "When is my dentist on Friday?",
+        "no, I meant Thursday",
+    ):
+        engine.add(Turn(text, session="s"), scope=scope)
+        clock.forward(minutes=1)
+    engine.drain(10)
+    assert list_texts(engine, "ann") == "My dentist is on Thursday"

@@ -29,6 +29,8 @@ from engrams.write.write_deps import WriteDeps
 _MESSAGE_KINDS = (Kind.TURN, Kind.NOTE)
 _LATEST = 6
 """Messages of a conversation that are looked at."""
+_LATEST_FOR_NAMED = 40
+"""The same where the correction names the wrong value: it tells by itself what it corrects."""
 _CONFIDENCE = 0.85
 _SENTENCE_END = re.compile(
     r"(?<!\bMr\.)(?<!\bMs\.)(?<!\bDr\.)(?<!\bMrs\.)(?<=[.!?])\s+|(?<=[。！？])(?=.)|\n+"
@@ -67,12 +69,13 @@ class CorrectionReconciler:
         return []
 
     def _find_earlier(self, record: Record, correction: ValueCorrection) -> list[Record]:
-        """Find the speaker's messages shortly before, the latest first."""
+        """Find the speaker's messages shortly before, the latest first, without their questions."""
+        limit = _LATEST_FOR_NAMED if correction.wrong_value else _LATEST
         query = RecordQuery(
             scopes_in_reach(record.scope, self._reach),
             _MESSAGE_KINDS,
             session=record.session,
-            limit=_LATEST,
+            limit=limit,
         )
         messages = {message.id: message for message in self._messages}
         messages |= {message.id: message for message in self._store.find(query).records}
@@ -96,7 +99,8 @@ class CorrectionReconciler:
             message
             for message in before
             if (message.role, message.speaker) == (record.role, record.speaker)
-        ][:_LATEST]
+            and not is_question(message.text)
+        ][:limit]
 
     def _find_facts(self, message: Record) -> list[Record]:
         """Find the open statements that were learned from a message."""
@@ -157,7 +161,7 @@ class CorrectionReconciler:
                 candidate,
                 text=text,
                 kind=fact.kind,
-                subject=fact.subject,
+                subject=correction.value if fold(fact.subject) == fold(wrong) else fact.subject,
                 predicate=fact.predicate,
                 object=correction.value if fold(fact.object) == fold(wrong) else value,
                 category=fact.category,

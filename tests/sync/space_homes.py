@@ -12,7 +12,7 @@ from engrams.settings import load
 from engrams.spaces.speakers import sign_turn
 from engrams.sync import segments
 from engrams.sync.exchange import ExchangeReport
-from engrams.sync.identity import DeviceHome, DeviceIdentity, list_space_homes
+from engrams.sync.identity import DeviceIdentity, list_space_homes
 
 
 class SpaceMemberHome:
@@ -67,10 +67,6 @@ class SpaceMemberHome:
         (folder,) = list_space_homes(self.home)
         return folder.load()
 
-    def folder(self) -> DeviceHome:
-        (folder,) = list_space_homes(self.home)
-        return folder
-
     def forge(self, place: Path, **content: Any) -> Path:
         """Write a segment as this home's keys allow, whatever its role; return its file."""
         identity = self.identity()
@@ -80,9 +76,8 @@ class SpaceMemberHome:
         folder = place / "devices" / identity.device
         folder.mkdir(parents=True, exist_ok=True)
         number = 1 + max((int(path.stem) for path in folder.glob("*.seg")), default=0)
-        segment = segments.Segment(
-            identity.device, number, "forged", "2026-11-30T12:00:00+00:00", {}, **content
-        )
+        told = {"label": "forged", "written_at": "2026-11-30T12:00:00+00:00", "applied": {}}
+        segment = segments.Segment(identity.device, number, **told | content)
         opened = members.open_key(key.name, identity.keys)
         path = folder / f"{number}.seg"
         path.write_bytes(segments.pack(segment, identity.memory, opened, identity.keys))

@@ -3,15 +3,22 @@
 from __future__ import annotations
 
 import shutil
+import threading
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from fastapi.testclient import TestClient
 from tests.sync.replicas import Device, raw
 from tests.sync.space_homes import SpaceMemberHome, exchange_all
+from tests.sync.test_sync import wait_until
 
-from engrams.core import Status
+from engrams import admin
+from engrams.core import Status, clock
+from engrams.core.ids import new_id
+from engrams.core.log_enums import CrisisDetectionSource, CrisisSeverity
 from engrams.errors import (
     ConflictError,
     EncryptionError,
@@ -19,14 +26,23 @@ from engrams.errors import (
     NotFoundError,
     RefusedError,
 )
+from engrams.ports import NewRecord, WriteBatch
 from engrams.program.registry import create_app
 from engrams.settings import change_settings
 from engrams.spaces import SpaceRole
-from engrams.sync.ciphers import MemberKeys
-from engrams.sync.membership import NewMember, RoleChange, add_member, change_role, remove_member
+from engrams.sync.ciphers import MemberKeys, read_code
+from engrams.sync.membership import (
+    NewMember,
+    RoleChange,
+    Statement,
+    add_member,
+    change_role,
+    remove_member,
+)
 
 WALLPAPER = "The wallpaper in the hall is ultramarine, says the landlady."
 LADDER = "The ladder is in the shed."
+ONLY_READS = "its writer only reads the space"
 OWN = "My surprise for Bob is a trip to Zanzibar."
 
 
@@ -194,7 +210,7 @@ def test_a_readers_forged_write_is_refused_and_named(
     path = rita.forge(place, **content)
     for home in (ann, bob):
         report = home.exchange()
-        assert report.refused == [f"rita: {path.relative_to(place).as_posix()}"]
+        assert report.refused == [f"rita: {path.relative_to(place).as_posix()}: {ONLY_READS}"]
         assert report.purged == 0
         assert home.get(ladder).text == LADDER
     # It is no accident of the forgery: an editor's counts.
@@ -326,7 +342,7 @@ def test_a_role_changes_from_what_is_written_next(
     rita.tell(WALLPAPER)
     exchange_all(rita, ann)
     assert {LADDER, WALLPAPER} <= ann.texts()
-    assert ann.exchange().refused == [f"rita: {path.relative_to(place).as_posix()}"]
+    assert ann.exchange().refused == [f"rita: {path.relative_to(place).as_posix()}: {ONLY_READS}"]
     ann.engine.spaces.set_role("home", "rita", "owner", scope=ann.person)
     exchange_all(rita, ann)
     assert rita.invite("carl")
@@ -443,8 +459,6 @@ def test_an_encrypted_home_seals_the_keys_of_its_spaces(
     ann: SpaceMemberHome, bob: SpaceMemberHome
 ) -> None:
     """Nothing of a space's keys lies open there, and its exchange goes on."""
-    from engrams import admin
-
     ann.tell(WALLPAPER)
     ann.exchange()
     keys = ann.identity().keys
@@ -476,3 +490,113 @@ def test_the_server_tells_of_homes_and_exchanges(
         (exchanged,) = client.post("/v1/sync").json()["spaces"]
         assert exchanged["space"] == "home"
         assert exchanged["report"]["added"] > 0
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        {"records": ({"id": "../x", "values": {}, "stamps": {}},)},
+        {"records": ({"id": "01m8mpcgs553b0nz4emba1apgs", "values": {"content": 3}},)},
+        {"records": ("nothing",)},
+        {"purged_ids": (7,)},
+        {"applied": {"x": "y"}},
+        {"retired": ((1, 10**12),)},
+        {"retired": (("a", "b"),)},
+    ],
+)
+def test_a_segment_of_anything_is_named_and_stops_nothing(
+    ann: SpaceMemberHome, bob: SpaceMemberHome, place: Path, content: dict[str, Any]
+) -> None:
+    """A member's program may write anything: the others name it, and take over the rest."""
+    path = bob.forge(place, **content)
+    carl = SpaceMemberHome(place.parent, "carl")
+    carl.join(place, ann.invite("carl"))
+    carl.tell(LADDER)
+    carl.exchange()
+    report = ann.exchange()
+    assert report.refused == [f"bob: {path.relative_to(place).as_posix()}: it cannot be read"]
+    assert LADDER in ann.texts()
+    carl.close()
+
+
+def test_a_statement_of_anything_counts_for_nothing(
+    ann: SpaceMemberHome, bob: SpaceMemberHome, place: Path
+) -> None:
+    """Whoever has a code may sign anything with it."""
+    code_keys = MemberKeys.from_code(read_code(ann.invite("carl")))
+    bodies = [{"do": "add"}, {"do": "add", "member": 3}, {"do": "role"}, {"do": "keys", "given": 1}]
+    for number, body in enumerate(bodies, 1):
+        statement = Statement.sign(code_keys, number, body)
+        path = place / statement.file.path
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(statement.data)
+    own = Statement.sign(bob.identity().keys, 9, {"do": "remove", "member": {}})
+    (place / own.file.path).write_bytes(own.data)
+    bob.tell(LADDER)
+    exchange_all(bob, ann)
+    assert LADDER in ann.texts()
+
+
+def test_a_person_with_two_homes_is_removed_from_both(
+    ann: SpaceMemberHome, bob: SpaceMemberHome, place: Path, tmp_path: Path
+) -> None:
+    """Each home joins by an invitation of its own; both have one name."""
+    phone = SpaceMemberHome(tmp_path, "bobs-phone")
+    phone.join(place, ann.invite("bob"))
+    phone.tell(LADDER)
+    exchange_all(phone, ann, bob)
+    (hit, *_) = bob.engine.search("Where is the ladder?", scope=bob.person).hits
+    assert hit.record.speaker == "bob"
+    ann.engine.spaces.remove("home", "bob", scope=ann.person)
+    for home in (bob, phone):
+        (exchanged,) = home.engine.sync.now().spaces
+        assert exchanged.ended
+    phone.close()
+
+
+def test_private_and_held_words_stay_in_their_home(
+    ann: SpaceMemberHome, bob: SpaceMemberHome, place: Path
+) -> None:
+    """No incognito conversation, statement that is held or dropped, or record of a crisis is told."""
+    shared = ann.tell(LADDER)
+    engine = ann.engine
+    with engine.sessions.mode("incognito"):
+        ann.tell("My neighbour plays the hurdygurdy.")
+    record = ann.get(shared)
+    held = [
+        replace(record, id=new_id(record.recorded_at), text=f"The {word} is here.", status=status)
+        for word, status in (("zither", Status.CANDIDATE), ("ocarina", Status.FORGOTTEN))
+    ]
+    held[1] = replace(held[1], meta={"was": "candidate"})
+    puts = tuple(NewRecord(statement) for statement in held)
+    engine.store.commit(WriteBatch("test", "", record.recorded_at, puts=puts))
+    admin.open_safety_log(engine.settings, clock.now, engine.store).append_once(
+        "evening",
+        classifier=CrisisDetectionSource.MODEL,
+        severity=CrisisSeverity.HIGH,
+        reason="words about a parapet",
+        owner=ann.person.key,
+    )
+    exchange_all(ann, bob)
+    assert LADDER in bob.texts()
+    content = repr(ann.open_segments(place)) + raw(bob.home).decode("latin1")
+    for word in ("hurdygurdy", "zither", "ocarina", "parapet"):
+        assert word not in content
+
+
+def test_watching_a_space(ann: SpaceMemberHome, bob: SpaceMemberHome) -> None:
+    """A home that watches takes over what another one tells the space, and tells what is said there."""
+    ended = threading.Event()
+    watching = threading.Thread(
+        target=bob.engine.sync.watch, args=(ended.is_set, lambda report: None)
+    )
+    watching.start()
+    try:
+        ann.tell(LADDER)
+        ann.exchange()
+        wait_until(lambda: LADDER in bob.texts())
+        bob.tell(WALLPAPER)
+        wait_until(lambda: ann.exchange().added or WALLPAPER in ann.texts())
+    finally:
+        ended.set()
+        watching.join()

@@ -10,7 +10,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from dataclasses import dataclass, field, replace
 
 from engrams.core import Json, Record, Status
-from engrams.errors import EncryptionError, StoreError
+from engrams.errors import EncryptionError, InputError, StoreError
 from engrams.ports import Clock, OwnerStateRow, RecordQuery, ScopeReach, Store, WriteBatch
 from engrams.spaces import SpaceRole
 from engrams.sync import ciphers, compaction, segments
@@ -29,6 +29,7 @@ from engrams.sync.places import Place, PlaceFile
 from engrams.sync.record_import import ACTOR, MakeVectors, RecordImporter, TakenCounts
 from engrams.sync.record_state import pack_stamps
 from engrams.sync.replica_state import ReplicaState, make_actor
+from engrams.sync.segment_check import check_segment
 from engrams.sync.segments import Segment, pack_numbers
 
 _SEGMENT = 1000
@@ -79,7 +80,7 @@ class ExchangeReport:
     waiting: list[str] = field(default_factory=list)
     """Files of the place that are not whole yet, or that this device has no key for."""
     refused: list[str] = field(default_factory=list)
-    """Files that tell what the role of their writer in the space does not allow, with its name."""
+    """Files of which nothing is taken over, with the name of their writer and the reason."""
     unsent: str = ""
     """Sentence on why nothing was sent; empty: everything was."""
     spaces: list[SpaceExchange] = field(default_factory=list)
@@ -88,10 +89,15 @@ class ExchangeReport:
     @property
     def is_news(self) -> bool:
         """True where the exchange did something."""
+        return self.has_counts or any(space.is_news for space in self.spaces)
+
+    @property
+    def has_counts(self) -> bool:
+        """True where the exchange did something to a memory or a place, the spaces left out."""
         nothing = ExchangeReport(
             waiting=self.waiting, refused=self.refused, unsent=self.unsent, spaces=self.spaces
         )
-        return self != nothing or any(space.is_news for space in self.spaces)
+        return self != nothing
 
 
 @dataclass(slots=True)
@@ -286,20 +292,26 @@ class Exchange:
                 member.signing,
                 self._find_key,
             )
+            if self._members.is_space:
+                check_segment(segment, self._identity.owner)
         except EncryptionError:
             if file.path not in self._report.waiting:
                 self._report.waiting.append(file.path)
             return None
+        except InputError:
+            self._refuse(file, "it cannot be read")
+            return None
         tells = bool(segment.records or segment.purged_ids)
         if tells and not self._members.find_role(*file[:2]).includes(SpaceRole.EDITOR):
-            self._refuse(file)
+            # Its writer may become an editor later, so the file is looked at again.
+            self._refuse(file, "its writer only reads the space")
             return None
         return segment
 
-    def _refuse(self, file: PlaceFile) -> None:
-        """Note a file whose writer only reads the space; it may become an editor later."""
+    def _refuse(self, file: PlaceFile, reason: str) -> None:
+        """Note a file of which nothing is taken over."""
         name = self._members.read_names(file.member, self._identity.keys).get("person", "")
-        refused = f"{name or file.member}: {file.path}"
+        refused = f"{name or file.member}: {file.path}: {reason}"
         if refused not in self._report.refused:
             self._report.refused.append(refused)
 

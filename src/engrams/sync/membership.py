@@ -438,7 +438,8 @@ def _may_say(members: MemberList, signer: Member, statement: Statement) -> bool:
     if signer.kind == "device":
         removes_itself: bool = does == "remove" and statement.body.get("member") == signer.id
         return does == "keys" or removes_itself or _is_owner_by(members, signer, statement)
-    adds_device: bool = does == "add" and statement.body["member"].get("kind") == "device"
+    member = statement.body.get("member")
+    adds_device = does == "add" and isinstance(member, dict) and member.get("kind") == "device"
     if signer.kind == "invitation":
         return adds_device and statement.number == 1
     return adds_device or does == "keys"
@@ -506,7 +507,7 @@ def _apply(
                 members.role_changes.setdefault(body["member"], []).append(change)
             case "remove":
                 limit = int(body["statement"]), int(body["segment"])
-                removals.append((signer.id, body["member"], limit))
+                removals.append((signer.id, str(body["member"]), limit))
     except (KeyError, TypeError, ValueError, AttributeError):
         return
 

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from engrams.core import Json
-from engrams.errors import EncryptionError
+from engrams.errors import EncryptionError, InputError
 from engrams.sync import ciphers
 from engrams.sync.ciphers import MemberKeys
 from engrams.sync.places import PlaceFile
@@ -82,7 +82,8 @@ def unpack(
     """Check and open a segment.
 
     ``find_key``: finds a key of the memory by its name. EncryptionError: the file is not whole, is no
-    segment of this device and number, or its key is not here.
+    segment of this device and number, or its key is not here. InputError: the device wrote something
+    else.
     """
     sealed = data[len(MAGIC) : -ciphers.SIGNATURE_BYTES]
     purpose = _purpose(memory, device, number)
@@ -94,8 +95,15 @@ def unpack(
         raise EncryptionError("A segment is not whole, or is not what its name says.")
     key = find_key(sealed[:_NAME_BYTES].hex())
     packed = ciphers.unseal(key, sealed[_NAME_BYTES:], purpose)
-    unpacked = zlib.decompressobj().decompress(packed, _LARGEST)
-    content = json.loads(unpacked.decode("utf-8", "surrogatepass"))
+    try:
+        unpacked = zlib.decompressobj().decompress(packed, _LARGEST)
+        content = json.loads(unpacked.decode("utf-8", "surrogatepass"))
+        return _read_content(content, device, number)
+    except (KeyError, TypeError, ValueError, AttributeError, zlib.error):
+        raise InputError("A segment does not hold what segments hold.") from None
+
+
+def _read_content(content: Mapping[str, Json], device: str, number: int) -> Segment:
     return Segment(
         device=device,
         number=number,

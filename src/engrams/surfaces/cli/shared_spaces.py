@@ -67,4 +67,4 @@ def note_report(report: ExchangeReport) -> None:
     for name in report.waiting:
         note(f"{clean(name)}: not whole yet, or this device has no key for it")
     for name in report.refused:
-        note(f"{clean(name)}: refused, because its writer only reads the space")
+        note(f"not taken over: {clean(name)}")

@@ -297,7 +297,8 @@ def _show_report(options: GlobalOptions, report: ExchangeReport) -> None:
 
 
 def _say_report(report: ExchangeReport) -> None:
-    say(describe_report(report))
+    if report.has_counts or not report.spaces:
+        say(describe_report(report))
     note_report(report)
     for exchange in report.spaces:
         say_space(exchange)

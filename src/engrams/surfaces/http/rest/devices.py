@@ -75,7 +75,7 @@ class ExchangeCounts(BaseModel):
     cleaned: int = Field(description="Own segments that were written anew.")
     remains: str = Field(description="Sentence about replaced files that the place keeps.")
     waiting: list[str] = Field(description="Files that are not whole yet.")
-    refused: list[str] = Field(description="Files whose writer only reads the space.")
+    refused: list[str] = Field(description="Files of which nothing is taken over, with the reason.")
     unsent: str = Field(description="Sentence on why nothing was sent; empty: everything was.")
 
 

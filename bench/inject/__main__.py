@@ -26,7 +26,7 @@ from bench.inject.systems import (
     Injection,
     InjectionSystem,
 )
-from bench.inject.worlds import OWN_WORLDS, World, read_worlds
+from bench.inject.worlds import OWN_WORLDS, World, cut_young, read_worlds
 
 
 def main() -> None:
@@ -36,6 +36,10 @@ def main() -> None:
     worlds = read_worlds(options.worlds or [OWN_WORLDS], options.half)
     if not worlds:
         raise SystemExit("No world there is of this half.")
+    if options.young:
+        worlds = [
+            young for world in worlds for young in cut_young(world, options.young, options.seed)
+        ]
     rows: dict[str, list[JudgedPrompt]] = defaultdict(list)
     profiles: dict[str, list[Injection]] = defaultdict(list)
     started = time.perf_counter()
@@ -76,6 +80,9 @@ def _parse_arguments() -> argparse.Namespace:
     )
     parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUE")
     parser.add_argument("--top", type=int, default=3, help="items of the baselines")
+    parser.add_argument(
+        "--young", type=int, default=0, help="ask each prompt of a memory of so many messages"
+    )
     parser.add_argument("--bootstrap", type=int, default=500, help="samples of an interval")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--wrong", type=int, default=0, help="print so many of the worst prompts")

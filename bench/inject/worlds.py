@@ -7,8 +7,9 @@ describes its fields. Those of ``worlds/`` are this project's own.
 from __future__ import annotations
 
 import json
+import random
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
 from typing import Any, Literal
@@ -81,6 +82,29 @@ def read_worlds(paths: Iterable[Path], half: str = "") -> list[World]:
         files += sorted(path.rglob("*.jsonl")) if path.is_dir() else [path]
     worlds = [_read_world(file) for file in files]
     return [world for world in worlds if not half or world.half == half]
+
+
+def cut_young(world: World, messages: int, seed: int) -> list[World]:
+    """Cut a world into one for each prompt, as a memory of its first days looks.
+
+    It has so many messages: those that the prompt needs or that are out of date, and others drawn
+    by chance from its scope.
+    """
+    generator = random.Random(seed)
+    young_worlds: list[World] = []
+    for prompt in world.prompts:
+        wanted = {min(names) for names in prompt.needed} | prompt.stale
+        rest = [
+            turn.id
+            for turn in world.turns
+            if turn.scope == prompt.scope and turn.id not in wanted | prompt.right
+        ]
+        generator.shuffle(rest)
+        kept = wanted | set(rest[: max(messages - len(wanted), 0)])
+        turns = tuple(turn for turn in world.turns if turn.id in kept)
+        if turns:
+            young_worlds.append(replace(world, turns=turns, prompts=(prompt,)))
+    return young_worlds
 
 
 def _read_world(file: Path) -> World:

@@ -100,7 +100,7 @@ def find_line(context: Context, words: str) -> str:
         (
             "The choir has nine people",
             "The choir now has twelve people",
-            "How many people are in the choir?",
+            "How many people does the choir have?",
             "nine people",
         ),
         (

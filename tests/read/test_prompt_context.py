@@ -183,7 +183,12 @@ def test_nothing_found_is_no_text() -> None:
 
 def test_a_question_brings_its_answer_and_a_short_answer_its_question() -> None:
     """What means nothing alone comes with the turn beside it, and each turn stands there once."""
-    with temp_engine(jobs__workers=0, write__extract="off", clock=SettableClock(START)) as engine:
+    with temp_engine(
+        jobs__workers=0,
+        write__extract="off",
+        read__least_need=0.0,
+        clock=SettableClock(START),
+    ) as engine:
         for who, text in (
             ("Ann", "Which bakery did the harbour cafe choose?"),
             ("Ben", "Rossi and Sons, since March."),
@@ -300,7 +305,12 @@ def test_a_profile_takes_a_fifth_of_the_budget_and_dates_its_facts() -> None:
 
 def test_a_long_answer_of_an_assistant_gives_its_sentences_about_the_question() -> None:
     """Boilerplate leaves the budget to evidence."""
-    with temp_engine(jobs__workers=0, write__extract="off", clock=SettableClock(START)) as engine:
+    with temp_engine(
+        jobs__workers=0,
+        write__extract="off",
+        read__least_need=0.0,
+        clock=SettableClock(START),
+    ) as engine:
         filler = "This plan looks great and it is going to be a wonderful journey. " * 30
         engine.observe(
             Turn(

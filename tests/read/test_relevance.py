@@ -171,6 +171,34 @@ def test_a_record_of_the_past_alone_helps_only_who_asks_for_the_past(engine: Mem
 
 
 @pytest.mark.parametrize(
+    ("messages", "question", "answer"),
+    [
+        (["We use bun now instead of pnpm."], "Which package manager do we use?", "bun"),
+        (
+            ["My daughter is called Emma.", "My son is called Tim, he is 4."],
+            "How old is Tim?",
+            "he is 4",
+        ),
+        (
+            ["Standup moved to 10.", "Thanks, that helped.", "I watched a film about whales."],
+            "When is standup?",
+            "moved to 10",
+        ),
+        (["My daughter is called Emma.", "I have two cats."], "What is the capital of Peru?", ""),
+        (["My daughter is called Emma.", "I have two cats."], "How many people live in Rome?", ""),
+        (["I work as a nurse in Leeds."], "Explain photosynthesis to me", ""),
+    ],
+)
+def test_the_first_messages_are_judged_too(messages: list[str], question: str, answer: str) -> None:
+    """A memory of one to three messages gives what answers alone, and nothing where none does."""
+    with temp_engine(jobs__workers=0, clock=SettableClock(START)) as engine:
+        for text in messages:
+            engine.observe([Turn(text, "user", session=text[:8])], scope=ANN)
+        result = engine.search(question, scope=ANN)
+    assert [answer in hit.record.text for hit in result.helpful] == [True] * bool(answer)
+
+
+@pytest.mark.parametrize(
     ("question", "answer"),
     [
         ("what is the plate of our car?", "CP73 KLO"),

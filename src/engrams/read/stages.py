@@ -63,8 +63,6 @@ SHOWN_BEFORE = "shown to this conversation before"
 """Reason for which a memory is left out of a trace that found it."""
 KNOWN_HERE = "known to this conversation"
 """Reason for which a memory of the conversation itself is left out."""
-_FEWEST_RECORDS = 6
-"""Records in reach from which hits are judged."""
 _BEHIND_BEST = 1e-3
 """Least distance of a memory that links raise to the best one."""
 _PASSAGE_SHARE = 0.7
@@ -639,18 +637,13 @@ def limit_episodes(search: Search) -> None:
 def judge(search: Search) -> None:
     """Judge which hits help, where the settings ask for it and the model's cosines are known.
 
-    Not in a memory of a few records, in which nothing can stand out; but passages of a document are
-    judged in any, as a short document is not about its owner.
-
     One that does not stays a hit, for a reader who wants the nearest; one too far down to be judged
     does not help.
     """
     deps = search.deps
     scale = deps.embedder.card.scale
     is_known = search.prepared.query.vector is not None and len(scale) > 1
-    has_passages = any(hit.record.kind is Kind.PASSAGE for hit in search.hits)
-    is_small = search.pool.total < _FEWEST_RECORDS and not has_passages
-    if not deps.settings.least_need or not is_known or is_small or not search.hits:
+    if not deps.settings.least_need or not is_known or not search.hits:
         return
     judged = choose_judged(search.request.text, search.hits)
     judgement = judge_search(
@@ -757,12 +750,19 @@ def bring_news(search: Search) -> None:
 
 
 def _find_news(hit: Hit, search: Search) -> Record | None:
-    """Find the later message that may end a hit, if it is about the same; None: there is none."""
+    """Find the later record that corrects a hit, or may end it and is about the same; None: none."""
     mark = hit.outdated
-    news = search.records.get(mark.by) if mark is not None and mark.is_told else None
+    edits = [
+        correction["by"]
+        for correction in hit.record.meta.get(CORRECTED, ())
+        if correction["action"] == "edit"
+    ]
+    news_id = mark.by if mark is not None and mark.is_told else ""
+    news = search.records.get(news_id or "".join(edits[-1:]))
     if news is None or news.status is not Status.ACTIVE or _shown_reason(news, search.request):
         return None
-    return mask_corrected(news) if share_subject(hit.record, news) else None
+    is_about_it = not news_id or share_subject(hit.record, news)
+    return mask_corrected(news) if is_about_it else None
 
 
 def put_rules_first(search: Search) -> None:

@@ -132,7 +132,11 @@ def test_a_rule_beside_an_order_is_kept_without_it(agent: Agent) -> None:
             "integer cents",
         ),
         ("tests sit beside the code, foo_test.go style", "tests go into a tests/ folder", "beside"),
-        ("never use default exports", "default exports are fine in pages/, never elsewhere", "use"),
+        (
+            "never use default exports",
+            "default exports are fine in pages/, never elsewhere",
+            "use default",
+        ),
         ("hooks in react components max 5", "max 8 hooks per component", "max 5"),
     ],
 )

@@ -93,7 +93,8 @@ async def test_everyday_tools_cost_a_prompt_little(client: Open) -> None:
         await call(memory, "memory_add", text="The mooring costs 40 a night.")
         answer = await memory.call_tool("memory_search", {"query": "what does the mooring cost?"})
     (match,) = answer.structured_content["memories"]
-    assert set(match) == {"id", "text", "score", "kind", "recorded_at", "speaker", "facts"}
+    told = {"id", "text", "score", "probability", "kind", "recorded_at", "speaker", "facts"}
+    assert set(match) == told
     assert all(value not in ("", [], None) for value in match.values())
     assert json.loads(answer.content[0].text) == answer.structured_content
     assert answer.content[0].text == json.dumps(answer.structured_content, separators=(",", ":"))

@@ -489,6 +489,17 @@ def test_the_cap_of_a_conversation_holds_by_itself(home: Path, clock: SettableCl
 
 
 @pytest.mark.covers("S2.47")
+def test_the_cap_holds_after_each_message(home: Path, clock: SettableClock) -> None:
+    """Messages of which nothing is learned are entries, too, and each one is counted."""
+    with opened(home, clock, caps__entries=3, write__extract="off") as engine:
+        for number in range(5):
+            engine.observe(Turn(f"Message number {number} of the log"), scope=CHAT)
+            engine.drain()
+            kept = engine.list(scope=CHAT, kinds=(Kind.TURN,), limit=50).records
+            assert len(kept) == min(number + 1, 3)
+
+
+@pytest.mark.covers("S2.47")
 def test_the_cap_counts_the_facts_of_the_last_message(home: Path, clock: SettableClock) -> None:
     """A fact that is learned after its message was stored does not stay above the cap."""
     settings = {"chat__provider": "openai", "chat__model": "m", "write__debounce_seconds": 60.0}

@@ -1,4 +1,4 @@
-"""What a sentence says behind "and" is learned of whom it is about, and can be read alone."""
+"""What a sentence says behind "and" is learned of whom it is about, in the words that were said."""
 
 from __future__ import annotations
 
@@ -21,21 +21,21 @@ def list_facts(memory: MemoryEngine, *statuses: Status) -> set[tuple[str, str, s
     [
         (
             "My son is called Tim and is allergic to nuts.",
-            ("Tim", "nuts", "Tim is allergic to nuts"),
+            ("Tim", "nuts", "is allergic to nuts"),
         ),
         (
             "My son's name is Tim and he is allergic to nuts.",
-            ("Tim", "nuts", "Tim is allergic to nuts"),
+            ("Tim", "nuts", "he is allergic to nuts"),
         ),
         (
             "I live in Graz and am allergic to nuts.",
-            ("user", "nuts", "I am allergic to nuts"),
+            ("user", "nuts", "am allergic to nuts"),
         ),
         (
             "My daughter Emma lives in Graz and is vegan.",
-            ("Emma", "vegan", "My daughter Emma is vegan"),
+            ("Emma", "vegan", "is vegan"),
         ),
-        ("I moved to Graz and work as a nurse.", ("user", "nurse", "I work as a nurse")),
+        ("I moved to Graz and work as a nurse.", ("user", "nurse", "work as a nurse")),
     ],
 )
 def test_the_second_statement_has_its_subject(message: str, fact: tuple[str, str, str]) -> None:

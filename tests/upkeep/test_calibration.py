@@ -95,6 +95,6 @@ def test_words_alone_tell_what_is_near() -> None:
 
 def test_a_stated_fact_about_the_person_asked_for_is_near() -> None:
     """The predicate asked for is enough, though no word is the same."""
-    with temp_engine(jobs__workers=0) as engine:
+    with temp_engine(jobs__workers=0, read__least_need=0.0) as engine:
         engine.add("I live in Reykjavik", scope=ANN)
         assert not engine.search("What is my home address?", scope=ANN).abstain

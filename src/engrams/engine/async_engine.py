@@ -771,7 +771,10 @@ class AsyncMemoryInspector(AsyncPart["MemoryInspector"]):
         return await self._run(lambda part: part.list_replaced(owner, ids))
 
     async def history(self, id: str, *, scope: Place) -> tuple[HistoryEntry, ...]:
-        """List every change of one memory, oldest first."""
+        """List every change of one memory, oldest first.
+
+        Of a memory that another program changed, too: its earlier versions, not what it says now.
+        """
         return await self._run(lambda part: part.history(id, scope=scope))
 
     async def edges(

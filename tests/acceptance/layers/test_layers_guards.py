@@ -221,7 +221,7 @@ def test_losses_and_low_views_of_oneself_wait_in_every_language(
     lenient: MemoryEngine, said: str, hold: str
 ) -> None:
     """Though the model would store them at once, they are held, and are no active memory."""
-    tell(lenient, f"fact tells {said}")
+    tell(lenient, f"fact holds {said}")
     assert texts(lenient) == []
     (held,) = statements(lenient, Status.CANDIDATE)
     assert (held.text, held.meta["hold"]) == (said, hold)

@@ -98,7 +98,7 @@ def test_only_the_pages_files_are_served(offline: Served, path: str) -> None:
 
 
 def test_the_page_is_small() -> None:
-    """With one language it is under 300 kB, 105 kB on the wire, and no script is longer than 400
+    """With one language it is under 305 kB, 105 kB on the wire, and no script is longer than 400
     lines.
     """
     assets = PageFileCollection()
@@ -106,7 +106,7 @@ def test_the_page_is_small() -> None:
     loaded = [path for path in paths if not path.startswith("lang/") or path == "lang/ja.json"]
     found = [asset for path in loaded if (asset := assets.get(path))]
     assert len(found) == len(loaded)
-    assert sum(len(asset.body) for asset in found) < 300_000
+    assert sum(len(asset.body) for asset in found) < 305_000
     assert sum(len(asset.packed or asset.body) for asset in found) < 105_000
     assert [
         path

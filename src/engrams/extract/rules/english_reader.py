@@ -209,29 +209,10 @@ class _EnglishReader:
         else:
             statements = self._read_table(clause, subject, times)
         evidence = (self._speech.evidence(quote),)
-        text = self._name_subject(clause, subject, collapse_space(quote))
-        return [replace(statement, text=text, evidence=evidence) for statement in statements]
-
-    def _name_subject(self, clause: EnglishClause, subject: ClauseSubject, quote: str) -> str:
-        """Add to a clause the subject that it shares with the one before, or the name of "he" or "she".
-
-        "My son is called Tim and is allergic to nuts": the second statement is read alone, too.
-        """
-        if clause.person != "other":
-            pronoun = "We" if clause.person == "group" else "I"
-            return f"{pronoun} {quote}" if clause.is_coordinated else quote
-        first_word = clause.subject_words[0]
-        is_name = subject.key in self._names_of_relations.values()
-        if clause.is_coordinated:
-            shown = self._text[first_word.start : clause.subject_words[-1].end]
-            return f"{subject.key if is_name else shown} {quote}"
-        if (
-            is_name
-            and first_word.lower in ("he", "she")
-            and quote.startswith(f"{first_word.text} ")
-        ):
-            return f"{subject.key}{quote[len(first_word.text) :]}"
-        return quote
+        return [
+            replace(statement, text=collapse_space(quote), evidence=evidence)
+            for statement in statements
+        ]
 
     def _learn_name(self, subject: ClauseSubject, statements: Sequence[CandidateStatement]) -> None:
         """Keep the name of a relation that a clause tells, for the clauses after it."""

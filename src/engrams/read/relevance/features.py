@@ -188,12 +188,6 @@ _MATES = 10
 _BEST = 3
 _BESIDE = timedelta(minutes=10)
 _DAY_SECONDS = 86_400.0
-_STRANGERS = 6
-"""Texts about something else that are counted into the usual cosine of a memory."""
-_STRANGE_DEVIATION = 0.1
-"""Deviation of the cosines of strangers with all-MiniLM-L6-v2, whose mean is 0; measured on 60 prompts
-of ``bench.inject``.
-"""
 _LEAST_DEVIATION = 0.02
 _RANKS = [math.log1p(rank) for rank in range(JUDGED)]
 _COLUMNS = {name: index for index, name in enumerate(HIT_FEATURES)}
@@ -409,7 +403,9 @@ def _fill_pool(table: _HitTable, search: JudgedSearch, cue_terms: frozenset[str]
     cos, cosctx, cosnext = _to_common_scale(cosines, search.scale) * is_known
     coverage = np.minimum(pool.bm[rows] / share, 1) * is_known
     near = np.where(pool.embedded[rows], (np.maximum(cos, 0) + coverage) / 2, coverage)
-    mean, deviation = _describe_cosines(pool.cos, search.scale)
+    mean = float(pool.cos.mean())
+    variance = float(pool.cos @ pool.cos) / len(pool.cos) - mean * mean
+    deviation = math.sqrt(max(variance, 0.0)) + _LEAST_DEVIATION
     table.fill("cos", cos)
     table.fill("cos_z", (raw_cos - mean) / deviation * is_known)
     table.fill("cosctx", cosctx)
@@ -422,22 +418,6 @@ def _fill_pool(table: _HitTable, search: JudgedSearch, cue_terms: frozenset[str]
     table.fill("identifier", pool.identified[rows] * is_known)
     days = np.maximum(search.now - pool.times[rows], 0) / _DAY_SECONDS
     table.fill("age", np.log1p(days))
-
-
-def _describe_cosines(cosines: Columns, scale: Sequence[float]) -> tuple[float, float]:
-    """Return the usual cosine of a memory with this prompt, and its deviation.
-
-    Some strangers' cosines are counted in, of which the model's scale knows the mean and the
-    deviation: in a memory of a few messages about one thing nothing would stand out.
-    """
-    steps = np.linspace(0.0, 1.0, len(scale))
-    strange_mean = float(scale[0])
-    strange_deviation = float(np.interp(_STRANGE_DEVIATION, steps, scale)) - strange_mean
-    strange_square = strange_mean**2 + strange_deviation**2
-    count = len(cosines) + _STRANGERS
-    mean = (float(cosines.sum()) + _STRANGERS * strange_mean) / count
-    square = (float(cosines @ cosines) + _STRANGERS * strange_square) / count
-    return mean, math.sqrt(max(square - mean * mean, 0.0)) + _LEAST_DEVIATION
 
 
 def _find_rows(search: JudgedSearch) -> npt.NDArray[np.int64]:

@@ -98,7 +98,7 @@ def test_only_the_pages_files_are_served(offline: Served, path: str) -> None:
 
 
 def test_the_page_is_small() -> None:
-    """With one language it is under 305 kB, 105 kB on the wire, and no script is longer than 400
+    """With one language it is under 305 kB, 107 kB on the wire, and no script is longer than 400
     lines.
     """
     assets = PageFileCollection()
@@ -107,7 +107,7 @@ def test_the_page_is_small() -> None:
     found = [asset for path in loaded if (asset := assets.get(path))]
     assert len(found) == len(loaded)
     assert sum(len(asset.body) for asset in found) < 305_000
-    assert sum(len(asset.packed or asset.body) for asset in found) < 105_000
+    assert sum(len(asset.packed or asset.body) for asset in found) < 107_000
     assert [
         path
         for path in paths

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import fields, replace
 from datetime import datetime
 from functools import cached_property
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, TypeAlias, Unpack
 
 from engrams.core import (
@@ -53,6 +54,8 @@ Place: TypeAlias = ScopeInput
 
 _MIN_PREFIX = 6
 """Characters of the shortest prefix of an id that stands for the id."""
+_MOST_ALIKE = 50
+"""Ids with one beginning that are compared at most."""
 _MAX_REPLACED = 1000
 _PAGE = 500
 """Memories that one query of a whole scope reads."""
@@ -98,17 +101,22 @@ class MemoryInspector:
         if not records and self._skills is not None and is_skill(id):
             records = self._skills.get([id])
         if not records and len(id) >= _MIN_PREFIX:
-            query = RecordQuery(visible_scopes(owner), statuses=tuple(Status), prefix=id, limit=2)
+            query = RecordQuery(
+                visible_scopes(owner), statuses=tuple(Status), prefix=id, limit=_MOST_ALIKE
+            )
             records = self._store.find(query).records
         if len(records) > 1:
+            enough = _count_telling_characters([record.id for record in records])
             raise InputError(
-                f"More than one memory begins with {id!r}.", hint="Give more characters of the id."
+                f"More than one memory begins with {id!r}.",
+                hint=f"Give {enough} characters of the id: memories of one hour begin alike.",
             )
         if not records:
             hint = "`engrams list` shows the ids."
             if len(id) < _MIN_PREFIX:
                 hint = (
-                    f"An id has 26 letters and digits; its first {_MIN_PREFIX} are enough. {hint}"
+                    f"An id has 26 letters and digits. Give {_MIN_PREFIX} or more of the first, as"
+                    f" many as tell it from others. {hint}"
                 )
             raise NotFoundError(f"There is no memory {id!r} here.", hint=hint)
         return records[0]
@@ -359,3 +367,14 @@ def _build_query(scope: Place, query_fields: ListFields) -> RecordQuery:
         as_of=as_of,
         **to_query_fields(arguments, _QUERY_FIELDS),
     )
+
+
+def _count_telling_characters(ids: Iterable[str]) -> int:
+    """Count the first characters that tell each of some ids from the others."""
+    return 1 + max(_count_common(*pair) for pair in pairwise(sorted(ids)))
+
+
+def _count_common(first_id: str, second_id: str) -> int:
+    """Count the characters with which two different ids begin alike."""
+    pairs = zip(first_id, second_id, strict=True)
+    return next(position for position, (left, right) in enumerate(pairs) if left != right)

@@ -269,6 +269,17 @@ def test_unknown_ids_are_not_found(engrams: Any) -> None:
     assert engrams("purge", "01abcdefgh", "--confirm", "purge").code == 3
 
 
+def test_ids_that_begin_alike_are_told_apart(engrams: Any) -> None:
+    """Memories of one moment share the first characters: the error says how many tell them apart."""
+    for text in ("The boat is green.", "The shed is red.", "The gate is blue."):
+        engrams("add", "--at", "2026-03-02", text)
+    listed = engrams("list", "--json").json["records"]
+    refused = engrams("show", listed[0]["id"][:6])
+    enough = int(re.search(r"Give (\d+) characters", refused.err)[1])
+    for memory in listed:
+        assert memory["text"] in engrams("show", memory["id"][:enough]).out
+
+
 def test_forget_and_restore(engrams: Any) -> None:
     """A forgotten memory is found by no search, is listed as forgotten, and comes back."""
     memory_id = engrams("add", "My locker number is 2041", "--json").json["id"]

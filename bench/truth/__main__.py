@@ -4,7 +4,7 @@ Each scenario is said to a fresh memory with its times, then its question is ask
 the held-out scenarios of ``bench/changes`` are taken, on which nothing is tuned. A scenario holds
 when of the first five hits
 
-- ``now``: every text that is true is in a current one, or in a current fact of one;
+- ``now``: every text that is true is in a current one, in a current fact of one, or quoted by it;
 - ``facts``: no current fact or note has a text that is over;
 - ``top``: the first is not a text that is over and says nothing of it;
 - ``keep``: what must stay is found current by its own words.
@@ -118,7 +118,10 @@ def judge(answered: AnsweredScenario) -> dict[str, bool]:
     live = [(kind, text) for kind, text, status in seen if status is Status.ACTIVE]
     first = answered.hits[:1]
     return {
-        "now": all(any(holds_any(text, [part]) for _, text in live) for part in case["now"]),
+        "now": all(
+            any(holds_any(text, [part]) for text in _list_current_words(answered))
+            for part in case["now"]
+        ),
         "facts": not any(
             holds_any(text, case["stale"]) for kind, text in live if kind not in _MESSAGES
         ),
@@ -135,6 +138,19 @@ def judge(answered: AnsweredScenario) -> dict[str, bool]:
         "marks": bool(case["as_of"])
         or not any(_is_wrongly_marked(hit, case) for hit in _all_hits(answered)),
     }
+
+
+def _list_current_words(answered: AnsweredScenario) -> Iterator[str]:
+    """Yield what current hits and their facts say, and the words that they quote.
+
+    "My shoe size is 39" quotes "39 actually", which set "38" right.
+    """
+    records = [hit.record for hit in answered.hits if hit.status is Status.ACTIVE]
+    facts = [fact for hit in answered.hits for fact in hit.facts]
+    records += [fact for fact in facts if fact.status is Status.ACTIVE]
+    for record in records:
+        yield record.text
+        yield from (item.quote for item in record.evidence)
 
 
 def _all_hits(answered: AnsweredScenario) -> list[Hit]:

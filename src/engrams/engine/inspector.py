@@ -377,4 +377,8 @@ def _count_telling_characters(ids: Iterable[str]) -> int:
 def _count_common(first_id: str, second_id: str) -> int:
     """Count the characters with which two different ids begin alike."""
     pairs = zip(first_id, second_id, strict=True)
-    return next(position for position, (left, right) in enumerate(pairs) if left != right)
+    return next(
+        position
+        for position, (first_character, second_character) in enumerate(pairs)
+        if first_character != second_character
+    )

@@ -32,7 +32,7 @@ _FEWEST_TERMS = 2
 """Terms from which the rest of a message says something."""
 
 _HEADING = r"(?:[^.!?:\n]*:\s*)?"
-"""What a colon leads to a quote: "refactor the cart: let's take Zustand"."""
+"""Words that a colon leads to a quote: "refactor the cart: let's take Zustand"."""
 
 _ECHO = 0.7
 """Share of an assistant's words that a better hit has, from which it is an echo."""

@@ -37,7 +37,7 @@ _SELF = late_pattern(
 )
 """First person who says it, or to whom it is said."""
 _END = late_pattern(r"[,;] (?=(?:but|so|which|aber|darum|mais|donc|pero|asi)\b)", re.IGNORECASE)
-"""Where the sender goes on."""
+"""Words with which the sender goes on."""
 _CHINESE = late_pattern(r"(?:^|[，,；、])([^，,；、]*?)(?:说|声称|宣称|传言|写道?)(?=我)")
 _CHINESE_PUBLIC = late_pattern(
     "到处|朋友圈|背后|公开|群里|网上|会上|逢人|大家|别人|声称|宣称|传言|写|[跟对向](?!我)"

@@ -2,49 +2,11 @@
 
 from __future__ import annotations
 
-import json
-from pathlib import Path
-
 import pytest
-
-from engrams.surfaces.hook.events import parse_event
-from engrams.surfaces.hook.run import HookCallOptions, answer_event
+from tests.surfaces.hook.hooked_agent import HookedAgent
 
 
-class Agent:
-    """Hook of one home, called in a project."""
-
-    def __init__(self, home: Path, folder: Path) -> None:
-        self._call = HookCallOptions({"home": str(home), "user": "ann"}, project=".", seconds=60.0)
-        self._folder = folder
-        self._session = 0
-
-    def send(self, name: str, **values: str) -> str:
-        body = {"hook_event_name": name, "session_id": f"s{self._session}", **values}
-        event = parse_event(json.dumps({**body, "cwd": str(self._folder)}).encode())
-        assert event is not None
-        answer = answer_event(self._call, event)
-        return json.loads(answer)["hookSpecificOutput"]["additionalContext"] if answer else ""
-
-    def say(self, *sentences: str) -> None:
-        self._session += 1
-        for sentence in sentences:
-            self.send("UserPromptSubmit", prompt=sentence)
-        self.send("Stop", last_assistant_message="Understood.")
-
-    def begin(self) -> str:
-        self._session += 1
-        return self.send("SessionStart")
-
-
-@pytest.fixture
-def agent(home: Path, tmp_path: Path) -> Agent:
-    home.mkdir(parents=True, exist_ok=True)
-    (tmp_path / "shop").mkdir()
-    return Agent(home, tmp_path / "shop")
-
-
-def test_recurring_days_stay_recurring(agent: Agent) -> None:
+def test_recurring_days_stay_recurring(agent: HookedAgent) -> None:
     """ "Tuesday and Thursday" is no date of this week at the start of the next session."""
     agent.say("our deploy window is Tuesday and Thursday 10 to 12")
     start = agent.begin()
@@ -52,7 +14,7 @@ def test_recurring_days_stay_recurring(agent: Agent) -> None:
     assert " on 2" not in start.replace("<last_session", "")
 
 
-def test_code_spans_of_rules_are_kept_to_the_letter(agent: Agent) -> None:
+def test_code_spans_of_rules_are_kept_to_the_letter(agent: HookedAgent) -> None:
     """The words in backticks are what the rule is about."""
     agent.say(
         "never touch `generated/`, run `pnpm gen` instead",
@@ -81,7 +43,7 @@ def test_code_spans_of_rules_are_kept_to_the_letter(agent: Agent) -> None:
     ],
 )
 def test_a_correction_stands_in_the_place_of_the_rule(
-    agent: Agent, rule: str, correction: str, now: str, former: str
+    agent: HookedAgent, rule: str, correction: str, now: str, former: str
 ) -> None:
     """The next session starts with what holds now, in its words, and without the former rule, be it
     as the last request.
@@ -95,7 +57,7 @@ def test_a_correction_stands_in_the_place_of_the_rule(
     )
 
 
-def test_names_of_scoped_packages_are_kept_to_the_letter(agent: Agent) -> None:
+def test_names_of_scoped_packages_are_kept_to_the_letter(agent: HookedAgent) -> None:
     """ "@scope/name" is one name wherever it stands in a convention."""
     conventions = (
         "@types/node stays at 20",
@@ -108,7 +70,7 @@ def test_names_of_scoped_packages_are_kept_to_the_letter(agent: Agent) -> None:
     assert [line for line in conventions if f". {line}\n" not in start] == []
 
 
-def test_a_tool_is_nobodys_home(agent: Agent) -> None:
+def test_a_tool_is_nobodys_home(agent: HookedAgent) -> None:
     """ "We moved from pnpm to bun" is a decision of the project, and no place where somebody lives."""
     agent.say("we moved from pnpm to bun")
     start = agent.begin()
@@ -133,7 +95,7 @@ def test_a_tool_is_nobodys_home(agent: Agent) -> None:
         "niente mock nei test di integrazione",
     ],
 )
-def test_what_stays_and_what_the_house_asks_for_are_rules(agent: Agent, rule: str) -> None:
+def test_what_stays_and_what_the_house_asks_for_are_rules(agent: HookedAgent, rule: str) -> None:
     """A state that stays, the words of a style guide, and what is done in place of a banned thing."""
     agent.say(rule)
     assert f". {rule}\n" in agent.begin()
@@ -152,20 +114,20 @@ def test_what_stays_and_what_the_house_asks_for_are_rules(agent: Agent, rule: st
         "nada de eso, déjalo como está",
     ],
 )
-def test_a_state_of_the_day_and_comfort_are_no_rules(agent: Agent, said: str) -> None:
+def test_a_state_of_the_day_and_comfort_are_no_rules(agent: HookedAgent, said: str) -> None:
     """What only sounds like a ban, or tells how a thing is, stands in no list of rules."""
     agent.say(said)
     assert f". {said}" not in agent.begin()
 
 
-def test_how_to_answer_is_kept_where_one_sentence_says_two_things(agent: Agent) -> None:
+def test_how_to_answer_is_kept_where_one_sentence_says_two_things(agent: HookedAgent) -> None:
     """Style of answers in one breath with a name, two wishes in one sentence."""
     agent.say("I'm Lena. Keep answers short, no emojis.")
     start = agent.begin()
     assert "Lena" in start and ". Keep answers short, no emojis" in start
 
 
-def test_the_last_session_is_told_by_its_task(agent: Agent) -> None:
+def test_the_last_session_is_told_by_its_task(agent: HookedAgent) -> None:
     """A question was answered, and "run it" says nothing: the task before stands at the next start."""
     agent.say(
         "add a fee field to the cart",
@@ -178,7 +140,7 @@ def test_the_last_session_is_told_by_its_task(agent: Agent) -> None:
     assert "- said last: add a fee field to the cart\n" in agent.begin()
 
 
-def test_a_prompt_is_not_shown_to_itself(agent: Agent) -> None:
+def test_a_prompt_is_not_shown_to_itself(agent: HookedAgent) -> None:
     """The same order in a later session recalls what it is about, and not its own words."""
     agent.say("The client is generated by openapi-ts.", "regenerate the client")
     agent.begin()

@@ -2,57 +2,15 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.surfaces.hook.hooked_agent import HookedAgent
 
 import engrams
-from engrams.surfaces.hook.events import parse_event
-from engrams.surfaces.hook.run import HookCallOptions, answer_event
 
 SHOP = ("user", "ann", "project", "shop")
-
-
-class Agent:
-    """Hook of one home, called in a project."""
-
-    def __init__(self, home: Path, folder: Path) -> None:
-        self._call = HookCallOptions({"home": str(home), "user": "ann"}, project=".", seconds=60.0)
-        self._folder = folder
-        self._session = 0
-
-    def send(self, name: str, **values: str) -> str:
-        body = {"hook_event_name": name, "session_id": f"s{self._session}", **values}
-        event = parse_event(json.dumps({**body, "cwd": str(self._folder)}).encode())
-        assert event is not None
-        answer = answer_event(self._call, event)
-        return json.loads(answer)["hookSpecificOutput"]["additionalContext"] if answer else ""
-
-    def say(self, *sentences: str) -> None:
-        self._session += 1
-        for sentence in sentences:
-            self.send("UserPromptSubmit", prompt=sentence)
-        self.send("Stop")
-
-    def play(self, lines: list[dict[str, Any]]) -> None:
-        """Play a session of which only the transcript tells."""
-        self._session += 1
-        transcript = self._folder.parent / f"t{self._session}.jsonl"
-        transcript.write_text("\n".join(map(json.dumps, lines)), "utf-8")
-        self.send("Stop", transcript_path=str(transcript))
-
-    def begin(self) -> str:
-        self._session += 1
-        return self.send("SessionStart")
-
-
-@pytest.fixture
-def agent(home: Path, tmp_path: Path) -> Agent:
-    home.mkdir(parents=True, exist_ok=True)
-    (tmp_path / "shop").mkdir()
-    return Agent(home, tmp_path / "shop")
 
 
 def speak(role: str, content: Any, **fields: Any) -> dict[str, Any]:
@@ -67,7 +25,7 @@ def edit(path: Path) -> list[dict[str, Any]]:
     ]
 
 
-def test_what_we_do_is_said_of_the_project(agent: Agent) -> None:
+def test_what_we_do_is_said_of_the_project(agent: HookedAgent) -> None:
     """ "Our" and "we" mean the project in which they were said, not the person; "my" the person."""
     agent.say(
         "our deploy window is Tuesday and Thursday 10 to 12",
@@ -88,13 +46,15 @@ def test_what_we_do_is_said_of_the_project(agent: Agent) -> None:
         "releases are cut by Jana on the first Monday of the month",
     ],
 )
-def test_a_convention_of_a_project_needs_no_word_of_code(agent: Agent, convention: str) -> None:
+def test_a_convention_of_a_project_needs_no_word_of_code(
+    agent: HookedAgent, convention: str
+) -> None:
     """A convention said in passing stands at the next start, in the words in which it was said."""
     agent.say(convention)
     assert f". {convention}\n" in agent.begin()
 
 
-def test_a_convention_stands_behind_a_task(agent: Agent) -> None:
+def test_a_convention_stands_behind_a_task(agent: HookedAgent) -> None:
     """Of a task with its convention the convention is learnt."""
     agent.say("refactor the cart: let's go with Zustand instead of Redux for the cart store")
     assert ". let's go with Zustand instead of Redux for the cart store\n" in agent.begin()
@@ -109,7 +69,7 @@ def test_a_convention_stands_behind_a_task(agent: Agent) -> None:
         "leaflet is killing me, the tiles differ between my mac and the box and it is 900 MB",
     ],
 )
-def test_a_state_or_a_task_is_no_fact_of_the_project(agent: Agent, passing: str) -> None:
+def test_a_state_or_a_task_is_no_fact_of_the_project(agent: HookedAgent, passing: str) -> None:
     """A state that passes, a task and a complaint are not told at the next start."""
     agent.say(passing)
     assert "<memory" not in agent.begin()
@@ -128,14 +88,14 @@ def test_a_state_or_a_task_is_no_fact_of_the_project(agent: Agent, passing: str)
         ),
     ],
 )
-def test_a_rule_outlives_news_of_something_else(agent: Agent, rule: str, news: str) -> None:
+def test_a_rule_outlives_news_of_something_else(agent: HookedAgent, rule: str, news: str) -> None:
     """One common word, or an order of the moment, ends no rule."""
     agent.say(rule)
     agent.say(news)
     assert f". {rule}\n" in agent.begin()
 
 
-def test_a_tool_that_is_replaced_is_no_rule_any_more(agent: Agent) -> None:
+def test_a_tool_that_is_replaced_is_no_rule_any_more(agent: HookedAgent) -> None:
     """The rule of a tool ends when another takes its place."""
     agent.say("we use pnpm here, never npm")
     agent.say("from now on we use bun instead of pnpm")
@@ -144,7 +104,7 @@ def test_a_tool_that_is_replaced_is_no_rule_any_more(agent: Agent) -> None:
     assert "never npm" not in start
 
 
-def test_what_the_start_told_of_the_last_session_does_not_come_again(agent: Agent) -> None:
+def test_what_the_start_told_of_the_last_session_does_not_come_again(agent: HookedAgent) -> None:
     """A prompt is not given what the start of its session told."""
     task = "add the fee field to the invoice model of the ledger"
     path = agent._folder / "src/invoices.py"
@@ -153,7 +113,7 @@ def test_what_the_start_told_of_the_last_session_does_not_come_again(agent: Agen
     assert "src/invoices.py" not in agent.send("UserPromptSubmit", prompt="add a fee table")
 
 
-def test_an_echo_of_the_agent_is_not_found(agent: Agent, home: Path) -> None:
+def test_an_echo_of_the_agent_is_not_found(agent: HookedAgent, home: Path) -> None:
     """A short answer to a rule repeats it; one to a question, or with a number, tells something."""
     agent.play(
         [
@@ -169,7 +129,7 @@ def test_an_echo_of_the_agent_is_not_found(agent: Agent, home: Path) -> None:
     assert texts == ["Luxon, in all reports."]
 
 
-def test_the_person_is_told_once(agent: Agent, home: Path) -> None:
+def test_the_person_is_told_once(agent: HookedAgent, home: Path) -> None:
     """What is known of the person in the project and beyond stands once at the start of a session."""
     with engrams.open(home=str(home), jobs__workers=0) as engine:
         for scope in (SHOP, SHOP[:2]):

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import pytest
-
-from engrams.surfaces.hook.events import parse_event
-from engrams.surfaces.hook.run import HookCallOptions, answer_event
+from tests.surfaces.hook.hooked_agent import HookedAgent
 
 UNMARKED_QUESTIONS = [
     "should we use msw or a real server for api tests",
@@ -34,44 +31,11 @@ ANSWER_WISHES = [
 ]
 
 
-class Agent:
-    """Hook of one home, called in a project."""
-
-    def __init__(self, home: Path, folder: Path) -> None:
-        self._call = HookCallOptions({"home": str(home), "user": "ann"}, project=".", seconds=60.0)
-        self._folder = folder
-        self._session = 0
-
-    def send(self, name: str, **values: str) -> str:
-        body = {"hook_event_name": name, "session_id": f"s{self._session}", **values}
-        event = parse_event(json.dumps({**body, "cwd": str(self._folder)}).encode())
-        assert event is not None
-        answer = answer_event(self._call, event)
-        return json.loads(answer)["hookSpecificOutput"]["additionalContext"] if answer else ""
-
-    def say(self, *sentences: str) -> None:
-        self._session += 1
-        for sentence in sentences:
-            self.send("UserPromptSubmit", prompt=sentence)
-        self.send("Stop", last_assistant_message="Understood.")
-
-    def begin(self) -> str:
-        self._session += 1
-        return self.send("SessionStart")
-
-
-@pytest.fixture
-def agent(home: Path, tmp_path: Path) -> Agent:
-    home.mkdir(parents=True, exist_ok=True)
-    (tmp_path / "shop").mkdir()
-    return Agent(home, tmp_path / "shop")
-
-
 def _profile(start: str) -> str:
     return start.partition("<last_session")[0]
 
 
-def test_a_question_without_its_mark_is_no_rule(agent: Agent) -> None:
+def test_a_question_without_its_mark_is_no_rule(agent: HookedAgent) -> None:
     """A question typed without its mark stands at no later start, whatever language it is in."""
     agent.say("Use pnpm, not npm.", *UNMARKED_QUESTIONS)
     profile = _profile(agent.begin())
@@ -79,7 +43,7 @@ def test_a_question_without_its_mark_is_no_rule(agent: Agent) -> None:
     assert not [question for question in UNMARKED_QUESTIONS if question in profile]
 
 
-def test_what_is_to_be_remembered_may_say_so_at_its_end(agent: Agent) -> None:
+def test_what_is_to_be_remembered_may_say_so_at_its_end(agent: HookedAgent) -> None:
     """The words before "remember that" are kept, without the request and without an order beside them."""
     agent.say(*(sentence for sentence, _ in ASKED_FOR))
     profile = _profile(agent.begin())
@@ -88,29 +52,29 @@ def test_what_is_to_be_remembered_may_say_so_at_its_end(agent: Agent) -> None:
     assert "run the linter" not in profile
 
 
-def test_a_question_about_memory_asks_for_nothing(agent: Agent) -> None:
+def test_a_question_about_memory_asks_for_nothing(agent: HookedAgent) -> None:
     """ "Do you remember that" keeps nothing."""
     agent.say("Use pnpm, not npm.", "the login page was slow back in may, do you remember that")
     assert "slow" not in _profile(agent.begin())
 
 
 @pytest.mark.parametrize("wish", ANSWER_WISHES)
-def test_a_wish_for_answers_may_have_a_reason(agent: Agent, wish: str) -> None:
+def test_a_wish_for_answers_may_have_a_reason(agent: HookedAgent, wish: str) -> None:
     """A wish for answers stands at the next start although its reason stands behind it."""
     agent.say(wish)
     assert wish.partition(",")[0].split(" ", 2)[2] in _profile(agent.begin())
 
 
 def test_a_wish_for_answers_holds_in_every_project(
-    agent: Agent, home: Path, tmp_path: Path
+    agent: HookedAgent, home: Path, tmp_path: Path
 ) -> None:
     """What its reason points to makes it no matter of this project."""
     agent.say("keep your replies brief, i read those in the tram")
     (tmp_path / "wiki").mkdir()
-    assert "keep your replies brief" in _profile(Agent(home, tmp_path / "wiki").begin())
+    assert "keep your replies brief" in _profile(HookedAgent(home, tmp_path / "wiki").begin())
 
 
-def test_an_order_about_it_recalls_nothing(agent: Agent) -> None:
+def test_an_order_about_it_recalls_nothing(agent: HookedAgent) -> None:
     """ "it" is what the conversation has at hand, whatever memories share a word with the order."""
     agent.say(
         "the push service was slow in april",
@@ -122,7 +86,7 @@ def test_an_order_about_it_recalls_nothing(agent: Agent) -> None:
     assert "april" in agent.send("UserPromptSubmit", prompt="when was the push service slow?")
 
 
-def test_what_is_left_of_a_message_has_to_fit_the_prompt(home: Path, agent: Agent) -> None:
+def test_what_is_left_of_a_message_has_to_fit_the_prompt(home: Path, agent: HookedAgent) -> None:
     """The start has told its rule; the remark beside it has nothing to do with the question."""
     agent.say(
         "fixtures live beside the spec, in spec/data. i know that looks odd for a go project",
@@ -138,7 +102,7 @@ def test_what_is_left_of_a_message_has_to_fit_the_prompt(home: Path, agent: Agen
     assert "looks odd" not in agent.send("UserPromptSubmit", prompt="where do fixtures live")
 
 
-def test_the_last_session_is_not_told_by_its_farewell(agent: Agent) -> None:
+def test_the_last_session_is_not_told_by_its_farewell(agent: HookedAgent) -> None:
     """A farewell, a break and a question are not where a session stopped."""
     agent.say(
         "Orders of more than 500 euros get split into two parcels, I want that in the packing service",
@@ -154,7 +118,7 @@ def test_the_last_session_is_not_told_by_its_farewell(agent: Agent) -> None:
     assert "colleague" not in last_session
 
 
-def test_a_ban_with_what_came_of_it_is_a_rule(agent: Agent) -> None:
+def test_a_ban_with_what_came_of_it_is_a_rule(agent: HookedAgent) -> None:
     """What was banned because of an outage stays banned; what is not to be done now does not."""
     agent.say(
         "hm no, don't query the warehouse from the login page. it locked everybody out in june",
@@ -174,13 +138,13 @@ def test_a_ban_with_what_came_of_it_is_a_rule(agent: Agent) -> None:
         "nein warte, das mit den Ordnern pro Feature hat Lena letzten Monat verworfen",
     ],
 )
-def test_a_feature_a_remark_and_a_revocation_are_no_rules(agent: Agent, remark: str) -> None:
+def test_a_feature_a_remark_and_a_revocation_are_no_rules(agent: HookedAgent, remark: str) -> None:
     """Work on one feature, and the news that something was dropped, hold for nothing later."""
     agent.say("Use pnpm, not npm.", remark)
     assert remark not in _profile(agent.begin())
 
 
-def test_what_the_product_has_to_do_is_a_rule(agent: Agent) -> None:
+def test_what_the_product_has_to_do_is_a_rule(agent: HookedAgent) -> None:
     """What a product has to do for good is a rule of its project."""
     rule = "and round to full cents, that's what the tax office does"
     agent.say(rule)

@@ -11,9 +11,9 @@ import time
 from engrams.store.sql.named_queries import SqlConnection, fetch_composed, query
 from engrams.store.sql.row_seals import READ_COLUMNS, Row, RowSeals, describe_misfit
 
-MAX_ROWS = 1_000
-"""Rows of an owner whose seals are compared at one look: it takes 10 µs a row."""
-_PAUSE = 1.0
+MAX_ROWS = 200
+"""Rows of an owner whose seals are compared at one look. It takes 10 µs a row, and a read waits for it."""
+_PAUSE = 0.2
 """Seconds until the next rows of a larger memory are looked at."""
 _SECONDS = 60.0
 """Seconds until a memory is looked at again from its first row."""

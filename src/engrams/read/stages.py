@@ -757,11 +757,12 @@ def _find_news(hit: Hit, search: Search) -> Record | None:
         for correction in hit.record.meta.get(CORRECTED, ())
         if correction["action"] == "edit"
     ]
-    news_id = mark.by if mark is not None and mark.is_told else ""
-    news = search.records.get(news_id or "".join(edits[-1:]))
+    edited_by = edits[-1] if edits else ""
+    ended_by = mark.by if mark is not None and mark.is_told else ""
+    news = search.records.get(ended_by or edited_by)
     if news is None or news.status is not Status.ACTIVE or _shown_reason(news, search.request):
         return None
-    is_about_it = not news_id or share_subject(hit.record, news)
+    is_about_it = not ended_by or share_subject(hit.record, news)
     return mask_corrected(news) if is_about_it else None
 
 

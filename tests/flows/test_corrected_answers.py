@@ -69,3 +69,14 @@ def test_a_forgotten_correction_leaves_no_slip(memory: MemoryEngine) -> None:
     undone = memory.control.turn("undo", scope=ANN, pending=done.pending)
     assert undone is not None
     assert memory.search(QUESTION, scope=ANN).hits[0].record.text == CORRECTED
+
+
+@pytest.mark.parametrize("preset", ["proxy", "engine"])
+def test_presets_without_a_judge_give_no_slip(preset: str) -> None:
+    """A prompt has the day that was meant, and not the one that was set right."""
+    with temp_engine(preset=preset, jobs__workers=0) as memory:
+        for text in ("My dentist appointment is on Friday.", "No, I meant Thursday."):
+            memory.observe([Turn(text, session="s")], scope=ANN)
+        memory.drain(10)
+        told = memory.context("When is my dentist appointment?", scope=ANN).text
+    assert "on Thursday" in told and "Friday" not in told

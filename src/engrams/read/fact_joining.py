@@ -101,6 +101,9 @@ def _find_completions(hits: Sequence[Hit], by_id: Mapping[str, Hit]) -> dict[str
 
     "No, I meant Thursday" answers no question; "My appointment is on Thursday" does.
     """
+    # Hardly any search finds a correction: the words of the others are not read.
+    if not any(is_correction(hit.record) for hit in hits):
+        return {}
     completions: dict[str, str] = {}
     says_besides: set[str] = set()
     for hit in hits:

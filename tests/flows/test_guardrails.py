@@ -25,6 +25,7 @@ import pytest
 import engrams
 from engrams import MemoryEngine, Turn
 from engrams.index.columns import IndexColumns
+from engrams.store.sql import seal_sweep
 from engrams.testing import ScriptedModel, SettableClock
 
 ANN = ("user", "ann")
@@ -135,6 +136,12 @@ def watched() -> Iterator[Door]:
         yield door
     finally:
         apsw.connection_hooks.remove(door)
+
+
+@pytest.fixture(autouse=True)
+def no_further_sweep(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The sweep of seals costs rows by the clock, not by the read: after its first look it rests."""
+    monkeypatch.setattr(seal_sweep, "_PAUSE", 3600.0)
 
 
 @pytest.mark.covers("S3.70")

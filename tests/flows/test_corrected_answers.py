@@ -71,7 +71,7 @@ def test_a_forgotten_correction_leaves_no_slip(memory: MemoryEngine) -> None:
     assert memory.search(QUESTION, scope=ANN).hits[0].record.text == CORRECTED
 
 
-@pytest.mark.parametrize("preset", ["proxy", "engine"])
+@pytest.mark.parametrize("preset", ["proxy", "engine", "graph"])
 def test_presets_without_a_judge_give_no_slip(preset: str) -> None:
     """A prompt has the day that was meant, and not the one that was set right."""
     with temp_engine(preset=preset, jobs__workers=0) as memory:

@@ -32,6 +32,7 @@ from engrams.write.conversation_context import find_speaker_names
 from engrams.write.extraction_jobs import NEVER, OwnExtraction, due_reason
 from engrams.write.reconcile import DigestResult
 from engrams.write.record_vectors import embed_records
+from engrams.write.value_corrections import find_corrected_value, read_value_correction
 from engrams.write.write_deps import WriteDeps
 
 if TYPE_CHECKING:
@@ -179,6 +180,7 @@ class ExtractionJobHandler:
             [turn.text for turn in turns],
             settings.sessions,
             has_new_topic=self._has_new_topic(owner, records),
+            has_correction=_hold_correction(turns),
             end=is_end,
         ):
             return False
@@ -249,3 +251,25 @@ class ExtractionJobHandler:
         store = self._deps.store
         size = GardenStateStore(store).get(owner).size if section.trigger_memories else 0
         return make_trigger_jobs(owner, self._deps.clock(), section, store, size)
+
+
+def _hold_correction(turns: Sequence[Record]) -> bool:
+    """Return True where a message of a person sets a value right.
+
+    What can also be an answer ("no, Thursday") counts only after a message of that person that has
+    such a value.
+    """
+    for index, turn in enumerate(turns):
+        correction = read_value_correction(turn.text) if turn.role == "user" else None
+        if correction is None:
+            continue
+        if correction.is_strong:
+            return True
+        said_before = (
+            earlier.text
+            for earlier in turns[:index]
+            if (earlier.role, earlier.speaker) == (turn.role, turn.speaker)
+        )
+        if any(find_corrected_value(correction, text) for text in said_before):
+            return True
+    return False

@@ -149,13 +149,17 @@ def due_reason(
     settings: SessionSettings,
     *,
     has_new_topic: bool = False,
+    has_correction: bool = False,
     end: bool = False,
 ) -> str:
     """Return why gathered turns are due for extraction; empty: not yet.
 
-    They need ``min_chars`` characters; then ``batch_turns`` turns are enough, or a change of topic
+    A correction of a value is due at once: until then the wrong one would be told. Without one the
+    turns need ``min_chars`` characters; then ``batch_turns`` turns are enough, or a change of topic
     after ``topic_change_turns`` turns, or the session's end.
     """
+    if has_correction:
+        return "correction"
     if sum(len(text) for text in texts) < settings.min_chars:
         return ""
     if end:

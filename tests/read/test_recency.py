@@ -162,9 +162,9 @@ def test_a_half_life_is_one() -> None:
     assert half_life_decay(1e6, 0) == 1
     hits = [Hit(record(60), 0.8), Hit(record(0), 0.5)]
     assert [
-        hit.score for hit in apply_decay(hits, ReadSettings(half_life_days=30), NOW)
+        hit.score for hit in apply_decay(hits, ReadSettings(half_life_days=30), NOW, {})
     ] == pytest.approx([0.5, 0.2])
-    assert apply_decay(hits, ReadSettings(), NOW) == hits
+    assert apply_decay(hits, ReadSettings(), NOW, {}) == hits
     assert preset("engine").half_life_days == 30
 
 
@@ -179,7 +179,7 @@ def test_what_is_known_does_not_fade() -> None:
         for kind in (Kind.FACT, Kind.PREFERENCE, Kind.CORRECTION, Kind.RULE)
     ]
     assert [
-        hit.score for hit in apply_decay([*hits, *records], preset("engine"), NOW)
+        hit.score for hit in apply_decay([*hits, *records], preset("engine"), NOW, {})
     ] == pytest.approx([0.8] * 4 + [0.4])
 
 
@@ -191,7 +191,7 @@ def test_freshness_takes_its_share_and_the_future_is_new() -> None:
     assert blend_recency(0.5, 1.0, 0.2) == pytest.approx(0.6)
     assert exponential_decay(-5, 30) == 1
     assert age_days(record(-3), NOW) == 0
-    got = apply_decay([Hit(record(30), 0.9), Hit(record(-10), 0.7)], preset("proxy"), NOW)
+    got = apply_decay([Hit(record(30), 0.9), Hit(record(-10), 0.7)], preset("proxy"), NOW, {})
     assert [hit.score for hit in got] == pytest.approx([0.8 * 0.9 + 0.2 / math.e, 0.8 * 0.7 + 0.2])
 
 

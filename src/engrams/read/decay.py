@@ -8,7 +8,7 @@ formulas, which sweeps use, too.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 
 from engrams.core import Hit, Kind, Layer, Record, Status, find_basis
@@ -137,11 +137,35 @@ def access_boost(hours: float, max_boost: float) -> float:
     return 1.0 + max_boost * math.exp(-max(hours, 0.0) / 24.0)
 
 
-def apply_decay(hits: Sequence[Hit], settings: ReadSettings, now: datetime) -> list[Hit]:
-    """Apply half-life and recency to scores, best first, if they are set."""
+def score_lasting(hits: Iterable[Hit], merged: Mapping[str, str]) -> dict[str, float]:
+    """Find the score that each hit keeps at any age: the best one of its facts that hold.
+
+    ``merged``: ids of facts that are part of a hit, with the id of that hit.
+    """
+    lasting: dict[str, float] = {}
+    for hit in hits:
+        record = hit.record
+        target_id = merged.get(record.id)
+        if target_id is None or _fades(record) or record.status is not Status.ACTIVE:
+            continue
+        lasting[target_id] = max(lasting.get(target_id, 0.0), hit.score)
+    return lasting
+
+
+def apply_decay(
+    hits: Sequence[Hit],
+    settings: ReadSettings,
+    now: datetime,
+    lasting: Mapping[str, float],
+) -> list[Hit]:
+    """Apply half-life and recency to scores, best first, if they are set.
+
+    ``lasting``: of ``score_lasting``.
+    """
     if not (settings.half_life_days or settings.recency_weight):
         return list(hits)
-    return sorted((_decay_hit(hit, settings, now) for hit in hits), key=lambda hit: -hit.score)
+    decayed = (_decay_hit(hit, settings, now, lasting.get(hit.record.id, 0.0)) for hit in hits)
+    return sorted(decayed, key=lambda hit: -hit.score)
 
 
 def changes_by_belief(settings: ReadSettings) -> bool:
@@ -157,13 +181,21 @@ def apply_confidence_decay(hits: Sequence[Hit], settings: ReadSettings, now: dat
     return sorted((_believe_hit(hit, settings, now) for hit in hits), key=lambda hit: -hit.score)
 
 
-def _decay_hit(hit: Hit, settings: ReadSettings, now: datetime) -> Hit:
+def _fades(record: Record) -> bool:
+    """True for what was said on a day.
+
+    Facts do not fade, nor does MEMORY.md: they are closed when something replaces them.
+    """
+    return record.layer is Layer.EPISODIC
+
+
+def _decay_hit(hit: Hit, settings: ReadSettings, now: datetime, lasting: float) -> Hit:
+    """Let a hit fade, but not below ``lasting``, the score of a fact that was joined to it."""
     days = age_days(hit.record, now)
     score = hit.score
-    # Only episodic memories age: facts are closed when something replaces them (none for
-    # MEMORY.md).
-    if hit.record.layer is Layer.EPISODIC:
-        score *= half_life_decay(days, settings.half_life_days)
+    if _fades(hit.record):
+        faded = score * half_life_decay(days, settings.half_life_days)
+        score = max(faded, min(score, lasting))
     recency = exponential_decay(days, settings.recency_days)
     return _with_score(hit, blend_recency(score, recency, settings.recency_weight))
 

@@ -71,6 +71,8 @@ class Search:
     """Hits that are still in, best first. Set by ``fetch``, changed by all later stages."""
     below_floors: Mapping[str, str] = field(default_factory=dict)
     """Ids of hits below the floors, with the reason. Set by ``drop_unfit``."""
+    lasting: Mapping[str, float] = field(default_factory=dict)
+    """Scores that hits keep at any age, by id: of their facts. Set by ``join_facts``."""
     proposed: frozenset[str] = frozenset()
     """Ids of those of them that stay if a model accepts them. Set by ``propose_to_judge``."""
     dropped: dict[str, str] = field(default_factory=dict)

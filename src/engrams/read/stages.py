@@ -20,7 +20,12 @@ from engrams.read.candidate_pools import add_skills
 from engrams.read.code_truth import mark_hits
 from engrams.read.corrected_words import mask_corrected, matches_only_masked
 from engrams.read.cues.cue_scores import list_short_spans, raise_spoken_date
-from engrams.read.decay import apply_confidence_decay, apply_decay, changes_by_belief
+from engrams.read.decay import (
+    apply_confidence_decay,
+    apply_decay,
+    changes_by_belief,
+    score_lasting,
+)
 from engrams.read.ended_clauses import drop_doubted_facts, mark_ended_clauses
 from engrams.read.excerpts import cut_excerpt
 from engrams.read.fact_joining import (
@@ -427,6 +432,7 @@ def join_facts(search: Search) -> None:
     merged = grouped.merged
     for fact_id, turn_id in merged.items():
         search.drop(fact_id, f"part of {turn_id}")
+    search.lasting = score_lasting(hits, merged)
     search.vouchers = {
         merged.get(record_id, record_id): merged.get(seed, seed)
         for record_id, seed in search.vouchers.items()
@@ -535,7 +541,8 @@ def rerank(search: Search) -> None:
 
 def decay(search: Search) -> None:
     """Let scores fall with age, as the settings say."""
-    search.hits = apply_decay(search.hits, search.deps.settings, search.request.now)
+    settings = search.deps.settings
+    search.hits = apply_decay(search.hits, settings, search.request.now, search.lasting)
     _drop_low_scores(search)
     search.trace_hits(search.hits)
     search.count = len(search.hits)

@@ -284,6 +284,26 @@ def test_what_faded_below_the_floor_is_not_returned(
     } == {"below the floor of 0.1"}
 
 
+@pytest.mark.covers("S1.51")
+def test_a_message_stays_findable_by_the_fact_that_was_learned_from_it(
+    home: Path, clock: SettableClock
+) -> None:
+    """A message does not fade below a fact of it that holds; once that is forgotten, it does."""
+    question = "Where is the staging cluster?"
+    with engrams.open(home=home, preset="engine", clock=clock, jobs__workers=0) as engine:
+        told = "The staging cluster is in Frankfurt. The ferry was late again."
+        engine.add(Turn(told, session="s1"), scope=ANN)
+        (before,) = engine.search(question, scope=ANN).hits
+        clock.forward(days=400)
+        (after,) = engine.search(question, scope=ANN).hits
+        assert after.record.text == told
+        assert [fact.text for fact in after.facts] == ["The staging cluster is in Frankfurt"]
+        assert before.score - 0.2 < after.score <= before.score
+        assert not engine.search("Was the ferry late?", scope=ANN).hits
+        engine.forget(after.facts[0].id, scope=ANN)
+        assert not engine.search(question, scope=ANN).hits
+
+
 @pytest.mark.covers("S1.20")
 def test_only_lasting_facts_about_the_user_are_in_the_profile(
     engine: MemoryEngine, model: ScriptedModel

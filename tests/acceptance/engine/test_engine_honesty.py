@@ -83,6 +83,37 @@ def test_what_an_agent_deletes_is_in_no_note_either(home: Path, clock: SettableC
         )
 
 
+@pytest.mark.covers("S1.39")
+@pytest.mark.parametrize(
+    ("said", "denied"),
+    [
+        ("I like tea.", "I don't like tea any more."),
+        ("I drink coffee.", "I don't drink coffee."),
+        ("Ich mag Tee.", "Ich mag keinen Tee mehr."),
+        ("I own a boat.", "I no longer own a boat."),
+    ],
+)
+def test_what_was_denied_since_is_in_no_note(
+    home: Path, clock: SettableClock, said: str, denied: str
+) -> None:
+    """Once denied, a statement is read neither from the note of its day nor from MEMORY.md, and
+    the next dream takes it out.
+    """
+    line = f"- {said.rstrip('.')}"
+    with opened(home, clock) as engine:
+        flush(engine, said)
+        assert engine.dream(scope=ANN)
+        core = folder(home) / "MEMORY.md"
+        assert line in core.read_text().splitlines()
+        clock.forward(days=3)
+        flush(engine, denied)
+        told = engine.format_for_injection(scope=ANN)
+        assert said.rstrip(".") not in told.replace(denied.rstrip("."), "")
+        assert engine.dream(scope=ANN)
+        assert line not in core.read_text().splitlines()
+        assert denied.rstrip(".") in core.read_text()
+
+
 def test_an_edit_reaches_what_the_notes_say(home: Path, clock: SettableClock) -> None:
     """A line that says what an edited memory said is not read any more;
     one that a person wrote, and is merely similar, is.

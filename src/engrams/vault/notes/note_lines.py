@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from engrams.core import CORRECTED, Record, Scope, Status, content_hash
 from engrams.ports import RecordQuery, RecordStore, ScopeReach
+from engrams.text.comparison.statement_comparison import are_opposite
 from engrams.text.terms import terms
 from engrams.vault.files.sync_state import VaultStateDatabase
 
@@ -147,7 +148,8 @@ class NoteLineLedger:
     ) -> dict[str, frozenset[str]]:
         """Find the words that memories still say, by id.
 
-        The words of statements that ended do not count, and those of their replacements do.
+        The words of statements that ended do not count, and those of their replacements do, unless
+        these deny them.
         """
         if not ids:
             return {}
@@ -163,12 +165,10 @@ class NoteLineLedger:
         for statement in ended:
             for item in statement.evidence:
                 ended_quotes.setdefault(item.source, []).append(item.quote)
-                if item.source in words and statement.superseded_by in replacements:
-                    replacement = replacements[statement.superseded_by]
-                    words[item.source].update(terms(replacement.text))
+                if item.source in words:
+                    words[item.source].update(_find_replaced_words(statement, replacements))
         for record_id, record in records.items():
-            if record.superseded_by in replacements:
-                words[record_id].update(terms(replacements[record.superseded_by].text))
+            words[record_id].update(_find_replaced_words(record, replacements))
             if record.status in STANDING:
                 text = _remove_quotes(record, (*ended_quotes.get(record_id, ()), *purge.words))
                 words[record_id].update(terms(text))
@@ -214,6 +214,26 @@ def blank_lines(text: str, gone_hashes: Collection[str]) -> str:
         return text
     return "\n".join(
         "" if line.strip() and hash_line(line) in gone_hashes else line for line in text.split("\n")
+    )
+
+
+def _find_replaced_words(ended: Record, replacements: Mapping[str, Record]) -> Iterable[str]:
+    """Find the words of what took the place of a memory.
+
+    What denies it has most of its words, and still says none of it: "I don't like tea any more".
+    """
+    replacement = replacements.get(ended.superseded_by)
+    if replacement is None or _denies(replacement, ended):
+        return ()
+    return terms(replacement.text)
+
+
+def _denies(replacement: Record, ended: Record) -> bool:
+    """True if a statement says that another one is over, or is not so."""
+    return (
+        replacement.meta.get("effect") == "ends"
+        or replacement.meta.get("polarity", True) != ended.meta.get("polarity", True)
+        or are_opposite(replacement.text, ended.text)
     )
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 from engrams import MemoryEngine, Turn
-from engrams.core import EdgeType, Kind, Status
+from engrams.core import STATEMENT_KINDS, EdgeType, Kind, Status
 from engrams.testing import SettableClock, temp_engine
 from engrams.write.value_corrections import read_value_correction
 
@@ -75,6 +75,11 @@ NO_SLIPS = (
     ("My daughter Emma is allergic to peanuts.", "This is Emma's."),
     ("Meine Tochter Emma ist gegen Nüsse allergisch.", "Wer ist Emily?"),
 )
+REVERSALS = (
+    ("We use Redis instead of Memcached.", "We use Memcached instead of Redis."),
+    ("Use tabs, not spaces.", "Use spaces, not tabs."),
+    ("Use Go rather than Google Sheets.", "Use Google Sheets rather than Go."),
+)
 OF_OTHER_THINGS = (
     ("I bought coffee for Ada.", "I drink tea, not coffee."),
     ("My sister likes Peter.", "I do not like Peter."),
@@ -114,6 +119,24 @@ def test_a_slip_is_set_right(engine: MemoryEngine, clock: SettableClock) -> None
         owner = engine.get(first.id, scope=scope).scope.owner
         edges = engine.store.edges(owner, [first.id], (EdgeType.SUPERSEDES, EdgeType.MAY_OUTDATE))
         assert (second.id, first.id) in {(edge.source, edge.target) for edge in edges}, correction
+
+
+@pytest.mark.covers("S3.40")
+def test_a_choice_turned_round_names_each_value_once(
+    engine: MemoryEngine, clock: SettableClock
+) -> None:
+    """What was chosen before is over, and what is stored instead are the words of the new choice."""
+    for number, (said, reversal) in enumerate(REVERSALS):
+        scope = ("user", f"u{number}")
+        engine.add(Turn(said, session="s"), scope=scope)
+        clock.forward(minutes=1)
+        engine.add(Turn(reversal, session="s"), scope=scope)
+        engine.drain(10)
+        statements = engine.list(scope=scope, kinds=STATEMENT_KINDS).records
+        assert {record.text for record in statements} <= {reversal, reversal.rstrip(".")}, reversal
+        first, *others = engine.search(reversal, scope=scope).hits
+        assert first.record.text == reversal
+        assert all(hit.tell_end() for hit in others), reversal
 
 
 def test_other_talk_is_no_correction(engine: MemoryEngine, clock: SettableClock) -> None:

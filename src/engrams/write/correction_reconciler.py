@@ -21,7 +21,9 @@ from engrams.write.reconcile_rules import ReconciliationResult, find_conflict, i
 from engrams.write.related import OPEN, scopes_in_reach
 from engrams.write.value_corrections import (
     ValueCorrection,
+    exchange_values,
     find_corrected_value,
+    is_reversed,
     read_value_correction,
 )
 from engrams.write.write_deps import WriteDeps
@@ -135,8 +137,9 @@ class CorrectionReconciler:
     ) -> list[ReconciliationResult]:
         """Correct the statements that hold the wrong value, or state the corrected sentence."""
         wrong = earlier.text[slice(*span)]
+        is_reversal = is_reversed(correction, earlier.text)
         candidate = CandidateStatement(
-            _correct_sentence(earlier.text, span, correction.value),
+            _correct_sentence(earlier.text, span, correction, is_reversal=is_reversal),
             effect="corrects",
             wrong_value=wrong,
             evidence=(Evidence(record.text[:200], record.id, record.speaker),),
@@ -151,12 +154,12 @@ class CorrectionReconciler:
         outcomes = []
         for fact in facts:
             if wrong in fact.text:
-                text = fact.text.replace(wrong, correction.value)
+                text = _correct_values(fact.text, wrong, correction, is_reversal=is_reversal)
             elif _holds_spelled_out(fact, earlier, wrong):
                 text = candidate.text
             else:
                 continue
-            value = fact.object.replace(wrong, correction.value)
+            value = _correct_values(fact.object, wrong, correction, is_reversal=is_reversal)
             corrected = replace(
                 candidate,
                 text=text,
@@ -182,9 +185,22 @@ def _holds_spelled_out(fact: Record, message: Record, wrong: str) -> bool:
     return is_exact and any(wrong in quote for quote in quotes)
 
 
-def _correct_sentence(text: str, span: tuple[int, int], value: str) -> str:
+def _correct_values(
+    text: str, wrong: str, correction: ValueCorrection, *, is_reversal: bool
+) -> str:
+    """Write the right value in the place of the wrong one; of a reversal, also the other way."""
+    if is_reversal:
+        return exchange_values(text, wrong, correction.value)
+    return text.replace(wrong, correction.value)
+
+
+def _correct_sentence(
+    text: str, span: tuple[int, int], correction: ValueCorrection, *, is_reversal: bool
+) -> str:
     """Return the sentence around a span with another value in its place."""
     start = max((match.end() for match in _SENTENCE_END.finditer(text, 0, span[0])), default=0)
     following = _SENTENCE_END.search(text, span[1])
     end = following.start() if following else len(text)
-    return f"{text[start : span[0]]}{value}{text[span[1] : end]}".strip()
+    if is_reversal:
+        return exchange_values(text[start:end], text[slice(*span)], correction.value).strip()
+    return f"{text[start : span[0]]}{correction.value}{text[span[1] : end]}".strip()

@@ -259,6 +259,23 @@ def find_corrected_value(
     return max(spans, key=lambda span: (_rate(text[slice(*span)], correction.value), span))
 
 
+def is_reversed(correction: ValueCorrection, text: str) -> bool:
+    """True if an earlier message chose the other one of two values: "tabs, not spaces".
+
+    With the right value in the place of the wrong one alone it would name the right one twice.
+    """
+    earlier = _read_named_pair(text) if correction.wrong_value else None
+    return earlier is not None and fold(earlier.wrong_value) == fold(correction.value)
+
+
+def exchange_values(text: str, value: str, other_value: str) -> str:
+    """Write each of two values in the place of the other."""
+    replacements = {fold(value): other_value, fold(other_value): value}
+    longest_first = sorted((value, other_value), key=len, reverse=True)
+    value_pattern = re.compile("|".join(map(re.escape, longest_first)), re.IGNORECASE)
+    return value_pattern.sub(lambda match: replacements.get(fold(match[0]), match[0]), text)
+
+
 def _read_named_pair(text: str) -> ValueCorrection | None:
     """Read a clause that names the right and the wrong value, of one sort; None: it is none."""
     sentence = text.strip(" .!。！")

@@ -49,7 +49,8 @@ def differ_in_detail(text_a: str, text_b: str, predicate: str = "") -> bool:
     """True if two statements differ in what no paraphrase changes.
 
     That is a function word that decides, a negation, number, unit, name, person or tense, two words
-    that exclude each other, or the order of names and numbers.
+    that exclude each other, the order of names and numbers, or which of the same words follow a
+    preposition.
     """
     language = _find_language(text_a, text_b)
     if language is None:
@@ -58,7 +59,9 @@ def differ_in_detail(text_a: str, text_b: str, predicate: str = "") -> bool:
     words_b = read_words(text_b, language, predicate)
     if _is_same_measure(words_a, words_b, language):
         return False
-    return _differ_in_detail(words_a, words_b) or is_reordered(text_a, text_b)
+    if _differ_in_detail(words_a, words_b) or is_reordered(text_a, text_b):
+        return True
+    return _swap_places(words_a, words_b)
 
 
 def differ_in_deciding_words(text_a: str, text_b: str) -> bool:
@@ -191,6 +194,17 @@ def _relate_content(new: StatementWords, known: StatementWords) -> StatementRela
     if extra:
         return "more"
     return "less" if missing else "same"
+
+
+def _swap_places(words_a: StatementWords, words_b: StatementWords) -> bool:
+    """True for the same words of which others follow a preposition: "tabs over spaces".
+
+    With a form of "to be" the sides of a sentence may change places.
+    """
+    if words_a.has_copula or words_b.has_copula or words_a.moving == words_b.moving:
+        return False
+    is_same_content = frozenset(words_a.content) == frozenset(words_b.content)
+    return is_same_content and _is_other_order(words_a, words_b)
 
 
 def _is_other_order(words_a: StatementWords, words_b: StatementWords) -> bool:

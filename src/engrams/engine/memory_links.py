@@ -25,7 +25,7 @@ from engrams.core import (
 )
 from engrams.errors import InputError, RefusedError
 from engrams.extract.redaction import redact_labels
-from engrams.forget.dependents import GOING_ON
+from engrams.forget.dependents import GOING_ON, find_learned
 from engrams.forget.edit_fields import require_short_tags
 from engrams.forget.edits import diff_tag_edges
 from engrams.ports import (
@@ -266,7 +266,7 @@ class MemoryLinks:
         )
 
     def _replace_target(self, edge: Edge, now: datetime) -> tuple[RecordChange, ...]:
-        """Build the change that supersedes the target of a ``supersedes`` link."""
+        """Build the changes that supersede the target of a ``supersedes`` link, and its statements."""
         if edge.type is not EdgeType.SUPERSEDES:
             return ()
         fields = {
@@ -276,21 +276,27 @@ class MemoryLinks:
             "superseded_by": edge.source,
         }
         return tuple(
-            RecordChange(edge.owner, target.id, fields, "supersede")
-            for target in self._store.get(edge.owner, [edge.target])
-            if target.status is Status.ACTIVE
+            RecordChange(edge.owner, record.id, fields, "supersede")
+            for record in self._find_target_records(edge)
+            if record.status is Status.ACTIVE and record.id != edge.source
         )
 
     def _restore_target(self, edge: Edge) -> tuple[RecordChange, ...]:
-        """Build the change that undoes ``_replace_target``."""
+        """Build the changes that undo ``_replace_target``."""
         if edge.type is not EdgeType.SUPERSEDES:
             return ()
         fields = {"status": Status.ACTIVE, **GOING_ON}
         return tuple(
-            RecordChange(edge.owner, target.id, fields, "restore")
-            for target in self._store.get(edge.owner, [edge.target])
-            if target.superseded_by == edge.source
+            RecordChange(edge.owner, record.id, fields, "restore")
+            for record in self._find_target_records(edge)
+            if record.superseded_by == edge.source
         )
+
+    def _find_target_records(self, edge: Edge) -> Iterator[Record]:
+        """Find the target of a link, and the statements that were learned from it alone."""
+        for target in self._store.get(edge.owner, [edge.target]):
+            yield target
+            yield from find_learned(target, self._store)
 
     def _set_tags(self, record: Record, tags: tuple[str, ...], action: str, scope: Scope) -> Record:
         if tags == record.tags:

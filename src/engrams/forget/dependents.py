@@ -1,7 +1,8 @@
 """Records that share the fate of another one: those derived from it alone, or holding its words.
 
-``find_dependents`` finds what goes with a record, ``find_returning`` what comes back with it, and
-``build_release`` frees the records that it had replaced.
+``find_dependents`` finds what goes with a record, ``find_returning`` what comes back with it,
+``find_learned`` the statements that end with it, and ``build_release`` frees the records that it had
+replaced.
 """
 
 from __future__ import annotations
@@ -61,6 +62,12 @@ def find_dependents(
     return tuple(
         {dependent.id: dependent for dependent in dependents if dependent.id != record.id}.values()
     )
+
+
+def find_learned(record: Record, store: RecordStore) -> tuple[Record, ...]:
+    """Find the statements that were learned from a record alone, of every status."""
+    learned = _select_quoting_only(record, _find_quoting(record, store))
+    return tuple(statement for statement in learned if statement.kind in STATEMENT_KINDS)
 
 
 def find_returning(record: Record, store: RecordStore) -> tuple[Record, ...]:

@@ -14,7 +14,7 @@ from tests.acceptance.process import Door, eventually, run, served
 import engrams
 from engrams import Turn
 from engrams.core import Kind
-from engrams.testing import ScriptedModel
+from engrams.testing import ScriptedModel, temp_engine
 
 HOME_AND_WORK = "I live in Tromso and I work as a welder at the shipyard down at the harbour."
 SISTER = (
@@ -152,6 +152,43 @@ def test_what_was_superseded_leads_to_what_holds(door: Door) -> None:
             ended = " ".join(mark["clause"] for mark in hit["ended_clauses"])
             is_over = hit["status"] == "superseded" or "Tromso" in ended
             assert "Tromso" not in memory_text or is_over
+
+
+@pytest.mark.covers("S3.57")
+def test_what_somebody_decides_ends_what_was_learned_too() -> None:
+    """The loser of a contradiction is found no more, neither as it was given nor as its fact;
+    an undo brings both back.
+    """
+    with temp_engine(preset="graph") as engine:
+        ann = ("user", "ann")
+        postgres, mysql = (
+            engine.add(f"The billing store runs on {name}", scope=ann).id
+            for name in ("PostgreSQL", "MySQL")
+        )
+        engine.links.link(postgres, mysql, scope=ann, type="contradicts")
+        engine.garden.decide(postgres, mysql, scope=ann, keep=mysql)
+        question = "What does the billing store run on?"
+        texts = [hit.record.text for hit in engine.search(question, scope=ann).hits]
+        assert texts == ["The billing store runs on MySQL"]
+        engine.garden.undo(ann)
+        statements = engine.list(scope=ann, kinds=(Kind.FACT, Kind.NOTE)).records
+        assert sum("PostgreSQL" in record.text for record in statements) == 2
+
+
+@pytest.mark.covers("S3.40")
+def test_a_link_by_which_one_supersedes_ends_what_was_learned_too() -> None:
+    """The target and its facts are over, and hold again without the link."""
+    with temp_engine(preset="graph") as engine:
+        ann = ("user", "ann")
+        postgres, mysql = (
+            engine.add(f"The billing store runs on {name}", scope=ann).id
+            for name in ("PostgreSQL", "MySQL")
+        )
+        for unlinked, expected in ((False, 0), (True, 2)):
+            change = engine.links.unlink if unlinked else engine.links.link
+            change(mysql, postgres, scope=ann, type="supersedes")
+            statements = engine.list(scope=ann, kinds=(Kind.FACT, Kind.NOTE)).records
+            assert sum("PostgreSQL" in record.text for record in statements) == expected
 
 
 @pytest.mark.covers("S3.39")

@@ -96,7 +96,7 @@ def plan_conflict_steps(garden: GardenJobInput) -> list[PlannedGardenStep]:
 def decide_conflict(
     garden: GardenJobInput, winner: Record, loser: Record, reason: str
 ) -> PlannedGardenStep:
-    """Build the step that supersedes one of two statements.
+    """Build the step that supersedes one of two statements, and what was learned from it alone.
 
     An earlier loser was true until the winner began; a later one was never true, and is retired.
     """
@@ -106,13 +106,15 @@ def decide_conflict(
     else:
         fields["retired_at"] = garden.now
     garden.planned_ids.update((winner.id, loser.id))
+    ended = [loser, *garden.list_learned(loser)]
+    garden.planned_ids.update(record.id for record in ended)
     return PlannedGardenStep(
         job="conflicts",
         verb="supersede",
         ids=(winner.id, loser.id),
         texts=preview_texts((winner, loser)),
         reason=reason,
-        changes=(make_change(loser, fields, "supersede"),),
+        changes=tuple(make_change(record, fields, "supersede") for record in ended),
     )
 
 

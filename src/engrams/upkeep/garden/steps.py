@@ -94,6 +94,14 @@ class GardenJobInput:
             if record.id not in self.planned_ids:
                 yield index, record
 
+    def list_learned(self, record: Record) -> list[Record]:
+        """List the statements that were learned from a record alone; no step changes them yet."""
+        return [
+            learned
+            for _, learned in self.iter_unplanned()
+            if learned.evidence and {item.source for item in learned.evidence} == {record.id}
+        ]
+
 
 def order_pair(first_id: str, second_id: str) -> tuple[str, str]:
     """Order two ids, so that a pair has one spelling."""

@@ -360,6 +360,11 @@ def is_repeated_question(record: Record) -> bool:
     return is_repetition and record.tier is not Tier.LONGTERM and asks_only(record)
 
 
+def repeats_turns(record: Record) -> bool:
+    """True for a message and its answer, stored as one record that quotes both."""
+    return record.kind is Kind.EXCHANGE and bool(record.evidence)
+
+
 def content_hash(text: str) -> str:
     """Hash a text to 32 hex digits; white space, case and Unicode form make no difference."""
     folded = " ".join(unicodedata.normalize("NFKC", text).casefold().split())

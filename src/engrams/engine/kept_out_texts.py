@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from engrams.core import CONFIRMED, MESSAGE_KINDS, Record, Status
+from engrams.core.records import repeats_turns
 from engrams.extract.own_words import ForeignText, split_own_words
 from engrams.ports import RecordQuery, RecordStore, ScopeReach
 
@@ -31,7 +32,8 @@ def list_kept_out(reach: ScopeReach, store: RecordStore, limit: int) -> list[Kep
     for record in _iter_messages(reach, store):
         # Newer than the message whose foreign parts it holds.
         let_in.add(str(record.meta.get(CONFIRMED, "")))
-        if record.id in let_in:
+        # An exchange is no message: its turns are listed by themselves.
+        if record.id in let_in or repeats_turns(record):
             continue
         parts = split_own_words(record, record.text).foreign
         if parts:

@@ -21,6 +21,7 @@ from engrams.core import (
     Record,
     Status,
 )
+from engrams.core.records import repeats_turns
 from engrams.ports import RecordChange, RecordQuery, RecordStore, ScopeReach, WriteBatch
 
 GOING_ON = {"valid_to": None, "ended_at": None, "superseded_by": ""}
@@ -46,9 +47,9 @@ def find_dependents(
     quoting = _find_quoting(record, store)
     dependents = [
         *_select_quoting_only(record, quoting),
-        *(quoter for quoter in quoting if _is_exchange(quoter)),
+        *(quoter for quoter in quoting if repeats_turns(quoter)),
     ]
-    if with_halves and _is_exchange(record):
+    if with_halves and repeats_turns(record):
         for half in store.get(owner, [item.source for item in record.evidence]):
             dependents += [half, *_select_quoting_only(half, _find_quoting(half, store))]
     dependents += _find_candidates(record, store)
@@ -178,8 +179,3 @@ def _select_quoting_only(record: Record, quoting: Sequence[Record]) -> list[Reco
     return [
         quoter for quoter in quoting if {item.source for item in quoter.evidence} == {record.id}
     ]
-
-
-def _is_exchange(record: Record) -> bool:
-    """Return True for a question and its answer, stored as one record that quotes both."""
-    return record.kind is Kind.EXCHANGE and bool(record.evidence)

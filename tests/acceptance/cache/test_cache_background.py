@@ -74,6 +74,23 @@ def serve_options(model: ScriptedModel) -> list[str]:
     return [part for name, value in chat.items() for part in ("--set", f"{name}={value}")]
 
 
+def test_an_exchange_is_not_taken_for_a_pasted_conversation(
+    home: Path, model: ScriptedModel
+) -> None:
+    """What went to the long term as message and answer is not listed among the texts of others;
+    a conversation that was pasted still is.
+    """
+    with opened(home, model) as memory:
+        say(memory, KEY)
+        say(memory, "Noted, the blue pot.", "assistant")
+        say(memory, "Ben: The kiln is broken.\nAnn: Then we call Ida.\nBen: She is away.")
+        say(memory, "They talk about a kiln.", "assistant")
+        memory.tiers.consolidate(ANN)
+        (kept_out,) = memory.quarantine(scope=ANN)
+        assert "kiln is broken" in kept_out.record.text
+        assert kept_out.record.kind is Kind.TURN
+
+
 @pytest.mark.covers("S0.6")
 @pytest.mark.parametrize("prefix", ["Find this: ", ""])
 def test_the_prefix_stands_before_questions_only(home: Path, prefix: str) -> None:

@@ -253,6 +253,40 @@ def test_a_turn_beside_a_hit_counts() -> None:
                 assert "32 amp" not in context.tail
 
 
+@pytest.mark.covers("S4.28", "S4.33")
+@pytest.mark.parametrize(
+    ("texts", "question", "shown", "unsaid"),
+    [
+        (("I live in Graz.", "I now live in Linz."), "Where do I live?", "Linz", "Graz"),
+        (
+            ("The lake was calm on Sunday.", "I take fluoxetine daily."),
+            "What medication do I take?",
+            "fluoxetine",
+            "lake",
+        ),
+        (
+            ("I work at Siemens.", "Lovely canteen there.", "I now work at Bosch."),
+            "Is the canteen lovely?",
+            "canteen",
+            "Siemens",
+        ),
+    ],
+)
+def test_no_turn_comes_beside_a_statement_that_stands_alone(
+    texts: tuple[str, ...], question: str, shown: str, unsaid: str
+) -> None:
+    """The turn before a statement whose facts are known is left out, and so is one that is over."""
+    with temp_engine(
+        preset="layers", sessions__recall=True, jobs__workers=0, clock=SettableClock(START)
+    ) as engine:
+        for text in texts:
+            engine.observe(Turn(text, session="a"), scope=SCOPE)
+            engine.drain()
+        text = engine.context(question, scope=SCOPE).text
+        assert shown in text
+        assert unsaid not in text
+
+
 def test_where_nothing_is_near_nothing_is_said() -> None:
     """No text tells the model to refuse; that nothing was near is a field."""
     with temp_engine(jobs__workers=0, clock=SettableClock(START)) as engine:

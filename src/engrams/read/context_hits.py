@@ -12,12 +12,19 @@ from engrams.ports import Condition, RecordQuery, Where
 from engrams.read.corrected_words import mask_corrected
 from engrams.read.dependencies import ReadDeps
 from engrams.read.excerpts import split_sentences
-from engrams.read.fact_joining import is_correction
+from engrams.read.fact_joining import (
+    FactGroupingRules,
+    find_derived,
+    follow_refinements,
+    group_hits,
+    is_correction,
+)
 from engrams.read.later_values import answers_ended
+from engrams.read.link_expansion import LinkCache
 from engrams.read.relevance.features import bears_on
 from engrams.read.render import DOUBTED, profile_statement
 from engrams.read.request import ReadRequest
-from engrams.read.succession import gives_way
+from engrams.read.succession import gives_way, mark_outdated
 from engrams.text.acknowledgements import cut_opening, is_acknowledgement, is_answer
 from engrams.text.normalize import fold
 from engrams.text.terms import terms
@@ -61,7 +68,8 @@ def add_last_episode(hits: Sequence[Hit], request: ReadRequest, deps: ReadDeps) 
 def add_neighbours(hits: Sequence[Hit], request: ReadRequest, deps: ReadDeps) -> list[Hit]:
     """Add to questions their answers, to short turns the turn before.
 
-    They count: ``request.limit`` hits at most in all, besides the episodes that a context adds. An answer, or the question of one, may take
+    A turn of which facts are known stands alone and gets none, and no turn comes that is over. They
+    count: ``request.limit`` hits at most in all, besides the episodes that a context adds. An answer, or the question of one, may take
     the place of the last hit; any other turn before takes only one that is left over. Not where
     tiers are searched: an exchange has both, and nothing comes that is not near itself. Bare thanks
     and assent are left out, but for a yes or no beside its question.
@@ -85,6 +93,8 @@ def add_neighbours(hits: Sequence[Hit], request: ReadRequest, deps: ReadDeps) ->
             joined[neighbour.id] = hits_by_id[neighbour.id]
             continue
         is_pair = _is_question(hit.record) or _is_question(neighbour)
+        if not is_pair and (hit.facts or _is_over(neighbour, request, deps)):
+            continue
         # Where hits were judged, or only what probably helps is wanted, no turn comes that was not.
         is_choosy = request.least_probability or hit.probability is not None
         if not is_pair and (room <= 0 or is_choosy):
@@ -282,6 +292,21 @@ def _find_neighbour(
     ):
         return None
     return neighbour
+
+
+def _is_over(record: Record, request: ReadRequest, deps: ReadDeps) -> bool:
+    """True for a message that has ended, as a search would mark it."""
+    owner = request.scope.owner
+    links = LinkCache(owner, deps.links)
+    links.fetch_with_records([record.id])
+    derived = find_derived(links.find_sources([record.id]), links.records)
+    refined = follow_refinements(
+        derived.get(record.id, ()), lambda ids: deps.records.get(owner, ids)
+    )
+    rules = FactGroupingRules(request.now, request.as_of)
+    grouped = group_hits([Hit(record, 0.0, record.status)], derived, refined, rules)
+    later = links.find_later([record.id])
+    return any(map(_has_ended, mark_outdated(grouped.hits, later, links.records, request)))
 
 
 def keep_matching(hits: list[Hit], request: ReadRequest, deps: ReadDeps) -> list[Hit]:

@@ -203,6 +203,11 @@ def test_what_is_held_survives_a_restart(home: object) -> None:
     [
         ("Please don't remember this.", False), ("don't save that", False), ("This is off the record.", False),
         ("Never store what I said about music.", False), ("Bitte merk dir das nicht.", False), ("不要记住", False),
+        ("Actually, don't save any of this.", False), ("Oh wait, on second thought, don't keep this.", False),
+        ("Hmm, please don't remember any of it.", False), ("You know what? Don't save this.", False),
+        ("That was private, don't save it.", False), ("Ach, bitte speichere das nicht.", False),
+        ("Pensándolo bien, no lo guardes.", False), ("En fait, ne garde pas ça.", False),
+        ("算了，不要保存这个", False), ("やっぱり、これは保存しないで", False),
         ("I don't remember that film at all.", True), ("My memory is bad these days.", True), ("We never keep it simple here.", True),
         ("Don't forget this!", True), ("Why don't you save the file first?", True),
     ],

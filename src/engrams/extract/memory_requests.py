@@ -13,7 +13,7 @@ from engrams.text.late_patterns import holds_any, late_pattern
 from engrams.text.normalize import fold
 from engrams.text.stopwords import STOP
 from engrams.text.terms import tokens
-from engrams.text.vocabulary import read_vocabulary, word_set
+from engrams.text.vocabulary import read_rows, read_vocabulary, word_set
 
 _HEAD = _TAIL = 4000
 """Characters at both ends of a text that are read."""
@@ -242,6 +242,10 @@ _FOLLOWING = late_pattern(
 )
 _REASONS = word_set(read_vocabulary(__file__, "request_reasons"))
 """Words that give the reason of a request, and say nothing else."""
+_OPENER = late_pattern(
+    rf"^(?:\W*(?:{'|'.join(read_rows(__file__, 'request_openers'))})(?!\w)[\s,.?!:;…，。、！？—-]*)+"
+)
+"""Words that only open a request: "oh, on second thought, …"."""
 _TALK = word_set(read_vocabulary(__file__, "request_talk"))
 """Words that name the conversation itself."""
 _QUOTES = (('"', '"'), ("«", "»"), ("「", "」"), ("『", "』"))
@@ -335,8 +339,9 @@ def is_about_conversation(text: str) -> bool:
 
 
 def _find_other_words(text: str) -> set[str]:
-    """Find the words of a text that neither ask, nor are polite, nor name the conversation."""
-    remainder = _UNSPACED_TALK.sub(" ", _REQUEST.sub(" ", fold(text)))
+    """Find the words of a text that neither open it, nor ask, nor are polite, nor name the conversation."""
+    request = _OPENER.sub("", fold(text))
+    remainder = _UNSPACED_TALK.sub(" ", _REQUEST.sub(" ", request))
     words = {word for word in tokens(remainder) if word.isalnum()}
     return words - STOP - _POLITE - _TALK
 

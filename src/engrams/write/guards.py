@@ -11,7 +11,12 @@ from datetime import datetime
 from engrams.core import Receipt, Scope, StageDecision, Turn
 from engrams.core.process_peers import ProcessPeers
 from engrams.errors import ConflictError
-from engrams.extract.memory_requests import forbids_storage, is_bare_request, mark_unsaved
+from engrams.extract.memory_requests import (
+    forbids_storage,
+    is_about_before,
+    is_bare_request,
+    mark_unsaved,
+)
 from engrams.frozen_data import dataclass, replace
 from engrams.ports import UNSAVED, OwnerStateStore
 from engrams.write.announced_texts import AnnouncedTextLog
@@ -135,10 +140,15 @@ class NoSaveRequestLog:
         sessions = [
             turn.session
             for turn in turns
-            if turn.session and turn.role == "user" and is_bare_request(turn.text)
+            if turn.session and turn.role == "user" and _is_about_session(turn.text)
         ]
         if sessions:
             change_noted(self._states, scope.owner, lambda noted: [*noted, *sessions][-_MAX_NOTED:])
+
+
+def _is_about_session(text: str) -> bool:
+    """True for a request not to save that tells nothing of its own: "Actually, don't save any of this"."""
+    return is_bare_request(text) or (forbids_storage(text) and is_about_before(text))
 
 
 def find_noted(states: OwnerStateStore, owner: Scope) -> tuple[str, ...]:

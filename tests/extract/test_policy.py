@@ -130,7 +130,7 @@ def test_an_event_of_today_is_lasting() -> None:
 @pytest.mark.covers("S4.5")
 def test_what_a_model_may_not_hasten() -> None:
     """A loss that a model judged waits for the session's end, a low view of oneself for its
-    repetition; a loss that was told plainly is stored at once.
+    repetition, also if the model would wait for the end; a loss that was told plainly is stored at once.
     """
     loss = candidate("Alice's father passed away last week", category="event")
     low = candidate("Alice is a failure")
@@ -139,9 +139,15 @@ def test_what_a_model_may_not_hasten() -> None:
     read_by_model = replace(loss, extractor="model")
     plain = StoragePolicyDecision("commit_now", "llm_policy: plain")
     assert clamp_decision(read_by_model, plain).action == "commit_at_session_end"
-    assert (
-        clamp_decision(low, StoragePolicyDecision("commit_now", "llm_policy: plain")).action
-        == "require_repetition"
+    for action in ("commit_now", "commit_at_session_end"):
+        decision = StoragePolicyDecision(action, "llm_policy: plain")  # type: ignore[arg-type]
+        assert clamp_decision(low, decision).action == "require_repetition"
+    unjudged = StoragePolicyDecision("commit_at_session_end", "awaits review", awaits_review=True)
+    held = clamp_decision(low, unjudged)
+    assert (held.action, held.reason, held.awaits_review) == (
+        "require_repetition",
+        "awaits review",
+        True,
     )
 
 

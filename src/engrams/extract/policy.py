@@ -25,6 +25,8 @@ _MAX_REASON = 240
 """Characters of a decision's reason."""
 _LONGEST_ORDER = 500
 """Characters of the longest message that may be one order."""
+_STORING: tuple[Action, ...] = ("commit_now", "commit_at_session_end")
+_LOSS_CATEGORIES = frozenset(("loss", "trigger"))
 _PROVENANCE = frozenset(("mentioned_in", "mentioned", "said", "asked", "told", "source"))
 
 
@@ -208,14 +210,15 @@ def clamp_decision(
     """Limit a model's decision by the guards.
 
     Losses and triggers that a model read and statements less sure than ``floor`` are never stored
-    at once, a low view of oneself only if it is repeated.
+    at once, a low view of oneself only if it is repeated: an account of the session is no support.
     """
     refusal = check_guards(candidate)
     if refusal is not None:
         return refusal
     text = fold(f"{candidate.text} {' '.join(item.quote for item in candidate.evidence)}")
-    if decision.action == "commit_now" and _SELF_BELIEF.search(text):
-        return StoragePolicyDecision("require_repetition", "clamp: a low view of oneself")
+    if decision.action in _STORING and _SELF_BELIEF.search(text):
+        reason = decision.reason if decision.awaits_review else "clamp: a low view of oneself"
+        return replace(decision, action="require_repetition", reason=reason[:_MAX_REASON])
     may_wait = candidate.extractor != "rules"
     if decision.action == "commit_now" and may_wait and _is_loss(candidate):
         return _LOSS_HELD
@@ -225,12 +228,13 @@ def clamp_decision(
 
 
 def _is_loss(candidate: CandidateStatement) -> bool:
-    """Return True for a loss, and for what sets fear off.
+    """Return True for a loss, and for what sets fear off, by its words or its category.
 
     What is over must not wait: the statement that it ends would stay current.
     """
     text = fold(f"{candidate.text} {' '.join(item.quote for item in candidate.evidence)}")
-    return candidate.effect != "ends" and _LOSS.search(text) is not None
+    is_named = candidate.category in _LOSS_CATEGORIES
+    return candidate.effect != "ends" and (is_named or _LOSS.search(text) is not None)
 
 
 def has_support(

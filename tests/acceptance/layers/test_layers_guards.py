@@ -209,6 +209,9 @@ def test_a_wish_that_gives_up_nothing_is_a_rule(lenient: MemoryEngine, wish: str
         ("les foules me donnent des angoisses", "commit_at_session_end"),
         ("我失去了妈妈", "commit_at_session_end"),
         ("大きな音でパニックになります", "commit_at_session_end"),
+        ("we buried our brother in May", "commit_at_session_end"),
+        ("wir haben Oma beerdigt", "commit_at_session_end"),
+        ("he perdido a mi madre", "commit_at_session_end"),
         ("nobody could ever love me", "require_repetition"),
         ("ich tauge zu nichts", "require_repetition"),
         ("no sirvo para nada", "require_repetition"),
@@ -225,6 +228,74 @@ def test_losses_and_low_views_of_oneself_wait_in_every_language(
     assert texts(lenient) == []
     (held,) = statements(lenient, Status.CANDIDATE)
     assert (held.text, held.meta["hold"]) == (said, hold)
+
+
+@pytest.mark.covers("S4.5")
+@pytest.mark.parametrize("category", ["loss", "trigger", "Loss"])
+def test_what_a_model_calls_a_loss_or_trigger_waits(home: Path, category: str) -> None:
+    """Whatever the words: the category alone holds it for the session's end, and stays with it."""
+
+    def name_category(request: ReceivedModelRequest) -> Any:
+        answer = agree(request)
+        for row in answer.get("statements", ()):
+            row["category"] = category
+        return answer
+
+    with ScriptedModel(answer=name_category) as model:
+        chat = {"chat__provider": "openai", "chat__model": "m", "chat__url": model.url}
+        passes = {"write__debounce_seconds": 0.0, "write__extraction_passes": 1}
+        with engrams.open(home=home, preset="layers", jobs__workers=0, **passes, **chat) as engine:
+            tell(engine, "fact tells my marriage is over")
+            assert texts(engine) == []
+            (held,) = statements(engine, Status.CANDIDATE)
+            assert (held.meta["hold"], held.category) == ("commit_at_session_end", category.lower())
+
+
+@pytest.mark.covers("S4.15")
+def test_an_account_does_not_bear_out_a_low_view_of_oneself(home: Path) -> None:
+    """Though the model would wait only for the session's end, and its account repeats the words."""
+
+    def repeat(request: ReceivedModelRequest) -> Any:
+        answer = agree(request)
+        for ruling in answer.get("rulings", ()):
+            ruling["action"] = "commit_at_session_end"
+        words = "Ann feels worthless and worthless."
+        return {**answer, "summary": words, "themes": ["worthless"]}
+
+    with ScriptedModel(answer=repeat) as model:
+        chat = {"chat__provider": "openai", "chat__model": "m", "chat__url": model.url}
+        passes = {"write__debounce_seconds": 0.0, "write__extraction_passes": 1}
+        with engrams.open(home=home, preset="layers", jobs__workers=0, **passes, **chat) as engine:
+            tell(
+                engine, "fact feels Ann is worthless", "fact owns a boat in Lund", "fact has a dog"
+            )
+            engine.sessions.end("s", scope=ANN, wait=True)
+            engine.drain()
+            assert "Ann is worthless" not in texts(engine)
+            assert "Ann is worthless" in texts(engine, Status.CANDIDATE)
+
+
+@pytest.mark.covers("S4.8")
+def test_a_fact_to_remember_keeps_its_words_where_a_model_tells_the_assistant(home: Path) -> None:
+    """Of a rule for the assistant only the words of the message stay, as a fact."""
+
+    def make_rule(request: ReceivedModelRequest) -> Any:
+        if "Below are numbered messages" not in request.prompt:
+            return agree(request)
+        said = "Remember that I am allergic to nuts"
+        row = {"turn": 1, "text": f"{said}.", "quote": said, "subject": "assistant"}
+        rule = {"predicate": "always", "object": "remember the allergy", "kind": "rule"}
+        return {"statements": [{**row, **rule, "confidence": 0.9}]}
+
+    with ScriptedModel(answer=make_rule) as model:
+        chat = {"chat__provider": "openai", "chat__model": "m", "chat__url": model.url}
+        passes = {"write__debounce_seconds": 0.0, "write__extraction_passes": 1}
+        with engrams.open(home=home, preset="layers", jobs__workers=0, **passes, **chat) as engine:
+            tell(engine, "Remember that I am allergic to nuts.")
+            (fact,) = statements(engine)
+            assert fact.kind is Kind.FACT
+            assert "allergic to nuts" in fact.text
+            assert fact.predicate == ""
 
 
 @pytest.mark.covers("S4.8")

@@ -352,6 +352,8 @@ def _to_candidate(
     if kind in _INSTRUCTIONS and asks_to_remember_fact(literal, source.text):
         kind = Kind.FACT
         note("repair", "a fact that is to be remembered, and no rule")
+        if fold(statement.subject) in _ASSISTANT:
+            statement = _keep_words(statement, literal)
     fault = _find_fault(statement, kind, literal, source.text) or find_lack(
         (statement.text, *_list_claims(statement)),
         literal,
@@ -426,6 +428,12 @@ def _find_subject(statement: ExtractedStatement, source: Record) -> str:
 def _clean_texts(texts: Sequence[str], *, count: int, length: int) -> tuple[str, ...]:
     """Strip and shorten texts, without blank ones; ``count`` of them."""
     return tuple(text.strip()[:length] for text in texts if text.strip())[:count]
+
+
+def _keep_words(statement: ExtractedStatement, literal: str) -> ExtractedStatement:
+    """Return the words of a fact without the triple that tells the assistant how to behave."""
+    no_claims = {"subject": "", "predicate": "", "object": "", "avoid": "", "steps": ()}
+    return statement.model_copy(update={**no_claims, "text": literal})
 
 
 def _find_fault(statement: ExtractedStatement, kind: Kind, literal: str, text: str) -> str | None:

@@ -63,6 +63,7 @@ from engrams.core.records import (
     Vector,
     build_tag_edges,
     content_hash,
+    is_learned_from,
 )
 from engrams.core.results import (
     MARK_TOLD_AT,
@@ -184,6 +185,7 @@ __all__ = [
     "find_basis",
     "inherited_meta",
     "is_blank",
+    "is_learned_from",
     "leave_own_part",
     "name_speaker",
     "require_visible",

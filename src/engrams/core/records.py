@@ -365,6 +365,13 @@ def repeats_turns(record: Record) -> bool:
     return record.kind is Kind.EXCHANGE and bool(record.evidence)
 
 
+def is_learned_from(record: Record, compared: Record) -> bool:
+    """Return True if one of two records was derived from the other: they are one statement."""
+    return any(item.source == compared.id for item in record.evidence) or any(
+        item.source == record.id for item in compared.evidence
+    )
+
+
 def content_hash(text: str) -> str:
     """Hash a text to 32 hex digits; white space, case and Unicode form make no difference."""
     folded = " ".join(unicodedata.normalize("NFKC", text).casefold().split())

@@ -20,10 +20,10 @@ from tests.read.vectors import Angles
 
 import engrams
 from engrams import MemoryEngine, Turn
-from engrams.core import EdgeType, Kind, Status
+from engrams.core import EdgeType, Kind, Scope, Status
 from engrams.errors import ModelError
 from engrams.ports import EmbedderCard
-from engrams.testing import HashEmbedder, ScriptedModel, SettableClock
+from engrams.testing import HashEmbedder, ScriptedModel, SettableClock, temp_engine
 
 ANN = ("user", "ann")
 START = datetime(2026, 3, 1, 9, tzinfo=UTC)
@@ -462,3 +462,23 @@ def test_an_overdue_wake_still_runs(home: Path, clock: SettableClock) -> None:
             engine.drain()
         assert [report.why for report in engine.garden.reports(ANN)] == ["urgent", "plain"]
         assert engine.garden.queue(ANN) == ()
+
+
+@pytest.mark.covers("S3.30", "S3.33", "S3.61")
+def test_a_memory_and_its_own_fact_are_one_statement() -> None:
+    """However often both are found, they are no pair to link, and share no context to tag."""
+    with temp_engine(preset="graph") as engine:
+        given = engine.add("Bread is baked on Sundays", scope=ANN)
+        pair = {given.id, *(derived.id for derived in given.derived)}
+        assert len(pair) == 2
+        for _ in range(51):
+            engine.search("When is bread baked?", scope=ANN)
+        engine.used(sorted(pair), scope=ANN)
+        engine.drain()
+        engine.garden.run(ANN)
+        links = engine.inspect.edges(Scope(ANN), sorted(pair))
+        assert EdgeType.IN_TOPIC in {link.type for link in links}
+        assert [link.type for link in links if {link.source, link.target} == pair] == [
+            EdgeType.DERIVED_FROM
+        ]
+        assert engine.links.tags(ANN) == {}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 
-from engrams.core import Edge, EdgeType, Record
+from engrams.core import Edge, EdgeType, Record, is_learned_from
 from engrams.upkeep.garden.near_pairs import find_near_pairs
 from engrams.upkeep.garden.steps import (
     GardenJobInput,
@@ -32,6 +32,8 @@ def link_related(garden: GardenJobInput) -> list[PlannedGardenStep]:
         second = garden.records[second_index]
         ends = order_pair(first.id, second.id)
         if _is_of_one_session(first, second) or first.scope != second.scope:
+            continue
+        if is_learned_from(first, second):
             continue
         if ends in linked_pairs:
             continue
@@ -75,6 +77,8 @@ def strengthen_links(garden: GardenJobInput) -> list[PlannedGardenStep]:
             break
         ends = order_pair(co_occurrence.source, co_occurrence.target)
         if ends[0] not in records or ends[1] not in records:
+            continue
+        if is_learned_from(records[ends[0]], records[ends[1]]):
             continue
         existing = related_links.get(ends)
         if existing is not None and not _may_grow(existing, co_occurrence, garden):

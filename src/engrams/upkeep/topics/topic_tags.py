@@ -35,13 +35,21 @@ def infer_tags(
     for records in groups:
         if set.intersection(*(set(record.tags) for record in records)):
             continue
-        word = infer_tag([record.text for record in records])
+        word = infer_tag(_list_statements(records))
         if not word:
             continue
         for record in records:
             changed_fields[record.id] = {"tags": (*record.tags, word)}
             edges.append(Edge(record.scope.owner, record.id, f"tag:{word}", EdgeType.HAS_TAG))
     return tuple(changed_fields.items()), tuple(edges)
+
+
+def _list_statements(records: Sequence[Record]) -> list[str]:
+    """List the texts of records; of a memory and its facts that of the memory alone."""
+    ids = {record.id for record in records}
+    return [
+        record.text for record in records if ids.isdisjoint(item.source for item in record.evidence)
+    ]
 
 
 def infer_tag(texts: Sequence[str]) -> str:

@@ -162,8 +162,9 @@ class UsageLearner:
         if not floor or not use.query or not self._embedder.card.dimension:
             return ()
         query = self._embedder.embed([use.query], "query")[0]
+        candidate_pairs = make_pairs(self._score_candidates(use, query), floor)
         pairs = (
-            *make_pairs(self._score_candidates(use, query), floor),
+            *self._select_unlearned(use.scope.owner, candidate_pairs),
             *make_pairs(self._score_topics(use.scope, query), floor),
         )
         weights = self._load_weights(use.scope.owner, pairs, EdgeType.CO_OCCURS)
@@ -209,7 +210,7 @@ class UsageLearner:
         first_weight = self._settings.usage.related_weight
         if not first_weight:
             return ()
-        pairs = make_pairs(dict.fromkeys(ids, 1.0), 0.0)
+        pairs = self._select_unlearned(owner, make_pairs(dict.fromkeys(ids, 1.0), 0.0))
         weights = self._load_weights(owner, pairs, EdgeType.RELATES_TO)
         edges = []
         for pair in pairs:
@@ -218,6 +219,13 @@ class UsageLearner:
                 weight = min(weights[pair] + _WEIGHT_STEP, 1.0)
             edges.append(Edge(owner, *pair, EdgeType.RELATES_TO, weight))
         return tuple(edges)
+
+    def _select_unlearned(self, owner: Scope, pairs: Sequence[IdPair]) -> tuple[IdPair, ...]:
+        """Select the pairs of which none was learned from the other: those are one statement."""
+        derivations = self._load_weights(owner, pairs, EdgeType.DERIVED_FROM)
+        return tuple(
+            pair for pair in pairs if pair not in derivations and pair[::-1] not in derivations
+        )
 
     def _load_weights(
         self, owner: Scope, pairs: Sequence[IdPair], type: EdgeType

@@ -120,6 +120,14 @@ def test_what_is_over_ends(talk: Talk) -> None:
     assert "I no longer work at Google" in talk.texts()
 
 
+@pytest.mark.parametrize("ending", ["I quit my job at Acme.", "I left Acme."])
+def test_an_ended_job_takes_its_title_along(talk: Talk, ending: str) -> None:
+    """What one sentence said of a job ends with it; what another said stays."""
+    talk.say("I work at Acme as a welder.", "I like my job.")
+    talk.say(ending)
+    assert {record.object for record in talk.facts(Status.SUPERSEDED)} == {"Acme", "welder"}
+
+
 def test_a_correction_retires_what_was_wrong(talk: Talk) -> None:
     """What was corrected was never true: it is retired, not ended. The right one is of its kind."""
     talk.say("I live in Paris")

@@ -139,6 +139,15 @@ _CLOSED: dict[tuple[str, str], tuple[tuple[str, frozenset[str]], ...]] = {
 _NEGATIVE = word_set("hates dislikes loathes detests")
 
 
+_RELATED_SLOTS = {
+    **dict.fromkeys(("eats", "eats_no", "drinks"), "diet"),
+    "address": "lives_in",
+    **dict.fromkeys(("works_at", "employer", "title"), "job"),
+    **dict.fromkeys(("studies_at", "school", "major"), "studies"),
+    **dict.fromkeys(("dating", "married_to", "relationship"), "marital_status"),
+}
+"""Predicates that tell of another slot: what somebody eats may end a diet."""
+
 _CLOCK = re.compile(
     r"\b\d{1,2}(?::\d\d)?\s*(?:[ap]\.?m\b)|\b\d{1,2}:\d\d\b|^at \d{1,2}$", re.IGNORECASE
 )
@@ -154,6 +163,11 @@ def canonical_predicate(predicate: str) -> str:
     plain = "_".join(fold(predicate).replace("-", "_").replace(" ", "_").split("_")).strip("_")
     plain = plain.replace("favourite", "favorite")
     return _SAME.get(plain, plain)
+
+
+def relate_predicate(predicate: str) -> str:
+    """Return the slot that a predicate tells of: a title is of the job, what somebody eats of a diet."""
+    return _RELATED_SLOTS.get(predicate, predicate)
 
 
 def is_contrary(predicate: str) -> bool:

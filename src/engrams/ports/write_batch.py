@@ -74,7 +74,7 @@ class JobSpec:
     """Background job to enqueue, together with the write that causes it.
 
     One pending job per kind and key: enqueuing another merges them. The merged job unites the lists
-    ``items`` and ``signals`` of both payloads, and keeps the earlier due time.
+    ``items``, ``late`` and ``signals`` of both payloads, and keeps the earlier due time.
     """
 
     kind: str

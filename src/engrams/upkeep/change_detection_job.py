@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import replace
 
 from engrams.core import Record, Scope
 from engrams.ports import CHANGES, Embedder, Job
 from engrams.upkeep.helper_processes import HelperProcesses
-from engrams.write.change_detection.detector import ChangeDetector
+from engrams.write.change_detection.detector import ChangeDetector, Detection
 from engrams.write.change_set import DigestChangeSet
+from engrams.write.late_messages import LATE
 from engrams.write.write_deps import WriteDeps
 
 _PART = 50
@@ -42,9 +44,16 @@ class ChangeDetectionJobHandler:
         )
 
     def run(self, job: Job) -> None:
-        """Close or mark what the messages end, in their order."""
+        """Close or mark what the messages end, in their order.
+
+        Of late messages, what was said after them is looked at once more, and ends nothing but them.
+        """
         owner = Scope.parse(job.payload["scope"]).owner
         ids = list(job.payload["items"])
+        late_ids = frozenset(job.payload.get(LATE, ()))
+        later_ids = [id for id in self._find_later_news(owner, late_ids) if id not in set(ids)]
+        ids += later_ids
+        only_late = frozenset(later_ids)
         starts = range(0, max(len(ids), 1), _PART)
         parts = (self._load(owner, ids[start : start + _PART]) for start in starts)
         detections = None
@@ -53,7 +62,8 @@ class ChangeDetectionJobHandler:
         for start in starts:
             changes = DigestChangeSet(owner, owner, self._clock())
             if self._detector is not None and detections is not None:
-                self._detector.apply(next(detections), changes)
+                detection = _keep_late(next(detections), only_late, late_ids)
+                self._detector.apply(detection, changes)
             remaining_ids = ids[start + _PART :]
             progress = ((job.lease, {**job.payload, "items": remaining_ids}),)
             self._store.commit(
@@ -65,5 +75,25 @@ class ChangeDetectionJobHandler:
                 )
             )
 
+    def _find_later_news(self, owner: Scope, late_ids: AbstractSet[str]) -> list[str]:
+        if self._detector is None or not late_ids:
+            return []
+        return self._detector.find_later_news(self._load(owner, sorted(late_ids)))
+
     def _load(self, owner: Scope, ids: Sequence[str]) -> list[Record]:
         return sorted(self._store.get(owner, ids), key=lambda record: record.story_key)
+
+
+def _keep_late(
+    detection: Detection, later_ids: AbstractSet[str], late_ids: AbstractSet[str]
+) -> Detection:
+    """Keep of what later messages end only late ones: the rest was judged when they came."""
+    return [
+        (
+            record,
+            [change for change in changes if change.earlier.id in late_ids]
+            if record.id in later_ids
+            else changes,
+        )
+        for record, changes in detection
+    ]

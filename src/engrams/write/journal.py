@@ -31,6 +31,7 @@ from engrams.write.extraction_jobs import plan_extraction
 from engrams.write.given_statements import annotate_given
 from engrams.write.ignored_files import read_rooted_rules
 from engrams.write.ingest_request import IngestDeps, IngestRequest
+from engrams.write.late_messages import plan_late_comparison
 from engrams.write.record_vectors import embed_records
 from engrams.write.session_rows import build_session_rows
 from engrams.write.turn_conversion import TurnConversionResult, TurnConverter
@@ -255,4 +256,6 @@ def _plan_jobs(
     card = deps.embedder.card
     if card.dimension and any(put.vector is None for put in puts):
         jobs.append(JobSpec(EMBED, card.id, attempts=deps.settings.jobs.max_attempts))
+    if any(turn.at for turn in request.turns):
+        jobs += plan_late_comparison(records, deps)
     return tuple(jobs)

@@ -19,6 +19,7 @@ from engrams.extract.predicate_slots import (
     classify_value,
     closed_slots,
     is_single,
+    relate_predicate,
 )
 from engrams.frozen_data import dataclass, replace
 from engrams.text.comparison.statement_comparison import (
@@ -117,7 +118,7 @@ def reconcile_by_rules(
         case "corrects":
             return _reconcile_correction(candidate, slot, open_statements)
         case "ends":
-            return _reconcile_ending(candidate, slot)
+            return _reconcile_ending(candidate, slot, open_statements)
         case "states" | "changes":
             if correction := _find_later_correction(candidate, open_statements):
                 until = correction.recorded_at
@@ -167,7 +168,8 @@ def _reconcile_statement(
         if is_affirmative(record) != candidate.polarity
         and _is_same_thing(candidate.object, record.object)
     ]
-    contrary += _find_closed(candidate, statements)
+    closed = _find_closed(candidate, statements)
+    contrary += [*closed, *_find_beside(closed, statements)]
     contrary += [
         record
         for record in slot
@@ -327,8 +329,10 @@ def _reconcile_single(
     )
 
 
-def _reconcile_ending(candidate: CandidateStatement, slot: list[Record]) -> ReconciliationResult:
-    """End the named value, or every value if none is named."""
+def _reconcile_ending(
+    candidate: CandidateStatement, slot: list[Record], statements: list[Record]
+) -> ReconciliationResult:
+    """End the named value, or every value if none is named, with what its sentence says of it besides."""
     values = [record for record in slot if not is_ending(record) and is_affirmative(record)]
     ended = (
         [record for record in values if _is_same_thing(candidate.object, record.object)]
@@ -337,7 +341,25 @@ def _reconcile_ending(candidate: CandidateStatement, slot: list[Record]) -> Reco
     )
     if not ended:
         return ReconciliationResult("add", candidate, reason="ends nothing known")
-    return _replace_targets(candidate, ended, "no longer so")
+    return _replace_targets(candidate, [*ended, *_find_beside(ended, statements)], "no longer so")
+
+
+def _find_beside(ended: Sequence[Record], statements: Iterable[Record]) -> list[Record]:
+    """Find what the sentences of ended statements say of the same thing besides."""
+    return [
+        record
+        for record in statements
+        if record not in ended and any(_tells_of_same(record, value) for value in ended)
+    ]
+
+
+def _tells_of_same(record: Record, value: Record) -> bool:
+    """True for "welder" beside "Acme", where one sentence said both of one job."""
+    return (
+        record.text == value.text
+        and record.subject == value.subject
+        and relate_predicate(record.predicate) == relate_predicate(value.predicate)
+    )
 
 
 def _reconcile_correction(

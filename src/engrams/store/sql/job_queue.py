@@ -29,7 +29,7 @@ from engrams.store.sql.row_conversion import decode_json, decode_time, encode_js
 KEEP_DONE = timedelta(days=1)
 """Time that a finished job stays in the list."""
 
-_MERGED_LISTS = frozenset({"items", "signals"})
+_MERGED_LISTS = frozenset({"items", "late", "signals"})
 """Lists in payloads that are joined; of other keys the newer value wins."""
 _ID_BREAKS = re.compile(r"[^\w-]+")
 """Characters between ids in a job's key or error."""
@@ -81,7 +81,7 @@ def _add(connection: SqlConnection, spec: JobSpec, at: datetime) -> str:
 def merge_payloads(older: Meta, newer: Meta) -> dict[str, Json]:
     """Merge two payloads; the newer values win.
 
-    The lists ``items`` and ``signals`` are joined, each entry once and in order.
+    The lists ``items``, ``late`` and ``signals`` are joined, each entry once and in order.
     """
     merged = {**older, **newer}
     for name in _MERGED_LISTS & older.keys() & newer.keys():

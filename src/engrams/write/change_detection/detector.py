@@ -26,7 +26,7 @@ from engrams.core import (
     Status,
 )
 from engrams.core.meta_keys import last_said_at
-from engrams.extract.predicate_slots import SINGLE
+from engrams.extract.predicate_slots import SINGLE, relate_predicate
 from engrams.extract.rules.languages.unsettled import tells_other_time
 from engrams.extract.rules.story_marks import find_story
 from engrams.ports import CandidateSearchQuery, Embedder, RecordQuery, ScopeReach
@@ -83,14 +83,6 @@ _PLAIN = 0.75
 _DIGIT = re.compile(r"\d")
 _NO = NAMES.index("no")
 _NOT_YET = tuple(map(NAMES.index, ("if", "plan", "past")))
-_RELATED_SLOTS = {
-    **dict.fromkeys(("eats", "eats_no", "drinks"), "diet"),
-    "address": "lives_in",
-    **dict.fromkeys(("works_at", "employer", "title"), "job"),
-    **dict.fromkeys(("studies_at", "school", "major"), "studies"),
-    **dict.fromkeys(("dating", "married_to", "relationship"), "marital_status"),
-}
-"""Predicates that tell of another slot: what somebody eats may end a diet."""
 _IS = "is"
 _HEALTH = "health"
 _LONG_BEFORE = timedelta(days=731)
@@ -485,6 +477,26 @@ class ChangeDetector:
             for pool in self._store.seek_all(queries)
         ]
 
+    def find_later_news(self, late: Sequence[Record]) -> list[str]:
+        """Find the ids of messages that were said after some late ones and may end what these say.
+
+        They are the nearest in words and meaning, of the same speaker.
+        """
+        if not late:
+            return []
+        owner = late[0].scope.owner
+        id_lists = self._find_nearest_ids(owner, late)
+        near_ids = [*dict.fromkeys(record_id for ids in id_lists for record_id in ids)]
+        near_by_id = {record.id: record for record in self._store.get(owner, near_ids)}
+        return [
+            *dict.fromkeys(
+                record_id
+                for record, ids in zip(late, id_lists, strict=True)
+                for record_id in ids
+                if record_id in near_by_id and _is_earlier(record, near_by_id[record_id])
+            )
+        ]
+
     def _find_facts(self, sources: Sequence[Record]) -> _FactsBySource:
         """Find the facts that came from each of some messages."""
         facts: _FactsBySource = {source.id: [] for source in sources}
@@ -642,16 +654,12 @@ def _ends_other_values(new_facts: Sequence[Record], earlier_facts: Sequence[Reco
 
 
 def _name_slot(fact: Record) -> tuple[str, str]:
-    return fact.subject, _relate_predicate(fact.predicate)
-
-
-def _relate_predicate(predicate: str) -> str:
-    return _RELATED_SLOTS.get(predicate, predicate)
+    return fact.subject, relate_predicate(fact.predicate)
 
 
 def _gives_value(fact: Record, earlier: Record) -> bool:
     """True for "the new address is …", beside a fact of somebody's address or home."""
-    return fact.predicate == _IS and _relate_predicate(fact.subject) == _relate_predicate(
+    return fact.predicate == _IS and relate_predicate(fact.subject) == relate_predicate(
         earlier.predicate
     )
 

@@ -52,6 +52,7 @@ from engrams.write.change_detection.message_judge import (
     judge_messages,
 )
 from engrams.write.change_detection.message_reader import Message, MessageReader
+from engrams.write.change_detection.returned_values import find_return, may_return
 from engrams.write.change_set import DigestChangeSet
 from engrams.write.reconcile_rules import is_affirmative, is_ending
 from engrams.write.related import durable_scope, find_highest, scopes_in_reach
@@ -62,6 +63,7 @@ from engrams.write.write_deps import WriteDeps
 _FactsBySource: TypeAlias = dict[str, list[Record]]
 """Facts by the id of the message that they came from."""
 _MESSAGE_KINDS = (Kind.TURN, Kind.NOTE)
+_ENDING = (EdgeType.SUPERSEDES, EdgeType.MAY_OUTDATE)
 _FACT_STATUSES = (Status.ACTIVE, Status.SUPERSEDED)
 _NEAREST = 10
 _LATEST = 3
@@ -80,6 +82,8 @@ _PROBABLE = 0.5
 """Probability from which the fact of a clause ends, or may end, with its clause."""
 _PLAIN = 0.75
 """Probability from which a fact ends with its clause, whatever words tell it."""
+_RETURNED = 0.8
+"""Probability that a message is over whose speaker returned to what was before it."""
 _DIGIT = re.compile(r"\d")
 _NO = NAMES.index("no")
 _NOT_YET = tuple(map(NAMES.index, ("if", "plan", "past")))
@@ -103,6 +107,8 @@ class DetectedChange:
     """The clause of the new statement that ends it."""
     is_partial: bool
     """The earlier statement says something else besides."""
+    is_return: bool = False
+    """The new statement returns to what was before the earlier one, whatever slot it names."""
 
 
 Detection: TypeAlias = Sequence[tuple[Record, Sequence[DetectedChange]]]
@@ -136,7 +142,7 @@ class ChangeDetector:
         judge_tasks = (self._make_judge_task(records, kinds) for records, kinds in news)
         for pairs, verdicts in self._read_ahead(judge_messages, judge_tasks, size, apart=True):
             yield [
-                (record, _list_changes(earlier, record_verdicts))
+                (record, self._add_return(record, earlier, _list_changes(earlier, record_verdicts)))
                 for (record, earlier), record_verdicts in zip(pairs, verdicts, strict=True)
             ]
 
@@ -229,6 +235,8 @@ class ChangeDetector:
 
         A correction that is a rule was compared with each rule before it: it replaces one, or none.
         """
+        if change.is_return:
+            return True
         if _ends_other_values(new_facts, open_facts):
             return False
         is_correction = any(
@@ -377,6 +385,24 @@ class ChangeDetector:
 
     # ----------------------------------------------------------------------------------------------
     # messages to compare
+
+    def _add_return(
+        self, record: Record, earlier: Sequence[Record], detected: Sequence[DetectedChange]
+    ) -> Sequence[DetectedChange]:
+        """Add what a return to a former value ends. It ends nothing that has that value."""
+        if not earlier or not may_return(record.text):
+            return detected
+        ids = sorted(message.id for message in earlier)
+        edges = self._store.edges(record.scope.owner, ids, _ENDING)
+        value_return = find_return(record, earlier, {(edge.source, edge.target) for edge in edges})
+        settled_ids = value_return.regained | {message.id for message in value_return.left}
+        return [
+            *(change for change in detected if change.earlier.id not in settled_ids),
+            *(
+                DetectedChange(message, _RETURNED, message.text, record.text, False, is_return=True)
+                for message in value_return.left
+            ),
+        ]
 
     def _make_news_task(self, records: Sequence[Record]) -> tuple[Sequence[Record], MessageTask]:
         """Make the task that finds the messages that may be news.

@@ -46,6 +46,7 @@ from engrams.write.change_detection.replacement_evidence import (
     tells_only_an_event,
     tells_other_value,
 )
+from engrams.write.change_detection.returned_values import may_return
 
 _UNTOLD = MARK_TOLD_AT - 0.01
 """Most probability of a change of which no clause gives evidence: no reader is told of it."""
@@ -152,7 +153,10 @@ class PossibleChange:
 
 
 def find_news(task: MessageTask) -> list[NewsKind]:
-    """Tell which new messages may be news of a change, and which only of the contrary of a statement."""
+    """Tell which new messages may be news of a change, and which only of the contrary of a statement.
+
+    A return to what was before counts with these.
+    """
     model = load_model()
     scored = task.reader.read([new for new, _ in task.pairs if _may_change(new[0])])
     kinds: list[NewsKind] = []
@@ -166,7 +170,9 @@ def find_news(task: MessageTask) -> list[NewsKind]:
         ):
             kinds.append("change")
         else:
-            kinds.append("contrary" if may_contradict(new[0]) else "")
+            # What a return ends is found by what was said before, not by the judge.
+            is_compared = may_contradict(new[0]) or may_return(new[0])
+            kinds.append("contrary" if is_compared else "")
     return kinds
 
 

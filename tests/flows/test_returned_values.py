@@ -1,0 +1,83 @@
+"""Returns to what was before: "we're back at Hetzner" after a move away from it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pytest
+
+from engrams import Turn
+from engrams.testing import SettableClock, temp_engine
+
+ANN = ("user", "ann")
+
+
+def find_ends(texts: Sequence[str], question: str) -> dict[str, str]:
+    """What a search tells of the end of each message, said two months apart."""
+    clock = SettableClock("2026-01-01T09:00")
+    with temp_engine(clock=clock, jobs__workers=0) as memory:
+        for number, text in enumerate(texts):
+            memory.observe([Turn(text, session=str(number))], scope=ANN)
+            memory.drain(10)
+            clock.forward(days=60)
+        hits = memory.search(question, scope=ANN).hits
+        return {hit.record.text: hit.tell_end() for hit in hits}
+
+
+@pytest.mark.parametrize(
+    ("texts", "question"),
+    [
+        (
+            (
+                "We use Postgres for the events.",
+                "We migrated the events to MongoDB.",
+                "Migrated the events back to Postgres.",
+            ),
+            "What do we use for events?",
+        ),
+        (
+            (
+                "I bank with Sparkasse.",
+                "I switched to N26 for banking.",
+                "I went back to Sparkasse after all.",
+            ),
+            "Which bank do I use?",
+        ),
+        (
+            ("I work at Acme.", "I left Acme, I work at Globex now.", "I'm back at Acme now."),
+            "Where do I work?",
+        ),
+        (
+            (
+                "Der Kurs findet dienstags statt.",
+                "Der Kurs ist jetzt donnerstags.",
+                "Der Kurs ist wieder dienstags.",
+            ),
+            "Wann ist der Kurs?",
+        ),
+    ],
+)
+def test_what_came_in_between_is_over(texts: Sequence[str], question: str) -> None:
+    """The return ends what came in between, and not what has the value to which it returns."""
+    former, between, news = texts
+    ends = find_ends(texts, question)
+    assert news.rstrip(".") in ends[between]
+    assert ends.get(news, "") == ""
+    assert news.rstrip(".") not in ends.get(former, "")
+
+
+@pytest.mark.parametrize(
+    "news",
+    [
+        "I'm back in Paris for the weekend.",
+        "Should I move back to Paris?",
+        "I'd never go back to Paris.",
+        "If the job falls through I'm back in Paris.",
+        "I love Berlin again, Paris less.",
+        "Paris is lovely again these days.",
+    ],
+)
+def test_what_is_no_return_ends_nothing(news: str) -> None:
+    """A visit, a question, a refusal, a plan and another use of the word leave the home as it is."""
+    ends = find_ends(("I live in Paris.", "I moved to Berlin.", news), "Where do I live?")
+    assert ends["I moved to Berlin."] == ""

@@ -55,6 +55,8 @@ def find_ends(texts: Sequence[str], question: str) -> dict[str, str]:
             ),
             "Wann ist der Kurs?",
         ),
+        (("I'm vegetarian.", "I eat meat again.", "I'm vegetarian again."), "Do I eat meat?"),
+        (("Standup is at 9 now.", "Standup is at 10 again.", "Standup is at 9 again."), "When?"),
     ],
 )
 def test_what_came_in_between_is_over(texts: Sequence[str], question: str) -> None:

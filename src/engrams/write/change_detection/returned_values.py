@@ -26,7 +26,10 @@ _DOUBTS = tuple(
     map(NAMES.index, ("if", "plan", "past", "no", "ask", "fiction", "joke", "temporary"))
 )
 _CHANGES = tuple(
-    map(NAMES.index, ("now", "no_more", "end", "begin", "switch", "new", "from_now", "instead"))
+    map(
+        NAMES.index,
+        ("now", "no_more", "end", "begin", "switch", "new", "from_now", "instead", "back"),
+    )
 )
 _WORD = r"[^\s,;:]+"
 _RETURN = late_pattern(
@@ -60,7 +63,7 @@ def find_return(
 
     ``ended_by``: ids of messages that end another, or may, each with the id of that other. A message
     is over if it had ended, or is about the same as, an earlier one whose value the news names
-    anew.
+    anew. What says the same as the news has its value.
     """
     returned = [*_list_returns(news.text)]
     topic = _list_words(read_clause(news.text)) - list_time_words()
@@ -79,6 +82,12 @@ def find_return(
             ):
                 left[between.id] = between
                 regained.add(former.id)
+    said_words = _list_words(read_clause(news.text))
+    regained |= {
+        former.id
+        for former in in_order
+        if returned and words[former.id] and words[former.id] <= said_words
+    }
     return ValueReturn(tuple(left.values()), frozenset(regained - left.keys()))
 
 
@@ -116,9 +125,9 @@ def _list_returns(text: str) -> Iterator[frozenset[str]]:
 
 
 def _tells_change(text: str) -> bool:
-    """True for a message that tells a change, and is no return itself."""
+    """True for a message that tells a change, which may be a return itself."""
     cues = read_clause(text).cues
-    return any(cues[cue] for cue in _CHANGES) and not cues[_BACK]
+    return any(cues[cue] for cue in _CHANGES)
 
 
 def _list_words(clause: MessageClause) -> frozenset[str]:

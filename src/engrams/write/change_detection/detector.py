@@ -395,12 +395,12 @@ class ChangeDetector:
         ids = sorted(message.id for message in earlier)
         edges = self._store.edges(record.scope.owner, ids, _ENDING)
         value_return = find_return(record, earlier, {(edge.source, edge.target) for edge in edges})
-        settled_ids = value_return.regained | {message.id for message in value_return.left}
+        settled_ids = value_return.regained_ids | {message.id for message in value_return.ended}
         return [
             *(change for change in detected if change.earlier.id not in settled_ids),
             *(
                 DetectedChange(message, _RETURNED, message.text, record.text, False, is_return=True)
-                for message in value_return.left
+                for message in value_return.ended
             ),
         ]
 

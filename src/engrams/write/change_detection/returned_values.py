@@ -33,7 +33,7 @@ _CHANGES = tuple(
 )
 _WORD = r"[^\s,;:]+"
 _RETURN = late_pattern(
-    r"\b(?:back|zurück|vuelta|volv\w+|vuelv\w+|retour\w*|revenue?s?|returned)\b"
+    r"\b(?:back|zurück|vuelta|volv\w+|vuelv\w+|retour\w*|revenue?s?|returned_words)\b"
     rf"(?:\s+{_WORD}){{0,4}}"
     rf"|(?:{_WORD}\s+){{0,2}}\b(?:again|wieder|de nuevo|otra vez|de nouveau|à nouveau)\b(?:\s+{_WORD}){{0,3}}",
     re.IGNORECASE,
@@ -43,11 +43,11 @@ _RETURN = late_pattern(
 
 @dataclass(frozen=True, slots=True)
 class ValueReturn:
-    """What a return ends, and to what it returns."""
+    """Return of a speaker to a former value."""
 
-    left: tuple[Record, ...]
-    """Messages that are over."""
-    regained: frozenset[str]
+    ended: tuple[Record, ...]
+    """Messages that are over by it."""
+    regained_ids: frozenset[str]
     """Ids of earlier messages whose value holds again."""
 
 
@@ -65,41 +65,40 @@ def find_return(
     is over if it had ended, or is about the same as, an earlier one whose value the news names
     anew. What says the same as the news has its value.
     """
-    returned = [*_list_returns(news.text)]
-    topic = _list_words(read_clause(news.text)) - list_time_words()
+    returned_words = [*_list_returns(news.text)]
+    if not returned_words:
+        return ValueReturn((), frozenset())
+    news_words = _list_words(read_clause(news.text))
+    topic = news_words - list_time_words()
     in_order = sorted(earlier, key=lambda record: record.story_key)
     words = {record.id: _list_words(read_clause(record.text)) for record in in_order}
-    left: dict[str, Record] = {}
-    regained: set[str] = set()
+    ended: dict[str, Record] = {}
+    regained_ids = {
+        former.id for former in in_order if words[former.id] and words[former.id] <= news_words
+    }
     for position, between in enumerate(in_order):
-        if not returned or not _tells_change(between.text):
+        if not _tells_change(between.text):
             continue
         own_words = words[between.id]
         for former in in_order[:position]:
             is_ended = (between.id, former.id) in ended_by
             if (is_ended or topic & own_words) and _names_former(
-                returned, words[former.id], own_words, is_ended=is_ended
+                returned_words, words[former.id], own_words, is_ended=is_ended
             ):
-                left[between.id] = between
-                regained.add(former.id)
-    said_words = _list_words(read_clause(news.text))
-    regained |= {
-        former.id
-        for former in in_order
-        if returned and words[former.id] and words[former.id] <= said_words
-    }
-    return ValueReturn(tuple(left.values()), frozenset(regained - left.keys()))
+                ended[between.id] = between
+                regained_ids.add(former.id)
+    return ValueReturn(tuple(ended.values()), frozenset(regained_ids - ended.keys()))
 
 
 def _names_former(
-    returned: Sequence[AbstractSet[str]],
+    returned_words: Sequence[AbstractSet[str]],
     former_words: AbstractSet[str],
     own_words: AbstractSet[str],
     *,
     is_ended: bool,
 ) -> bool:
     """True if what is so again is a value of a former message, and not of the one in between."""
-    for clause_words in returned:
+    for clause_words in returned_words:
         if clause_words & (former_words - own_words):
             return True
         # "I left Acme, I work at Globex" names both, and only one of them is returned to.

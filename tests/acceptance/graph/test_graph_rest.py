@@ -25,7 +25,7 @@ from tests.read.vectors import Angles
 
 import engrams
 from engrams import MemoryEngine, Turn
-from engrams.core import EdgeType, Kind, Status
+from engrams.core import EdgeType, Kind, Scope, Status
 from engrams.errors import ConflictError, RefusedError
 from engrams.ports import EmbedderCard
 from engrams.program.main import main
@@ -234,9 +234,31 @@ def test_every_field_of_a_memory_lasts_and_travels(
         file = tmp_path / "all.jsonl"
         engine.dump(file, scope=ANN)
     other = tmp_path / "other"
-    run(other, "--preset", "graph", "--user", "ann", arguments=("import", str(file)))
-    with opened(other, clock) as engine:
-        assert snapshot(engine) == before
+    for _ in range(2):
+        run(other, "--preset", "graph", "--user", "ann", arguments=("import", str(file)))
+        with opened(other, clock) as engine:
+            assert snapshot(engine) == before
+
+
+@pytest.mark.covers("S3.50")
+def test_an_import_that_comes_again_leaves_links_alone(
+    home: Path, clock: SettableClock, tmp_path: Path
+) -> None:
+    """A link that grew since the export keeps its weight; ``--overwrite`` gives it the exported one."""
+    file = tmp_path / "all.jsonl"
+    with opened(home, clock) as engine:
+        first, second = (
+            engine.add(text, scope=ANN).id for text in ("The pump is red", "Ann cooks")
+        )
+        engine.links.link(first, second, scope=ANN, weight=0.25)
+        engine.dump(file, scope=ANN)
+        engine.links.link(first, second, scope=ANN, weight=0.75)
+    for options, weight in (((), 0.75), (("--overwrite",), 0.25)):
+        arguments = ("import", str(file), *options)
+        run(home, "--preset", "graph", "--user", "ann", arguments=arguments)
+        with opened(home, clock) as engine:
+            (link,) = engine.inspect.edges(Scope(ANN), [first], (EdgeType.RELATES_TO,))
+            assert (link.weight, link.count) == (weight, 2)
 
 
 def snapshot(engine: MemoryEngine) -> tuple[list[Any], set[tuple[Any, ...]]]:

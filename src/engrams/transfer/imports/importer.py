@@ -476,7 +476,7 @@ class _FileImporter:
                 items, self.scope, target.store, target.edit, target.clock()
             )
         restored = store_exported(
-            items, self.scope, target.store, target.quota, target.clock(), self.options.mark
+            items, self.scope, target.store, target.quota, target.clock(), self.options
         )
         counts = self.counts
         counts.stored += restored.stored

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any, TypeAlias
 
-from engrams.core import HistoryEntry, Record, Scope, Status
+from engrams.core import Edge, HistoryEntry, ImportOptions, Record, Scope, Status
 from engrams.forget.edit_fields import EDITABLE
 from engrams.ports import (
     IMPORTS,
@@ -49,11 +49,12 @@ def store_exported(
     store: Store,
     quota: QuotaSettings,
     now: datetime,
-    import_id: str,
+    options: ImportOptions,
 ) -> RestoredExport:
     """Restore records and edges under the owner of a scope, in one transaction.
 
-    Records that are there already stay as they are.
+    Records that are there already stay as they are; links get their exported weight if
+    they are to be overwritten.
     """
     owner = scope.owner
     records = [
@@ -64,14 +65,10 @@ def store_exported(
     histories = {item.record.id: item.history for item in items if isinstance(item, ExportedRecord)}
     existing_ids = {record.id for record in store.get(owner, [record.id for record in records])}
     new_records = [record for record in records if record.id not in existing_ids]
-    edges = tuple(
-        replace(edge, owner=owner)
-        for item in items
-        for edge in (item.edges if isinstance(item, ExportedRecord) else (item.edge,))
-    )
+    edges = _select_edges(items, owner, store, overwrite=options.overwrite)
     states = []
-    if import_id and new_records:
-        row = _load_id_rows(store, owner, import_id)[-1]
+    if options.mark and new_records:
+        row = _load_id_rows(store, owner, options.mark)[-1]
         states.append(replace(row, data={"ids": [record.id for record in new_records]}))
     store.commit(
         WriteBatch(
@@ -90,6 +87,32 @@ def store_exported(
     return RestoredExport(
         scopes=tuple(record.scope for record in records), stored=len(new_records), edges=len(edges)
     )
+
+
+def _select_edges(
+    items: Sequence[ExportedRecord | ExportedEdge], owner: Scope, store: Store, *, overwrite: bool
+) -> tuple[Edge, ...]:
+    """Select the exported edges that this memory lacks, or has with another weight (``overwrite``).
+
+    A write adds to the count of a stored edge: an export that comes again must not.
+    """
+    exported = [
+        replace(edge, owner=owner)
+        for item in items
+        for edge in (item.edges if isinstance(item, ExportedRecord) else (item.edge,))
+    ]
+    stored_weights = {
+        (edge.source, edge.target, edge.type): edge.weight
+        for edge in store.edges(owner, list({edge.source for edge in exported}))
+    }
+    selected = []
+    for edge in exported:
+        stored_weight = stored_weights.get((edge.source, edge.target, edge.type))
+        if stored_weight is None:
+            selected.append(edge)
+        elif overwrite and stored_weight != edge.weight:
+            selected.append(replace(edge, count=0))
+    return tuple(selected)
 
 
 def overwrite_existing(

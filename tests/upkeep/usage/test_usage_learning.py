@@ -222,7 +222,7 @@ def test_a_judge_moves_confidence_and_relates_what_it_lets_pass() -> None:
 @pytest.mark.covers("S3.31")
 def test_a_question_without_an_answer_is_kept_for_extraction() -> None:
     """Once, without its secrets, and no search ever finds it;
-    where there was nothing at all there is no gap.
+    where there was nothing at all, or the question names nothing, there is no gap.
     """
     with temp_engine(jobs__workers=0, clock=SettableClock(START), usage__gaps=True) as engine:
         engine.search("What do Mongolian yaks cost?", scope=ANN)
@@ -231,6 +231,7 @@ def test_a_question_without_an_answer_is_kept_for_extraction() -> None:
         engine.add(KEY, scope=ANN)
         for _ in range(2):
             assert engine.search("What do Mongolian yaks cost?", scope=ANN).abstain
+        assert engine.search("And what about it?", scope=ANN).abstain
         engine.search("zzz with sk-proj-abcdefghijklmnopqrstuvwxyz0123456789ABCD", scope=ANN)
         engine.drain()
         page = engine.store.find(
@@ -238,6 +239,7 @@ def test_a_question_without_an_answer_is_kept_for_extraction() -> None:
         )
         assert {record.text for record in page.records} >= {"What do Mongolian yaks cost?"}
         assert len([record for record in page.records if "yak" in record.text]) == 1
+        assert not [record for record in page.records if "what about" in record.text]
         assert "abcdefghij" not in "".join(record.text for record in page.records)
         assert "Mongolian" not in "".join(
             hit.record.text for hit in engine.search("Mongolian yak", scope=ANN).hits

@@ -10,6 +10,8 @@ from engrams.frozen_data import dataclass
 from engrams.ports import SKILL
 from engrams.read.stages import KNOWN_HERE, SHOWN_BEFORE
 from engrams.text.questions import asks_for_knowledge
+from engrams.text.stopwords import STOP
+from engrams.text.terms import terms
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,8 +62,11 @@ def _find_gap(result: SearchResult, rejected: Sequence[str]) -> str:
     there answers none.
     """
     rows = result.trace.rows
-    if not result.abstain or not rows or not asks_for_knowledge(result.trace.query):
+    query = result.trace.query
+    if not result.abstain or not rows or not asks_for_knowledge(query):
         return ""
+    if STOP.issuperset(terms(query)):
+        return ""  # "and?" names nothing that could be learned
     for row in rows:
         if row.dropped == SHOWN_BEFORE:
             return ""

@@ -419,7 +419,11 @@ class DigestChangeSet:
             steps=candidate.steps,
             evidence=candidate.evidence,
             provenance=Provenance(
-                source.provenance.channel, candidate.extractor, candidate.prompt, candidate.reason
+                source.provenance.channel,
+                candidate.extractor,
+                candidate.prompt,
+                candidate.reason,
+                source.provenance.files,
             ),
             importance=candidate.importance,
             confidence=candidate.confidence,

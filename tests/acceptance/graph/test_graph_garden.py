@@ -313,6 +313,23 @@ def test_a_fact_whose_file_is_gone_or_changed_is_doubted(
         assert {engine.get(id, scope=ANN).status for id in ids} == {Status.ACTIVE}
 
 
+@pytest.mark.covers("S3.59")
+def test_a_fact_that_a_message_about_a_file_says_is_doubted_too(
+    home: Path, clock: SettableClock, tmp_path: Path
+) -> None:
+    """It rests on the file of its message: without the file it is believed half as much."""
+    (tmp_path / "billing.py").write_text("x")
+    os.utime(tmp_path / "billing.py", (clock().timestamp() - 60,) * 2)
+    with opened(home, clock, garden__file_root=str(tmp_path)) as engine:
+        turn = Turn("The billing store runs on PostgreSQL.", meta={"file": "billing.py"})
+        (derived,) = engine.add(turn, scope=ANN).derived
+        believed = engine.get(derived.id, scope=ANN).confidence
+        for expected in (believed, believed / 2):
+            engine.garden.run(ANN, ["verify"])
+            assert engine.get(derived.id, scope=ANN).confidence == pytest.approx(expected)
+            (tmp_path / "billing.py").unlink(missing_ok=True)
+
+
 @pytest.mark.covers("S3.60")
 def test_a_session_that_nobody_ended_is_learned_from_once(home: Path, clock: SettableClock) -> None:
     """Turns that a process left unlearned are extracted from by the next garden run, and not again."""

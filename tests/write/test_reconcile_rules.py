@@ -120,6 +120,13 @@ def test_what_is_over_ends(talk: Talk) -> None:
     assert "I no longer work at Google" in talk.texts()
 
 
+def test_an_ended_habit_ends_at_all_its_times(talk: Talk) -> None:
+    """Who stopped drinking coffee no longer drinks it every morning either."""
+    talk.say("I drink coffee every morning.", "I drink tea with milk every evening.")
+    talk.say("I stopped drinking coffee.", "I stopped drinking milk.")
+    assert {record.object for record in talk.facts(Status.SUPERSEDED)} == {"coffee every morning"}
+
+
 @pytest.mark.parametrize("ending", ["I quit my job at Acme.", "I left Acme."])
 def test_an_ended_job_takes_its_title_along(talk: Talk, ending: str) -> None:
     """What one sentence said of a job ends with it; what another said stays."""

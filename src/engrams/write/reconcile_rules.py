@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 from datetime import datetime
 from typing import Literal, TypeAlias
 
-from engrams.core import Kind, Record, Status, content_hash
+from engrams.core import TIMES, Kind, Record, Status, content_hash
 from engrams.extract.candidate import CandidateStatement
 from engrams.extract.predicate_slots import (
     SINGLE,
@@ -335,13 +335,23 @@ def _reconcile_ending(
     """End the named value, or every value if none is named, with what its sentence says of it besides."""
     values = [record for record in slot if not is_ending(record) and is_affirmative(record)]
     ended = (
-        [record for record in values if _is_same_thing(candidate.object, record.object)]
+        [record for record in values if _ends_thing(candidate.object, record)]
         if object_terms(candidate.object)
         else values
     )
     if not ended:
         return ReconciliationResult("add", candidate, reason="ends nothing known")
     return _replace_targets(candidate, [*ended, *_find_beside(ended, statements)], "no longer so")
+
+
+def _ends_thing(ended_object: str, record: Record) -> bool:
+    """True for the object of a statement, whenever that thing is done: "coffee" of "coffee at nine"."""
+    timeless_object = record.object
+    for time in record.meta.get(TIMES, ()):
+        timeless_object = timeless_object.replace(time["text"], " ")
+    return _is_same_thing(ended_object, record.object) or (
+        is_same_value(ended_object, timeless_object)
+    )
 
 
 def _find_beside(ended: Sequence[Record], statements: Iterable[Record]) -> list[Record]:

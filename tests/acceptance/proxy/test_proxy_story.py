@@ -486,6 +486,22 @@ def test_a_fact_that_changed_is_replaced(door: Door) -> None:
     assert "hate pizza" in door.sent()
 
 
+@pytest.mark.covers("S2.44")
+def test_a_model_that_marks_no_denial_still_changes_a_mind(door: Door) -> None:
+    """A dislike that the model reports as a like, in other words alone, ends the like."""
+    row = {"turn": 1, "subject": "user", "predicate": "likes", "object": "pizza"}
+    for said in ("love", "hate"):
+        quote = f"Fact ten: I {said} pizza"
+        statement = {**row, "text": quote, "quote": quote}
+        door.model.when(rf'\[1\][^\n]*"{quote}"', {"statements": [statement]})
+    door.chat("Fact ten: I love pizza", memory_id="c9b")
+    eventually(lambda: facts(door, "c9b"))
+    door.chat("Fact ten: I hate pizza", memory_id="c9b")
+    eventually(lambda: door.files("deleted/user/ann/conversation/c9b/facts/*.md"))
+    (kept,) = facts(door, "c9b")
+    assert kept.read_text().endswith("I hate pizza\n")
+
+
 @pytest.mark.covers("S2.42", "S2.43")
 @pytest.mark.parametrize(("fault", "name"), [("http_400", "c10"), ("deletes_only", "c11")])
 def test_a_failing_model_loses_no_fact(door: Door, fault: str, name: str) -> None:

@@ -154,6 +154,30 @@ def test_a_model_is_asked_about_opposites_and_its_add_stands() -> None:
             assert [record.strength for record in talk.facts(scope=scope)] == [1, 1], new
 
 
+@pytest.mark.covers("S2.44")
+@pytest.mark.parametrize(
+    ("known", "new", "value"),
+    [
+        ("I love pizza", "I hate pizza", "pizza"),
+        ("I adore jazz", "I loathe jazz", "jazz"),
+        ("Ich liebe Pilze", "Ich hasse Pilze", "Pilze"),
+        ("Me encanta el queso", "Odio el queso", "queso"),
+        ("J'adore le fromage", "Je déteste le fromage", "fromage"),
+        ("我喜欢咖啡", "我讨厌咖啡", "咖啡"),
+        ("魚が好きです", "魚が嫌いです", "魚"),
+    ],
+)
+def test_a_denial_that_only_the_words_tell_is_no_repetition(
+    known: str, new: str, value: str
+) -> None:
+    """A model that reports a like and a dislike as one triple is asked about the second."""
+    with ModelTalk("replace") as talk:
+        for text in (known, new):
+            talk.hear(make_row(text, "likes", value))
+        assert talk.questions == 1
+        assert [record.text for record in talk.facts()] == [new]
+
+
 def test_a_model_is_not_asked_about_paraphrases() -> None:
     """What says the same strengthens the statement that is there, without a question."""
     with ModelTalk() as talk:

@@ -82,7 +82,8 @@ class StatementWords:
     light: frozenset[str]
     """Canonical verbs that add nothing beside a form of "to be"."""
     groups: frozenset[tuple[int, str]]
-    """Groups of words that exclude each other, each with the canonical word of it here."""
+    """Groups of words that exclude each other, each with the canonical word of it here. Those that
+    say the predicate are among them: both "love" and "hate" say ``likes``."""
     has_copula: bool
     has_measure_compound: bool
     """A number and its unit stand before a noun as one word: "4-space indentation"."""
@@ -99,15 +100,16 @@ def read_words(text: str, language: str, predicate: str = "") -> StatementWords:
     raw_tokens = _split_text(text, table)
     folded = [fold(token) for token in raw_tokens]
     frame = table.frames.get(predicate, frozenset()) if table and predicate else frozenset()
-    words = list(_match_words(raw_tokens, folded, table, frame))
+    every_word = list(_match_words(raw_tokens, folded, table))
+    words = [word for phrase, word in every_word if phrase not in frame]
     if fold(text).lstrip().startswith(_ABOUT_USER):
         words = [word for word in words if word.canonical not in _THIRD_PERSONS]
     content = [word for word in words if word.role in _STATING]
     canonical_names = {
         word.canonical
         for name in _NAME.findall(text)
-        for word in _match_words([name], [fold(name)], table, frame)
-        if word.role == "content"
+        for phrase, word in _match_words([name], [fold(name)], table)
+        if word.role == "content" and phrase not in frame
     }
     return StatementWords(
         content=tuple(word.canonical for word in content),
@@ -119,7 +121,7 @@ def read_words(text: str, language: str, predicate: str = "") -> StatementWords:
         numbers=tuple(word.canonical for word in words if word.role == "number"),
         names=frozenset(canonical_names),
         light=frozenset(word.canonical for word in content if word.is_light),
-        groups=frozenset((word.group, word.canonical) for word in words if word.group >= 0),
+        groups=frozenset((word.group, word.canonical) for _, word in every_word if word.group >= 0),
         has_copula=table is not None and not table.copulas.isdisjoint(folded),
         has_measure_compound=table is not None and _has_measure_compound(text, table),
     )
@@ -142,8 +144,8 @@ def _has_measure_compound(text: str, table: ComparisonTable) -> bool:
     if not table.is_spaced or "-" not in text:
         return False
     first_parts = _HYPHENATED.findall(text)
-    words = _match_words(first_parts, [fold(part) for part in first_parts], table, frozenset())
-    return any(word.role == "number" for word in words)
+    words = _match_words(first_parts, [fold(part) for part in first_parts], table)
+    return any(word.role == "number" for _, word in words)
 
 
 def _split_text(text: str, table: ComparisonTable | None) -> list[str]:
@@ -162,19 +164,15 @@ def _spell_not(match: re.Match[str]) -> str:
 
 
 def _match_words(
-    raw_tokens: Sequence[str],
-    tokens: Sequence[str],
-    table: ComparisonTable | None,
-    frame: frozenset[str],
-) -> Iterator[TableWord]:
-    """Yield the words of a statement, the longest phrases of the table first."""
+    raw_tokens: Sequence[str], tokens: Sequence[str], table: ComparisonTable | None
+) -> Iterator[tuple[str, TableWord]]:
+    """Yield the words of a statement as they stand there, the longest phrases of the table first."""
     position = 0
     while position < len(tokens):
         length, word = _match_at(position, raw_tokens, tokens, table)
         phrase = " ".join(tokens[position : position + length])
         position += length
-        if phrase not in frame:
-            yield word
+        yield phrase, word
 
 
 def _match_at(

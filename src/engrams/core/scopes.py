@@ -113,6 +113,17 @@ class Scope:
         is_global = self.labels[-2:] == ("conversation", GLOBAL) and not self.is_owner
         return Scope(self.labels[:-2]) if is_global else self
 
+    @property
+    def durable(self) -> Scope:
+        """Scope without the conversations at its end.
+
+        The facts of a person hold across conversations, those of a project within it.
+        """
+        labels = self.labels
+        while len(labels) > 2 and labels[-2] in _CONVERSATION_LABELS:
+            labels = labels[:-2]
+        return self if len(labels) == len(self.labels) else Scope(labels)
+
     def chain(self) -> tuple[Scope, ...]:
         """List the scopes that a read in this one sees: itself and those above, nearest first.
 

@@ -42,7 +42,6 @@ from engrams.read.request import visible_scopes
 from engrams.read.time_limits import out_of_season
 from engrams.settings import Settings
 from engrams.text.normalize import fold
-from engrams.write.related import durable_scope
 
 Mode = Literal["recent", "semantic", "cascade"]
 
@@ -248,8 +247,8 @@ class MemoryLinks:
         first, second = (self._reader.get_editable(id, scope) for id in (source, target))
         if first.id == second.id:
             raise InputError("A memory cannot be linked to itself.")
-        first_scope = durable_scope(first.scope)
-        second_scope = durable_scope(second.scope)
+        first_scope = first.scope.durable
+        second_scope = second.scope.durable
         if first_scope not in second_scope.chain() and second_scope not in first_scope.chain():
             raise RefusedError(
                 "Memories of two projects cannot be linked.",

@@ -20,7 +20,7 @@ from engrams.write.reconcile_rules import (
     reconcile_wish,
     says_the_same,
 )
-from engrams.write.related import OPEN, RelatedStatementFinder, durable_scope
+from engrams.write.related import OPEN, RelatedStatementFinder
 from engrams.write.retracted_events import find_denied, retract_denied
 from engrams.write.slot_synonyms import find_synonyms, has_comparable_slot
 from engrams.write.write_deps import WriteDeps
@@ -65,8 +65,8 @@ class CandidateReconciler:
                 else ()
             )
             statements = fill_slots([*statements, *rivals])
-        scope = durable_scope(record.scope)
-        of_scope = [rule for rule in statements if durable_scope(rule.scope) == scope]
+        scope = record.scope.durable
+        of_scope = [rule for rule in statements if rule.scope.durable == scope]
         if (wish := reconcile_wish(candidate, of_scope)) is not None:
             return wish
         outcome = reconcile_by_rules(

@@ -10,7 +10,7 @@ from itertools import islice, pairwise
 from engrams.core import STATEMENT_KINDS, Kind, Record, Status
 from engrams.extract.gate import BRIEF, gate_text
 from engrams.ports import RecordQuery, ScopeReach
-from engrams.write.related import durable_scope, scopes_in_reach
+from engrams.write.related import scopes_in_reach
 from engrams.write.write_deps import WriteDeps
 
 _TURNS_BEFORE = 4
@@ -83,10 +83,10 @@ def find_known_statements(record: Record, deps: WriteDeps) -> tuple[Record, ...]
     reach = scopes_in_reach(record.scope, deps.settings.write.reach)
     limit = _KNOWN_STATEMENTS * _READ_BESIDE
     page = deps.store.find(RecordQuery(reach, STATEMENT_KINDS, limit=limit))
-    above = durable_scope(record.scope).chain()
+    above = record.scope.durable.chain()
     if deps.settings.write.reach == "conversation":
         return page.records[:_KNOWN_STATEMENTS]
-    own = (statement for statement in page.records if durable_scope(statement.scope) in above)
+    own = (statement for statement in page.records if statement.scope.durable in above)
     return tuple(islice(own, _KNOWN_STATEMENTS))
 
 

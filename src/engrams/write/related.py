@@ -25,7 +25,6 @@ from engrams.write.write_deps import WriteDeps
 if TYPE_CHECKING:
     from engrams.ports.candidate_search import Floats
 
-_CONVERSATION_LABELS = frozenset(("conversation", "session", "thread", "chat"))
 OPEN = (Status.ACTIVE, Status.CANDIDATE)
 """Statuses of a statement that holds, or waits to."""
 NEAREST = 5
@@ -196,11 +195,11 @@ class RelatedStatementFinder:
         floor = self._settings.dedup_cosine
         if not floor or self._settings.reach == "conversation":
             return []
-        own_scope = durable_scope(record.scope)
+        own_scope = record.scope.durable
         return [
             statement
             for statement in self._load_alike(candidate, record, floor)
-            if own_scope in (scope := durable_scope(statement.scope)).chain() and scope != own_scope
+            if own_scope in (scope := statement.scope.durable).chain() and scope != own_scope
         ]
 
     def find_inner_rivals(self, candidates: Sequence[CandidateStatement]) -> set[int]:
@@ -284,8 +283,8 @@ class RelatedStatementFinder:
         statements = [_date_by_clock(statement, now) for statement in statements]
         if self._settings.reach == "conversation":
             return [statement for statement in statements if statement.scope == record.scope]
-        above: tuple[Scope, ...] = durable_scope(record.scope).chain()
-        return [statement for statement in statements if durable_scope(statement.scope) in above]
+        above: tuple[Scope, ...] = record.scope.durable.chain()
+        return [statement for statement in statements if statement.scope.durable in above]
 
 
 def _date_by_clock(statement: Record, now: datetime) -> Record:
@@ -312,19 +311,8 @@ def find_highest(scores: Floats, count: int) -> list[int]:
     return [int(position) for position in high[(-scores[high]).argsort(kind="stable")[:count]]]
 
 
-def durable_scope(scope: Scope) -> Scope:
-    """Strip trailing conversation labels from a scope.
-
-    The facts of a person hold across conversations, those of a project within it.
-    """
-    labels = scope.labels
-    while len(labels) > 2 and labels[-2] in _CONVERSATION_LABELS:
-        labels = labels[:-2]
-    return scope if len(labels) == len(scope.labels) else Scope(labels)
-
-
 def scopes_in_reach(scope: Scope, reach: Literal["owner", "conversation"] = "owner") -> ScopeReach:
     """Return the scopes whose statements one of this scope may change."""
     if reach == "conversation":
         return ScopeReach(scope.owner, (scope,))
-    return ScopeReach(scope.owner, durable_scope(scope).chain(), tree=True)
+    return ScopeReach(scope.owner, scope.durable.chain(), tree=True)

@@ -189,3 +189,47 @@ def test_wrong_kinds_of_values_are_told(home: Path, clock: SettableClock) -> Non
             with pytest.raises(InputError) as told:
                 act([name], scope=ANN)
             assert "one id at a time" in told.value.hint
+
+
+@pytest.mark.covers("S1.62")
+@pytest.mark.parametrize(
+    ("one", "other", "reads_owner"),
+    [
+        (("org", "acme", "alpha"), ("org", "acme", "beta"), True),
+        ((*ANN, "project", "kiln"), (*ANN, "project", "boat"), True),
+        ((*ANN, "user", "bob"), (*ANN, "user", "cleo"), False),
+    ],
+)
+def test_agents_and_projects_read_no_notes_of_each_other(
+    home: Path,
+    clock: SettableClock,
+    one: tuple[str, ...],
+    other: tuple[str, ...],
+    reads_owner: bool,
+) -> None:
+    """Notes and MEMORY.md are read like the memories behind them: a line of an agent, a project or
+    a program's user in that one alone, a line of the owner in agents and projects, and the owner
+    reads every line.
+    """
+    owner = one[:2]
+    with opened(home, clock) as engine:
+        for scope, name in ((one, "Wolf"), (other, "Bear"), (owner, "Lynx")):
+            message = {"role": "user", "content": f"The server of the hall is named {name}."}
+            engine.flush([message], scope=scope)
+            engine.manage(f"The gate code of {name} is seven", scope=scope)
+        engine.drain()
+        assert engine.dream(scope=owner)
+        told = {
+            scope: "\n".join(
+                [
+                    engine.format_for_injection(scope=scope),
+                    engine.context("Which server has the hall?", scope=scope).text,
+                    *(hit.record.text for hit in engine.search("server hall", scope=scope).hits),
+                    *(record.text for record in engine.list(scope=scope).records),
+                ]
+            )
+            for scope in (one, other, owner)
+        }
+    assert [name in told[one] for name in ("Wolf", "Bear", "Lynx")] == [True, False, reads_owner]
+    assert [name in told[other] for name in ("Wolf", "Bear", "Lynx")] == [False, True, reads_owner]
+    assert all(name in told[owner] for name in ("Wolf", "Bear", "Lynx"))

@@ -11,6 +11,7 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, time
+from itertools import chain
 from typing import Any
 
 from engrams.core import Kind, Layer, Provenance, Record, Scope, Status
@@ -195,17 +196,20 @@ class NoteSearchIndexer:
         deps = self._deps
         day = parse_day(path)
         written_at = datetime.combine(day, time(12), UTC) if day else deps.clock()
-        if is_note(path):
-            text = blank_lines(text, self._lines.find_gone(owner, text.split("\n")))
+        texts = self._split_by_readers(owner, text) if is_note(path) else {owner: text}
         chunks = {
-            _hash_chunk(chunk): chunk for chunk in split_chunks(text) if _says_something(chunk)
+            _hash_chunk(scope, chunk): (scope, chunk)
+            for scope, scope_text in texts.items()
+            for chunk in split_chunks(scope_text)
+            if _says_something(chunk)
         }
         ids = {
             chunk_hash: stored_ids.get(chunk_hash) or new_id(written_at) for chunk_hash in chunks
         }
         puts = []
         for chunk_hash in chunks.keys() - stored_ids.keys():
-            record = _make_record(path, owner, chunks[chunk_hash], written_at, ids[chunk_hash])
+            scope, chunk = chunks[chunk_hash]
+            record = _make_record(path, scope, chunk, written_at, ids[chunk_hash])
             values, vectors = deps.callbacks.prepare(record, {"text": record.text})
             record = replace(record, text=values["text"])
             puts.append(NewRecord(record, vector=vectors[0] if vectors else None))
@@ -213,6 +217,23 @@ class NoteSearchIndexer:
             piece_id for chunk_hash, piece_id in stored_ids.items() if chunk_hash not in chunks
         )
         return NotePieces(ids, tuple(puts), old_ids)
+
+    def _split_by_readers(self, owner: Scope, text: str) -> dict[Scope, str]:
+        """Split a note by who reads its lines: the whole owner, or a project or agent alone.
+
+        Each text has its own lines and all headings, with their numbers.
+        """
+        lines = text.split("\n")
+        text = blank_lines(text, self._lines.find_gone(owner, lines))
+        parts = self._lines.find_parts(owner, lines)
+        texts = {owner: blank_lines(text, parts)}
+        said_hashes = {
+            hash_line(line) for line in lines if line.strip() and not line.startswith("#")
+        }
+        for scope in dict.fromkeys(chain.from_iterable(parts.values())):
+            own_hashes = {line_hash for line_hash, scopes in parts.items() if scope in scopes}
+            texts[scope] = blank_lines(text, said_hashes - own_hashes)
+        return texts
 
     def _store_pieces(self, path: str, owner: Scope, pieces: NotePieces) -> None:
         deps = self._deps
@@ -249,12 +270,12 @@ class NoteSearchIndexer:
 
 
 def _make_record(
-    path: str, owner: Scope, chunk: TextChunk, written_at: datetime, record_id: str
+    path: str, scope: Scope, chunk: TextChunk, written_at: datetime, record_id: str
 ) -> Record:
     is_daily = parse_day(path) is not None
     return Record(
         id=record_id,
-        scope=owner,
+        scope=scope,
         kind=Kind.SUMMARY,
         text=chunk.text.strip(),
         recorded_at=written_at,
@@ -267,10 +288,9 @@ def _make_record(
     )
 
 
-def _hash_chunk(chunk: TextChunk) -> str:
-    return hashlib.blake2b(
-        f"{chunk.first}\x1f{chunk.last}\x1f{chunk.text}".encode("utf-8", "replace"), digest_size=8
-    ).hexdigest()
+def _hash_chunk(scope: Scope, chunk: TextChunk) -> str:
+    content = f"{scope.key}\x1f{chunk.first}\x1f{chunk.last}\x1f{chunk.text}"
+    return hashlib.blake2b(content.encode("utf-8", "replace"), digest_size=8).hexdigest()
 
 
 def _says_something(chunk: TextChunk) -> bool:

@@ -108,6 +108,32 @@ class NoteLineLedger:
                 gone_hashes.add(line_hash)
         return gone_hashes
 
+    def find_parts(self, owner: Scope, lines: Iterable[str]) -> dict[str, tuple[Scope, ...]]:
+        """Find the lines that not everybody in an owner's memory reads, with the parts that do.
+
+        A line belongs to a part of the memory, such as a project or an agent, if some of its words
+        were told only there. One with words of several parts belongs to none: nobody in one of them
+        reads it all. By the hashes of the lines' texts.
+        """
+        texts = {content_hash(text): text for text in map(strip_list_mark, lines) if text}
+        drawn = self._state.find_drawn(owner, list(texts))
+        ids = {record_id for rows in drawn.values() for record_id, _ in rows}
+        sources = {record.id: record for record in self._store.get(owner, list(ids))} if ids else {}
+        parts: dict[str, tuple[Scope, ...]] = {}
+        for line_hash, rows in drawn.items():
+            line_sources = [sources[record_id] for record_id, _ in rows if record_id in sources]
+            words = frozenset(terms(texts[line_hash]))
+            told = words & _union_terms(line_sources)
+            readers = [owner, *(source.scope.durable for source in line_sources)]
+            readers = [
+                reader
+                for reader in dict.fromkeys(readers)
+                if told <= _union_terms(_select_in_reach(line_sources, reader))
+            ]
+            if owner not in readers:
+                parts[line_hash] = tuple(readers)
+        return parts
+
     def find_purged(self, owner: Scope, lines: Iterable[str], purge: NotePurge) -> set[str]:
         """Find the lines that a purge takes the ground from; return the hashes of their texts."""
         drawn_hashes = self._state.find_lines_of(owner, [*purge.ids, *purge.shortened_ids])
@@ -245,6 +271,16 @@ def _remove_quotes(record: Record, ended_quotes: Sequence[str]) -> str:
         if quote:
             text = text.replace(quote, " ")
     return text
+
+
+def _select_in_reach(records: Iterable[Record], reader: Scope) -> list[Record]:
+    """Select the memories that a read in a scope sees, those of all its conversations included."""
+    chain = reader.chain()
+    return [record for record in records if record.scope.durable in chain]
+
+
+def _union_terms(records: Iterable[Record]) -> frozenset[str]:
+    return _union(frozenset(terms(record.search_text)) for record in records)
 
 
 def _union(sets: Iterable[frozenset[str]]) -> frozenset[str]:

@@ -55,7 +55,7 @@ from engrams.write.change_detection.message_reader import Message, MessageReader
 from engrams.write.change_detection.returned_values import find_return, may_return
 from engrams.write.change_set import DigestChangeSet
 from engrams.write.reconcile_rules import is_affirmative, is_ending
-from engrams.write.related import durable_scope, find_highest, scopes_in_reach
+from engrams.write.related import find_highest, scopes_in_reach
 from engrams.write.retracted_events import is_denial
 from engrams.write.rule_corrections import RULE_KINDS
 from engrams.write.write_deps import WriteDeps
@@ -558,7 +558,7 @@ def _scopes_of_earlier(scope: Scope, reach: Literal["owner", "conversation"]) ->
     Its own and those above it; siblings, such as another customer, are left out. Where it has
     conversations, they are only found with everything below: ``_is_within_scope`` sorts them out.
     """
-    durable = durable_scope(scope)
+    durable = scope.durable
     if reach == "conversation" or scope.is_owner or durable != scope:
         return scopes_in_reach(scope, reach)
     return ScopeReach(scope.owner, scope.chain())
@@ -566,7 +566,7 @@ def _scopes_of_earlier(scope: Scope, reach: Literal["owner", "conversation"]) ->
 
 def _is_within_scope(earlier: Scope, scope: Scope) -> bool:
     """True if a statement of ``scope`` may end one of ``earlier``: conversations count as one."""
-    return durable_scope(earlier) in durable_scope(scope).chain()
+    return earlier.durable in scope.durable.chain()
 
 
 def _describe_ending(record: Record, change: DetectedChange, *, is_over: bool) -> dict[str, Json]:

@@ -123,12 +123,12 @@ class NoteLineLedger:
         for line_hash, rows in drawn.items():
             line_sources = [sources[record_id] for record_id, _ in rows if record_id in sources]
             words = frozenset(terms(texts[line_hash]))
-            told = words & _union_terms(line_sources)
+            told_words = words & _union_terms(line_sources)
             readers = [owner, *(source.scope.durable for source in line_sources)]
             readers = [
                 reader
                 for reader in dict.fromkeys(readers)
-                if told <= _union_terms(_select_in_reach(line_sources, reader))
+                if told_words <= _union_terms(_select_in_reach(line_sources, reader))
             ]
             if owner not in readers:
                 parts[line_hash] = tuple(readers)

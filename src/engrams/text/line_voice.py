@@ -47,6 +47,10 @@ _TELLER = late_pattern(
     r"|(?<![我私])(?:说|写道|表示|来信|发来|告诉我)[^:：\n]{0,12}$"
     r"|から(?:こんな|次の)?(?:メール|手紙|メッセージ|返事)"
 )
+_OWN_TELLING = late_pattern(
+    rf"^\W*{_table('own_subjects')} (?:[\w'’]+ )?{_table('tellers')}\b[^:\n]{{0,60}}$"
+)
+"""Sentence of whoever writes or says something themselves: "I always write tests first"."""
 _SOURCE = late_pattern(rf"\b{_table('sources')}")
 """From whom a text is, or for whom or what."""
 
@@ -287,6 +291,11 @@ def find_own_beginning(sentence: str) -> int:
     """Return where somebody begins to speak of themselves or to order; -1: nowhere."""
     match = _OWN_BEGINNING.search(sentence)
     return match.start() if match else -1
+
+
+def tells_of_own_writing(sentence: str) -> bool:
+    """True if whoever speaks says that they write or said something, and shows nothing of it."""
+    return bool(_OWN_TELLING.search(sentence.strip()))
 
 
 def opens_as_self(sentence: str) -> bool:

@@ -32,10 +32,22 @@ _LEARNED = (Kind.FACT, Kind.PREFERENCE, Kind.RULE, Kind.NEGATIVE)
             " the book?",
             ("moved to Ghent",),
         ),
+        (
+            "Fix the login bug. I work at Acme. I have two kids. I am allergic to nuts. I always"
+            " write tests first.",
+            ("work at Acme", "two kids", "allergic to nuts"),
+        ),
+        (
+            "Use ruff, not black. I work at Acme. I am allergic to nuts. I never said"
+            " much in meetings.",
+            ("work at Acme", "allergic to nuts"),
+        ),
     ],
 )
 def test_it_is_learned(message: str, learned: tuple[str, ...]) -> None:
-    """Lists of rules, changes of the subject, and news before a question about a text."""
+    """Lists of rules, changes of the subject, news before a question about a text, and statements
+    beside what their sender writes.
+    """
     with temp_engine(jobs__workers=0) as engine:
         engine.observe([Turn(message, session="s")], scope=ANN)
         engine.drain()

@@ -71,6 +71,8 @@ _OF_TEXTS = frozenset(
 
 A list of rules, or news of one's own, has no such sentence.
 """
+_TELLING = frozenset(("teller", "presents", "source"))
+"""Features of a sentence of which its sender may be the teller."""
 _ASIDES = frozenset("you your me by anyway way now also too since".split())
 """Words of a sentence itself that show to whom it speaks, not what it says."""
 
@@ -123,8 +125,14 @@ def find_doubted_sentences(text: str) -> tuple[DoubtedSentence, ...]:
 
 
 def _names_text(sentence: _Sentence) -> bool:
-    """True for a sentence that names a text, or somebody who tells: "this bio", "the sign says"."""
-    return not sentence.marks.isdisjoint(_OF_TEXTS)
+    """True for a sentence that names a text, or somebody who tells: "this bio", "the sign says".
+
+    A sender who tells of their own writing names neither: "I always write tests first".
+    """
+    text_marks = sentence.marks & _OF_TEXTS
+    if text_marks <= _TELLING and line_voice.tells_of_own_writing(sentence.folded):
+        return False
+    return bool(text_marks)
 
 
 def describe_sentences(text: str) -> Iterator[tuple[int, int, tuple[str, ...]]]:

@@ -61,6 +61,7 @@ class VaultSettings(SettingsSection):
     )
     dream_at: str = Field(
         "23:55",
+        pattern=r"^(([01]?\d|2[0-3]):[0-5]\d)?$",
         description="Time of day (UTC) of the dream. Empty: only by hand or by the other triggers.",
     )
     dream_files: int = Field(

@@ -82,6 +82,8 @@ def test_five_verbs_from_a_message_to_core_memory(engine: MemoryEngine, home: Pa
     [
         {"read__limit": "many"},
         {"read__mmr_lambda": 2},
+        {"vault__dream_at": "25:00"},
+        {"vault__dream_at": "at night"},
         {"summary__tokens": 5000, "summary__max_tokens": 100},
     ],
 )

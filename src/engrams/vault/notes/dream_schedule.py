@@ -88,11 +88,9 @@ def _failed_night(owner: Scope) -> str:
 
 
 def _next_time(time_of_day: str, now: datetime) -> datetime | None:
-    """Return the next moment with a time of day ("03:30"); None where it is none."""
+    """Return the next moment with a time of day ("03:30"); None where none is set."""
+    if not time_of_day:
+        return None
     hour, _, minute = time_of_day.partition(":")
-    if not hour.strip().isdigit() or not minute.strip().isdigit():
-        return None
-    if int(hour) > 23 or int(minute) > 59:
-        return None
     due = now.replace(hour=int(hour), minute=int(minute), second=0, microsecond=0)
     return due if due > now else due + timedelta(days=1)

@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from engrams.engine import MemoryEngine
 
 
-SNIPPET = 500
 """Characters of a memory that `search` returns at most."""
 _CREATE_ONLY = "Remember something for later."
 _MAX_RESULTS = 100
@@ -89,7 +88,7 @@ class AgentMemory:
         """
         result = self.engine.search(query, scope=self.scope, limit=max(limit, 0))
         return [
-            {**_snippet_to_dict(hit.record), "score": round(hit.score, 4), **_facts_to_dict(hit)}
+            {**_describe_hit(hit), "score": round(hit.score, 4), **_facts_to_dict(hit)}
             for hit in result.hits
         ]
 
@@ -221,14 +220,13 @@ def _facts_to_dict(hit: Hit) -> dict[str, Json]:
     return {"facts": facts} if facts else {}
 
 
-def _snippet_to_dict(record: Record) -> dict[str, Json]:
-    text = record.search_text
-    snippet = text if len(text) <= SNIPPET else text[: SNIPPET - 1] + "…"
+def _describe_hit(hit: Hit) -> dict[str, Json]:
+    record = hit.record
     moment: datetime = (record.valid_from or record.recorded_at).astimezone(UTC)
     kind: Kind = record.kind
     return {
         "id": record.id,
-        "snippet": snippet,
+        "snippet": hit.snippet,
         "kind": kind.value,
         "at": moment.isoformat(),
         "by": record.speaker or record.role,
@@ -265,6 +263,11 @@ def _check_arguments(name: str, arguments: str | Mapping[str, Any]) -> dict[str,
     if not isinstance(data, dict):
         raise InputError("The arguments are not a JSON object.", hint="Give one JSON object.")
     argument_types = _TYPES[name]
+    # JSON has one kind of number: some models write 3.0.
+    data = {
+        key: int(value) if isinstance(value, float) and value.is_integer() else value
+        for key, value in data.items()
+    }
     for key, value in data.items():
         if key not in argument_types:
             raise InputError(

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Literal, TypeAlias, get_args
 
-from engrams.core import NO_META, Meta
-from engrams.errors import InputError
+from engrams.core import NO_META, Meta, Record, Status
+from engrams.errors import InputError, RefusedError
 
 Action: TypeAlias = Literal["create", "update", "delete"]
 ACTIONS: tuple[Action, ...] = get_args(Action)
@@ -37,3 +37,11 @@ def check_action(content: str, action: Action, id: str, metadata: Meta = NO_META
         raise InputError(f"The content is text, not {type(content).__name__}.")
     if action != "delete" and not content.strip():
         raise InputError("There is nothing to remember.", hint="Give the content.")
+
+
+def check_updatable(record: Record) -> None:
+    """Refuse new words for a forgotten memory: they would be stored and never found."""
+    if record.status is Status.FORGOTTEN:
+        raise RefusedError(
+            f"The memory {record.id} is forgotten.", hint="Restore it first, or create a new one."
+        )

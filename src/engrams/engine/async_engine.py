@@ -566,7 +566,8 @@ class AsyncMemoryEngine(AsyncPart["MemoryEngine"]):
 
         ``metadata``: stored as ``meta``, which filters see; an update adds to it. InputError: there
         is no such action, ``create`` has an id, another action has none, or there is no content.
-        Other errors are those of ``add``, ``edit`` and ``forget``.
+        RefusedError: what is to be updated is forgotten. Other errors are those of ``add``,
+        ``edit`` and ``forget``.
         """
         return await self._run(
             lambda engine: engine.manage(content, action, id, scope=scope, metadata=metadata)

@@ -26,7 +26,7 @@ from engrams.core import (
     Status,
     Turn,
 )
-from engrams.engine.agent_actions import Action, FlushReason, check_action
+from engrams.engine.agent_actions import Action, FlushReason, check_action, check_updatable
 from engrams.engine.components import EngineComponents
 from engrams.engine.dependencies import EngineDeps
 from engrams.engine.engine_part import EnginePart
@@ -725,13 +725,16 @@ class MemoryEngine:
 
         ``metadata``: stored as ``meta``, which filters see; an update adds to it. InputError: there
         is no such action, ``create`` has an id, another action has none, or there is no content.
-        Other errors are those of ``add``, ``edit`` and ``forget``.
+        RefusedError: what is to be updated is forgotten. Other errors are those of ``add``,
+        ``edit`` and ``forget``.
         """
         check_action(content, action, id, metadata)
         if action == "create":
             return self.add(Turn(content, meta=metadata), scope=scope, kind=Kind.NOTE).id
         if action == "update":
-            fields = {"meta": {**self.get(id, scope=scope).meta, **metadata}} if metadata else {}
+            record = self.get(id, scope=scope)
+            check_updatable(record)
+            fields = {"meta": {**record.meta, **metadata}} if metadata else {}
             return self.edit(
                 id, scope=scope, text=content, fields=fields, reason="an agent changed it"
             ).id

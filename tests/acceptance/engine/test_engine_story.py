@@ -18,7 +18,7 @@ import engrams
 from engrams import MemoryEngine, Turn
 from engrams.adapters import AgentMemory
 from engrams.core import Kind
-from engrams.errors import EngramsError, InputError, SettingsError
+from engrams.errors import EngramsError, InputError, RefusedError, SettingsError
 from engrams.testing import ScriptedModel, SettableClock
 
 ANN = ("user", "ann")
@@ -115,6 +115,32 @@ def test_tools_for_any_agent(engine: MemoryEngine) -> None:
         with pytest.raises(EngramsError):
             engine.manage(**wrong, scope=ANN)
         assert "error" in memory.call("manage_memory", wrong)
+
+
+@pytest.mark.covers("S1.11")
+def test_a_deleted_memory_takes_no_update(engine: MemoryEngine) -> None:
+    """New words for what was deleted are refused, and say how to store them."""
+    memory = AgentMemory(engine, ANN)
+    memory_id = memory.manage("I live in Lyon")
+    memory.manage(action="delete", id=memory_id)
+    with pytest.raises(RefusedError, match="forgotten"):
+        engine.manage("I live in Nice", "update", memory_id, scope=ANN)
+    update = {"content": "I live in Nice", "action": "update", "id": memory_id}
+    assert "create a new one" in memory.call("manage_memory", update)
+    assert not engine.search("Where do I live?", scope=ANN).hits
+    engine.restore(memory_id, scope=ANN)
+    assert memory.manage("I live in Nice", "update", memory_id) == memory_id
+
+
+@pytest.mark.covers("S1.12", "S1.13")
+def test_a_tools_snippet_is_the_part_that_was_asked_about(engine: MemoryEngine) -> None:
+    """Of a long text an agent gets the words around those of its query; a limit of 3.0 is three."""
+    memory = AgentMemory(engine, ANN)
+    memory.manage("The hall is dry. " * 80 + "The kiln stands in the attic. " + "It rains. " * 80)
+    (hit,) = json.loads(memory.call("search_memory", {"query": "kiln attic", "limit": 3.0}))
+    assert "The kiln stands in the attic." in hit["snippet"]
+    assert len(hit["snippet"]) <= 500
+    assert "error" in memory.call("search_memory", {"query": "kiln", "limit": 2.5})
 
 
 @pytest.mark.covers("S1.11")

@@ -220,6 +220,17 @@ def test_a_plan_or_wish_is_no_state() -> None:
 
 
 @pytest.mark.covers("S2.34", "S4.11")
+def test_a_mark_before_a_statement_is_no_part_of_it() -> None:
+    """A tag in brackets leaves no half of itself in the quotation; brackets within it stay."""
+    quotes = [
+        statement.evidence[0].quote
+        for text in ("[ops] we deploy on Friday", "I work at Acme [Lyon] since May")
+        for statement in read(text)
+    ]
+    assert quotes[0] == "we deploy on Friday"
+    assert "[Lyon]" in quotes[1]
+
+
 def test_a_user_without_a_name_is_the_user() -> None:
     """Without a name the subject is ``user`` and the sentence speaks of the user."""
     (found,) = read("I live in Berlin", name="")

@@ -69,6 +69,10 @@ def quote_clause(
 def trim_quote(text: str) -> str:
     """Cut marks and laughter from both ends of a quotation."""
     quote = text.lstrip(_OPENING_MARKS).rstrip(_CLOSING_MARKS)
+    tag, bracket, following = quote.partition("]")
+    if bracket and "[" not in tag:
+        # The end of a mark before the clause, whose beginning was cut off: "[ops] we deploy".
+        quote = following.lstrip(_OPENING_MARKS)
     return _LAUGHTER.sub("", quote).rstrip(_CLOSING_MARKS)
 
 

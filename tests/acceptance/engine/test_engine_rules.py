@@ -14,7 +14,7 @@ import pytest
 import engrams
 from engrams import MemoryEngine, Turn
 from engrams.core import Kind, Status
-from engrams.errors import BudgetError
+from engrams.errors import BudgetError, InputError
 from engrams.testing import ScriptedModel, SettableClock
 
 ANN = ("user", "ann")
@@ -188,12 +188,22 @@ def test_long_messages_are_shortened_for_extraction(
 
 @pytest.mark.covers("S1.35", "S1.36", "S1.37")
 def test_notes_of_the_day(engine: MemoryEngine, model: ScriptedModel, home: Path) -> None:
-    """A model's "None", in Chinese too or as a list, and its empty answer write nothing;
+    """A model's "None", in Chinese too, as a list or in more words, and an answer without words
+    write nothing;
 
     a failing one leaves it to rules, ten lines at most; the same messages are written once.
     """
     note = home / "vault/memory/users/ann/2026-03-01.md"
-    nothings = ("None", "\u65e0", "\u6ca1\u6709\u3002", "", "- None.", "- \n-\n")
+    nothings = (
+        "None",
+        "\u65e0",
+        "\u6ca1\u6709\u3002",
+        "",
+        "- None.",
+        "- \n-\n",
+        "{}",
+        "Nothing worth noting.",
+    )
     for number, nothing in enumerate(nothings):
         said = f"I am allergic to {number} kinds of nuts"
         model.when(f"(?s)as a short list in Markdown.*{said}", nothing)
@@ -211,6 +221,37 @@ def test_notes_of_the_day(engine: MemoryEngine, model: ScriptedModel, home: Path
     assert note.exists()
     lines = [line for line in note.read_text().splitlines() if line.startswith("- ")]
     assert 0 < len(lines) <= 10
+
+
+@pytest.mark.covers("S1.37")
+def test_what_a_timer_sent_is_in_no_note(engine: MemoryEngine, home: Path) -> None:
+    """A message that is marked as scheduled, by a field or a tag, and its answer are not noted."""
+    for mark in ({"scheduled": True, "content": "Send the report"}, {"content": "[SCHEDULED] Go"}):
+        sent = {"role": "user", **mark}
+        answer = {"role": "assistant", "content": "The report is in the hall"}
+        assert engine.flush([sent, answer], scope=ANN)
+    engine.drain()
+    assert not (home / "vault/memory/users/ann/2026-03-01.md").exists()
+
+
+@pytest.mark.covers("S1.34")
+def test_a_flush_names_a_known_reason(engine: MemoryEngine) -> None:
+    """A reason that no note has is refused, and nothing is stored."""
+    with pytest.raises(InputError, match="no reason 'whim'"):
+        engine.flush([{"role": "user", "content": "I keep bees"}], scope=ANN, reason="whim")  # type: ignore[arg-type]
+    assert not engine.list(scope=ANN).records
+
+
+@pytest.mark.covers("S1.39")
+def test_a_line_stands_once_in_memory_md(home: Path, clock: SettableClock) -> None:
+    """Words that differ in the mark at their end say one thing, with a number at the end too."""
+    with engrams.open(home=home, preset="engine", clock=clock, jobs__workers=0) as engine:
+        said = "I decided to move the release to May 4."
+        engine.flush([{"role": "user", "content": said}], scope=ANN)
+        engine.drain()
+        assert engine.dream(scope=ANN)
+        core = (home / "vault/memory/users/ann/MEMORY.md").read_text()
+        assert core.count("move the release") == 1
 
 
 @pytest.mark.covers("S1.42", "S1.44")

@@ -6,6 +6,7 @@ import hashlib
 import json
 import logging
 from collections.abc import Mapping, Sequence
+from typing import get_args
 
 from engrams.core import Kind, Receipt, Scope, Turn, is_blank, to_role
 from engrams.errors import InputError, RefusedError
@@ -32,8 +33,8 @@ class MessageFlusher:
         A message without an id is known by its words and those flushed with it before it, so the
         same messages are stored once, and what is said twice in them stays twice.
         Messages that a timer sent (``scheduled``, by itself or in ``meta``) keep that mark.
-        InputError: they are no messages, or the role of one with a text is unknown; then nothing is
-        stored.
+        InputError: they are no messages, the role of one with a text is unknown, or so is the
+        reason; then nothing is stored.
         """
         if isinstance(messages, str) or not all(
             isinstance(message, Mapping) for message in messages
@@ -41,6 +42,11 @@ class MessageFlusher:
             raise InputError(
                 "Messages are a list of objects with role and content.",
                 hint='For example [{"role": "user", "content": "I keep bees"}].',
+            )
+        if reason not in get_args(NoteReason):
+            raise InputError(
+                f"There is no reason {reason!r}.",
+                hint=f"The reasons are: {', '.join(get_args(NoteReason))}.",
             )
         messages_with_text = [message for message in messages if not is_blank(text_of(message))]
         turns = [

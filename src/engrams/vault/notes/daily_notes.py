@@ -51,7 +51,11 @@ _NOTHING = frozenset(
     }
 )
 """Answers of a model that has nothing to write down, and lines of such an answer."""
+_TIMER_TAG = re.compile(r"\s*\[scheduled\b[^\]\n]*\]", re.IGNORECASE)
+"""Mark with which agents begin the message of a timer: "[SCHEDULED] Send the report"."""
 _BULLET = re.compile(r"^\s*[-*•](?:\s+|$)")
+_LINE_MARKS = " .。\"'`*()"
+_FIRST_WORD = re.compile(r"[\s.,;:–—-]+")
 _STATED = (Kind.CORRECTION, Kind.PREFERENCE, Kind.FACT, Kind.PROCEDURE, Kind.NEGATIVE)
 """Kinds of statements that rules pick, the most important first."""
 _SHOWN_TURNS = 400
@@ -196,7 +200,7 @@ class VaultDailyNoteWriter:
         told_lines = [line for line in lines if not _says_nothing(line)]
         unsupported = find_unsupported(told_lines, transcript)
         supported_lines = [line for line in told_lines if line not in unsupported]
-        if told_lines and not supported_lines:
+        if not supported_lines and not all(map(_begins_with_nothing, told_lines)):
             raise ModelError("The model wrote nothing that was said.")
         return [f"- {line}" for line in supported_lines][:_MAX_WRITTEN]
 
@@ -246,7 +250,7 @@ def drop_timer_turns(records: Sequence[Record]) -> list[Record]:
     kept_turns: list[Record] = []
     timer_sessions: set[str] = set()
     for record in records:
-        if record.meta.get("scheduled"):
+        if record.meta.get("scheduled") or _TIMER_TAG.match(record.text):
             timer_sessions.add(record.session)
             continue
         if record.session in timer_sessions and record.role in ("assistant", "tool"):
@@ -258,7 +262,13 @@ def drop_timer_turns(records: Sequence[Record]) -> list[Record]:
 
 def _says_nothing(line: str) -> bool:
     """Return True for a line of a model that has nothing to write down."""
-    return line.casefold().strip(" .。\"'`*()") in _NOTHING
+    has_words = any(map(str.isalnum, line))
+    return not has_words or line.casefold().strip(_LINE_MARKS) in _NOTHING
+
+
+def _begins_with_nothing(line: str) -> bool:
+    """Return True for a line that says in more words that there is nothing: "None to note"."""
+    return _FIRST_WORD.split(line.casefold().strip(_LINE_MARKS), maxsplit=1)[0] in _NOTHING
 
 
 def shorten_to_line(text: str) -> str:

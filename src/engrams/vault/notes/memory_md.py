@@ -17,6 +17,7 @@ TITLE = "# Memory"
 _CORRECTION_TOPICS = ("correction", "corrections", "corrected")
 _ALIKE = 0.85
 """Share of common words (Jaccard) from which two items say the same."""
+_PUNCTUATION = ".,;:!?。，；：！？()"
 _TOPIC_ALIKE = 0.2
 """Share of common words from which an item gets the topic of another one."""
 _TOPIC_ITEMS = 240
@@ -214,4 +215,5 @@ def _measure_overlap(words: frozenset[str], other_words: frozenset[str]) -> floa
 
 
 def _find_numbers(text: str) -> set[str]:
-    return {word for word in text.split() if any(char.isdigit() for char in word)}
+    words = (word.strip(_PUNCTUATION) for word in text.split())
+    return {word for word in words if any(char.isdigit() for char in word)}

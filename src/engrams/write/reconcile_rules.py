@@ -29,6 +29,7 @@ from engrams.text.comparison.statement_comparison import (
     differ_in_detail,
     is_additional,
     is_of_its_day,
+    is_turned_round,
 )
 from engrams.text.normalize import fold
 from engrams.text.terms import terms, tokens
@@ -168,6 +169,7 @@ def _reconcile_statement(
         if is_affirmative(record) != candidate.polarity
         and _is_same_thing(candidate.object, record.object)
     ]
+    contrary += [record for record in slot if _turns_opinion_round(candidate, record)]
     closed = _find_closed(candidate, statements)
     contrary += [*closed, *_find_beside(closed, statements)]
     contrary += [
@@ -213,6 +215,16 @@ def _is_said_to_be_additional(candidate: CandidateStatement) -> bool:
     """True if a candidate or the words that it was read from say "also"."""
     texts = (candidate.text, *(item.quote for item in candidate.evidence))
     return any(map(is_additional, texts))
+
+
+def _turns_opinion_round(candidate: CandidateStatement, record: Record) -> bool:
+    """True if of two things a candidate prefers the one, and a record the other."""
+    return (
+        candidate.kind is record.kind is Kind.PREFERENCE
+        and is_affirmative(record) == candidate.polarity
+        and not is_ending(record)
+        and is_turned_round(candidate.text, record.text)
+    )
 
 
 def _find_opposites(candidate: CandidateStatement, statements: Iterable[Record]) -> list[Record]:

@@ -191,6 +191,25 @@ def test_a_link_by_which_one_supersedes_ends_what_was_learned_too() -> None:
             assert sum("PostgreSQL" in record.text for record in statements) == expected
 
 
+@pytest.mark.covers("S3.40", "S3.41")
+@pytest.mark.parametrize(
+    ("earlier", "later"),
+    [
+        ("I prefer tabs over spaces", "I prefer spaces over tabs"),
+        ("I like tea more than coffee", "I like coffee more than tea"),
+    ],
+)
+def test_a_preference_turned_round_takes_the_place_of_the_earlier(earlier: str, later: str) -> None:
+    """The same words the other way round are no repetition: what was preferred before is over."""
+    with temp_engine(preset="graph") as engine:
+        ann = ("user", "ann")
+        engine.add(earlier, scope=ann)
+        engine.add(later, scope=ann)
+        (preference,) = engine.list(scope=ann, kinds=(Kind.PREFERENCE,)).records
+        assert (preference.text, preference.strength) == (later, 1)
+        assert [hit.record.text for hit in engine.search(earlier, scope=ann).hits] == [later]
+
+
 @pytest.mark.covers("S3.39")
 @pytest.mark.slow
 def test_a_conversation_too_short_to_learn_from_is_no_work(tmp_path: Path) -> None:

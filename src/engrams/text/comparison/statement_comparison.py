@@ -109,6 +109,21 @@ def are_opposite(text_a: str, text_b: str) -> bool:
             return False
 
 
+def is_turned_round(text: str, earlier_text: str) -> bool:
+    """True for the same words of which others follow a preposition or "than".
+
+    "I prefer spaces over tabs" turns "I prefer tabs over spaces" round.
+    """
+    language = _find_language(text, earlier_text)
+    if not language:
+        return False
+    words = read_words(text, language)
+    earlier_words = read_words(earlier_text, language)
+    return _count_deciding(words) == _count_deciding(earlier_words) and _swap_places(
+        words, earlier_words
+    )
+
+
 def is_additional(text: str) -> bool:
     """True for a statement of one more value beside others: "I also work at Volvo"."""
     return holds_phrase(text, detect_language(text), "additional")

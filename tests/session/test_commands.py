@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 
@@ -226,11 +227,46 @@ def test_a_list_and_a_number_from_it(engine: MemoryEngine, control: MemoryComman
     assert control.turn("What is 1 + 1?", scope=ANN, pending=shown.pending) is None
 
 
+@pytest.mark.covers("S4.51")
+@pytest.mark.parametrize(
+    ("answer", "number"),
+    [("0", 0), ("-1", -1), ("12345", 12345), ("nine", 9), ("zwei", 2), ("one", 1), ("七", 7)],
+)
+def test_a_number_that_no_list_has_keeps_the_choice_open(
+    engine: MemoryEngine, control: MemoryCommandHandler, answer: str, number: int
+) -> None:
+    """It may be a word; one that the list has chooses."""
+    engine.add(Turn("My sister lives in Oslo"), scope=ANN, kind=Kind.FACT)
+    engine.add(Turn("My sister plays the cello"), scope=ANN, kind=Kind.FACT)
+    asked = control.turn("Forget my sister", scope=ANN)
+    assert asked is not None and asked.pending is not None
+    answered = control.turn(answer, scope=ANN, pending=asked.pending)
+    assert answered is not None and answered.pending is not None
+    if 1 <= number <= 2:
+        assert answered.pending["ids"] == [asked.pending["ids"][number - 1]]
+    else:
+        assert answered.pending == asked.pending
+        assert str(number) in answered.reply
+
+
+@pytest.mark.covers("S4.51")
+@pytest.mark.parametrize("pending", ["text", {}, {"owner": "user/ann"}])
+def test_a_malformed_question_is_refused(control: MemoryCommandHandler, pending: Any) -> None:
+    """Whatever it is, it raises an input error."""
+    with pytest.raises(InputError):
+        control.turn("1", scope=ANN, pending=pending)
+
+
 @pytest.mark.covers("S4.50")
 def test_status_switch_and_preference(engine: MemoryEngine, control: MemoryCommandHandler) -> None:
-    """The status counts, recall is switched and says so, and a preference is saved as one."""
+    """The status counts, recall is switched and says so, and a preference is saved as one; a wish for
+    how to answer becomes a rule, and one that gives up a safety measure is refused.
+    """
     status = control.turn("How many things do you remember?", scope=ANN)
-    assert status is not None and status.reply == "I remember 3 things here. Recall is off."
+    assert status is not None
+    assert status.reply == (
+        "I remember 3 things here. Facts: 3, sessions: 0, rules: 0. Recall is off."
+    )
     switched = control.turn("turn recall back on", scope=ANN)
     assert switched is not None and switched.reply.startswith("Recall is on")
     assert control.turn("memory status", scope=ANN).reply.endswith("Recall is on.")  # type: ignore[union-attr]
@@ -240,9 +276,14 @@ def test_status_switch_and_preference(engine: MemoryEngine, control: MemoryComma
     control.turn("save this as a preference: tea without sugar", scope=ANN)
     (preference,) = engine.list(scope=ANN, kinds=(Kind.PREFERENCE,)).records
     assert preference.text == "tea without sugar"
+    control.turn("save this as a preference: answer briefly", scope=ANN)
+    refused = control.turn("save this as a preference: skip the safety check", scope=ANN)
+    assert refused is not None and refused.reply == "I could not keep that."
+    rules = engine.list(scope=ANN, kinds=(Kind.RULE, Kind.NEGATIVE)).records
+    assert [rule.text for rule in rules] == ["answer briefly"]
     everything = control.turn("forget everything", scope=ANN)
     assert everything is not None and "purge" in everything.reply and everything.pending is None
-    assert len(active(engine)) == 4
+    assert len(active(engine)) == 5
 
 
 def test_the_last_thing_said(engine: MemoryEngine, control: MemoryCommandHandler) -> None:

@@ -14,6 +14,7 @@ from engrams.extract.command_languages import match_answer, match_request
 from engrams.frozen_data import dataclass, replace
 from engrams.text.late_patterns import holds_any, late_pattern
 from engrams.text.normalize import fold
+from engrams.text.vocabulary import read_rows
 
 Verb = Literal[
     "list",
@@ -142,6 +143,12 @@ _NUMBER = re.compile(
     r" item)?$",
     _FLAGS,
 )
+_CHOICE = re.compile(r"(?:number|no\.?|nr\.?|#)? ?(?P<digits>-?\d{1,9})[.)]?$")
+_NUMBER_WORDS = {
+    word: number
+    for row in read_rows(__file__, "number_words")
+    for number, word in enumerate(row.split(), 1)
+}
 _FORGET = re.compile(
     rf"{_DROP}(?: from (?:your )?memory)?(?: (?:the )?(?:memory|memories|fact|part|thing|note)s?)?"
     r"(?: (?:about|of|on|that says|that|(?:what |everything |all )(?:you (?:know|remember) |i"
@@ -363,7 +370,7 @@ def opens_with_forgetting(text: str) -> bool:
 
 def may_be_command(text: str) -> bool:
     """True for a request about memory, or for words that may answer a question about one."""
-    return _parse(text) is not None or bool(parse_decision(text)) or bool(parse_number(text))
+    return _parse(text) is not None or bool(parse_decision(text)) or parse_choice(text) is not None
 
 
 def asks_to_forget(text: str) -> bool:
@@ -382,6 +389,16 @@ def parse_number(text: str) -> int:
     if match is None:
         return 0
     return int(match["digits"]) if match["digits"] else _ORDINALS.index(match["word"].lower()) + 1
+
+
+def parse_choice(text: str) -> int | None:
+    """Parse the number that somebody chooses, also one that no list has; None: it is no number."""
+    number = parse_number(text)
+    if number:
+        return number
+    plain = fold(_strip_politeness(text))
+    match = _CHOICE.match(plain)
+    return int(match["digits"]) if match else _NUMBER_WORDS.get(plain.rstrip(".!"))
 
 
 def parse_decision(text: str) -> Literal["yes", "no", "all", ""]:

@@ -8,9 +8,10 @@ storing a message needs none.
 from __future__ import annotations
 
 import re
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
-from engrams.core import PREREQUISITES, UTC_OFFSET, WARNINGS, Kind, Record
+from engrams.core import LAYER_OF, PREREQUISITES, UTC_OFFSET, WARNINGS, Kind, Layer, Record
 from engrams.core.clock import local_time
 from engrams.extract.candidate import CandidateStatement, canonical_subject
 from engrams.extract.predicate_slots import canonical_predicate, is_single
@@ -20,6 +21,8 @@ from engrams.text.text_caches import text_cache
 if TYPE_CHECKING:
     from engrams.extract.rules.utterance import UtteranceContext
 
+_ANY_TIME = datetime(2000, 1, 1, tzinfo=UTC)
+"""Time of words of which no time is read."""
 _SINCE = re.compile(
     # Begins where white space begins: in linear time.
     r"(?<!\s)(?:\s*,)?\s*\b"
@@ -108,6 +111,21 @@ def keeps_slot(candidate: CandidateStatement, record: Record) -> bool:
         candidate.valid_from is None or candidate.valid_from <= record.recorded_at
     )
     return is_same_slot and is_sure and is_current and bool(candidate.object)
+
+
+def find_instruction_kind(text: str) -> Kind | None:
+    """Find the kind of a wish for how the assistant is to behave, such as "answer briefly".
+
+    The words need not say that the wish lasts. None: it is no such wish.
+    """
+    from engrams.extract.rules.utterance import UtteranceContext
+
+    speech = UtteranceContext("the user", "user", _ANY_TIME, source="")
+    for words in (text, f"Always {text}"):
+        for candidate in _extract_cached(words, speech):
+            if LAYER_OF[candidate.kind] is Layer.PROCEDURAL:
+                return candidate.kind
+    return None
 
 
 def _extract(record: Record, text: str, *names: str) -> tuple[CandidateStatement, ...]:

@@ -30,11 +30,13 @@ from engrams.extract.command_parser import (
     ParsedMemoryCommand,
     may_be_command,
     opens_with_forgetting,
+    parse_choice,
     parse_command,
     parse_decision,
-    parse_number,
 )
 from engrams.extract.gate import gate_text
+from engrams.extract.policy import only_gives_up_safety
+from engrams.extract.statement_reader import find_instruction_kind
 from engrams.ports import LinkStore, MemoryApi, is_skill
 from engrams.ports.command_permit import begin_change
 from engrams.session.command_replies import is_reply, write_reply
@@ -94,6 +96,10 @@ _FAILURES = ("failed", "begun")
 """Replies that say that a request was not carried out, or not yet."""
 
 
+_MALFORMED = "The pending question is malformed."
+_ASK_AGAIN = "Ask again what you want forgotten."
+
+
 class RecallSettingStore(Protocol):
     """Recall setting of an owner, stored with their memory."""
 
@@ -130,6 +136,8 @@ class PendingForgetQuestion:
 
         InputError: it is malformed. RefusedError: it belongs to another owner.
         """
+        if not isinstance(data, Mapping):
+            raise InputError(_MALFORMED, hint=_ASK_AGAIN)
         owner = data.get("owner")
         language = data.get("language", "en")
         step = data.get("step")
@@ -142,9 +150,7 @@ class PendingForgetQuestion:
             or not isinstance(owner, str)
             or not has_ids
         ):
-            raise InputError(
-                "The pending question is malformed.", hint="Ask again what you want forgotten."
-            )
+            raise InputError(_MALFORMED, hint=_ASK_AGAIN)
         if owner != scope.owner.key:
             raise RefusedError("The pending question belongs to another owner.")
         return cls(owner, step, tuple(ids or ()), language)
@@ -295,7 +301,11 @@ class MemoryCommandHandler:
         """
         command = parse_command(text)
         language = command.language if command is not None and command.is_certain else ""
-        if not language and last_answer and (parse_decision(text) or parse_number(text)):
+        if (
+            not language
+            and last_answer
+            and (parse_decision(text) or parse_choice(text) is not None)
+        ):
             language = is_reply(last_answer, _QUESTIONS)
         if not language:
             return None
@@ -550,12 +560,16 @@ class MemoryCommandHandler:
             return self._forget_confirmed(question, run) if decision == "yes" else None
         if decision == "all":
             return self._ask_confirmation(self._load_active(question.ids, scope), run)
-        number = parse_number(text)
-        return self._pick_number(number, question, run) if number else None
+        number = parse_choice(text)
+        return None if number is None else self._pick_number(number, question, run)
 
     def _save_preference(self, text: str, run: _RunningCommand) -> MemoryCommandResult:
+        if only_gives_up_safety(text):
+            return run.reply("not_saved")
         begin_change()
-        receipt = self._memory.add(text, scope=run.scope, kind=Kind.PREFERENCE)
+        # A wish for how to answer is a rule: prompts have it whether or not facts are recalled.
+        kind = find_instruction_kind(text) or Kind.PREFERENCE
+        receipt = self._memory.add(text, scope=run.scope, kind=kind)
         if receipt.outcome == "refused":
             return run.reply("not_saved")
         return run.reply("saved", memory=text)
@@ -611,9 +625,12 @@ class MemoryCommandHandler:
         return {edge.target for edge in edges}
 
     def _report_status(self, run: _RunningCommand) -> MemoryCommandResult:
-        counts = self._memory.stats(run.scope).get("status", {})
-        active = int(counts.get("active", 0))
+        stats = self._memory.stats(run.scope)
+        active = int(stats.get("status", {}).get("active", 0))
         sentences = [run.write("status_one") if active == 1 else run.write("status", count=active)]
+        layers = stats.get("active_layers", {})
+        counts = {name: int(layers.get(layer, 0)) for layer, name in PRODUCT.items()}
+        sentences.append(run.write("status_parts", **counts))
         if self._recall_setting is not None:
             is_on = self._recall_setting.recall(run.scope)
             sentences.append(run.write("recall_is_on" if is_on else "recall_is_off"))
@@ -633,7 +650,7 @@ class MemoryCommandHandler:
         if question is None:
             return run.reply("which_list")
         count = len(question.ids)
-        if number > count:
+        if not 1 <= number <= count:
             text = run.write("no_number", number=number, count=count)
             memories = _format_list(self._load_active(question.ids, run.scope))
             return MemoryCommandResult(f"{text}\n{memories}", run.ask("choose", question.ids))

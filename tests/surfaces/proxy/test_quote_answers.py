@@ -65,6 +65,27 @@ def test_it_quotes_with_dates_and_says_that_it_is_no_model(
     ]
 
 
+@pytest.mark.covers("S4.49")
+def test_it_quotes_nothing_where_recall_is_off(
+    client: openai.OpenAI, engine: MemoryEngine
+) -> None:
+    """It says that recall is off, in the language of the question; messages are still stored."""
+    engine.sessions.recall(("user", "off"), False)
+
+    def ask(text: str) -> str:
+        messages = [{"role": "user", "content": text}]
+        answer = client.chat.completions.create(model="m", messages=messages, user="off")  # type: ignore[arg-type]
+        return answer.choices[0].message.content or ""
+
+    assert "My dog is called Rex" in ask("My dog is called Rex.")
+    assert "Recall is off" in ask("What is my dog called?")
+    german = ask("Wie heißt mein Hund?")
+    assert "Rex" not in german
+    assert "aus" in german
+    ask("Turn recall on")
+    assert "“My dog is called Rex.”" in ask("What is my dog called?")
+
+
 def test_it_does_not_quote_itself(client: openai.OpenAI) -> None:
     """Neither an earlier offline answer nor the question itself comes back as a memory."""
     messages = [{"role": "user", "content": "Where does my sister live?"}]

@@ -173,6 +173,11 @@ class TimeLimitedEngine:
             return None
         return result.quotable
 
+    async def is_recall_on(self, scope: Scope) -> bool:
+        """Return the owner's recall setting; True where memory failed, as the search then tells."""
+        is_on, _ = await self._run(partial(self._engine.control.recall, scope), DRAIN_SECONDS)
+        return is_on is not False
+
     async def run_command(
         self, chat_request: ParsedProxyRequest, *, answers_questions: bool = False
     ) -> CommandOutcome:

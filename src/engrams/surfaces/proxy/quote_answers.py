@@ -91,6 +91,8 @@ class QuoteAnswerEndpoint:
         """Find memories to quote; None: memory failed."""
         if not (chat_request.caller and chat_request.question and chat_request.caller.top_k):
             return ()
+        if await self._is_recall_off(chat_request):
+            return ()
         question = chat_request.question.text.strip()
         top_k = chat_request.caller.top_k
         # One more: the question itself may be in memory, and is no answer.
@@ -98,6 +100,10 @@ class QuoteAnswerEndpoint:
         if hits is None:
             return None
         return tuple(hit for hit in hits if hit.record.text.strip() != question)[:top_k]
+
+    async def _is_recall_off(self, chat_request: ParsedProxyRequest) -> bool:
+        caller = chat_request.caller
+        return caller is not None and not await self._memory.is_recall_on(caller.scope)
 
     async def _respond(
         self, chat_request: ParsedProxyRequest, hits: tuple[Hit, ...], receipt: Receipt | None
@@ -110,6 +116,8 @@ class QuoteAnswerEndpoint:
         if receipt is not None and question is not None and _only_tells(question.text):
             hits = ()
             text = tell_learned(receipt, detect_language(question.text))
+        elif question is not None and not hits and await self._is_recall_off(chat_request):
+            text = f"{_TAG} {_write('recall_off', detect_language(question.text))}"
         else:
             text = quote_hits(chat_request, hits)
         headers[NOTE] = _describe_use(chat_request, hits)

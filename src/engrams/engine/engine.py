@@ -522,7 +522,9 @@ class MemoryEngine:
         )
         if is_silent:
             return reads.build_context(request, tokens)
-        is_first_turn = components.delivery.is_first_turn(key)
+        is_first_turn = components.delivery.is_first_turn(key) and not reads.is_begun(
+            read_scope, session, text
+        )
 
         def read(already_shown: frozenset[str], topic_changed: bool) -> Context:
             # Called once more in the background for the next turn: time and summary are new then.

@@ -6,17 +6,26 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from engrams.core import RULE_KINDS, Context, Record, Scope, SearchResult, conversation
+from engrams.core import (
+    RULE_KINDS,
+    Context,
+    Kind,
+    Record,
+    Scope,
+    SearchResult,
+    Status,
+    conversation,
+)
 from engrams.engine.dependencies import EngineDeps
 from engrams.frozen_data import dataclass
-from engrams.ports import PREFERENCES, is_skill
+from engrams.ports import PREFERENCES, RecordQuery, is_skill
 from engrams.ports.hot_memories import HotMemories
 from engrams.read import prompt_context
 from engrams.read.arguments import check_count
 from engrams.read.corrected_words import mask_corrected
 from engrams.read.dependencies import ReadDeps
 from engrams.read.render import RecallStyle
-from engrams.read.request import ReadRequest
+from engrams.read.request import ReadRequest, visible_scopes
 from engrams.read.search import search
 from engrams.upkeep.usage.usage_tracker import MemoryUsageTracker
 
@@ -139,6 +148,14 @@ class MemoryReads:
 
         record = find_summary(self._deps.store, *conversation(scope, session))
         return record.text if record else ""
+
+    def is_begun(self, scope: Scope, session: str, text: str) -> bool:
+        """Return True where memory holds more of a session than this text: another process began it."""
+        query = RecordQuery(
+            visible_scopes(scope), (Kind.TURN,), tuple(Status), session=session, limit=2
+        )
+        turns = self._deps.store.find(query).records
+        return any(turn.text.strip() != text.strip() for turn in turns)
 
     def is_silent(self, scope: Scope, session: str) -> bool:
         """Return True where a conversation must read and write nothing."""

@@ -230,6 +230,25 @@ def test_the_first_turn_catches_up(engine: MemoryEngine, clock: SettableClock) -
 
 
 @pytest.mark.covers("S4.35")
+def test_a_session_that_another_process_began_does_not_catch_up(home: Path) -> None:
+    """After a restart its next turn is no first one, as memory holds its turns; another session's
+    first turn catches up.
+    """
+    with engrams.open(home=home, preset="layers", jobs__workers=0) as engine:
+        engine.sessions.recall(ANN, True)
+        for text in ("We planned the garden wall", "It gets red bricks", "Ida brings cement"):
+            engine.observe(Turn(text, session="s1"), scope=ANN)
+        engine.sessions.end("s1", scope=ANN)
+        engine.drain()
+        # As the proxy does: the context of a turn comes before the turn is stored.
+        assert "garden wall" in engine.deliver("zxqv", scope=ANN, session="s2").text
+        engine.observe(Turn("zxqv", session="s2"), scope=ANN)
+    with engrams.open(home=home, preset="layers", jobs__workers=0) as engine:
+        assert "garden wall" not in engine.deliver("zyqw", scope=ANN, session="s2").text
+        assert "garden wall" in engine.deliver("zyqw", scope=ANN, session="s3").text
+
+
+@pytest.mark.covers("S4.35")
 def test_the_account_of_the_first_turn_is_without_what_was_forgotten(
     engine: MemoryEngine, clock: SettableClock
 ) -> None:

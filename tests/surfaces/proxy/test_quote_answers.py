@@ -66,9 +66,7 @@ def test_it_quotes_with_dates_and_says_that_it_is_no_model(
 
 
 @pytest.mark.covers("S4.49")
-def test_it_quotes_nothing_where_recall_is_off(
-    client: openai.OpenAI, engine: MemoryEngine
-) -> None:
+def test_it_quotes_nothing_where_recall_is_off(client: openai.OpenAI, engine: MemoryEngine) -> None:
     """It says that recall is off, in the language of the question; messages are still stored."""
     engine.sessions.recall(("user", "off"), False)
 

@@ -23,7 +23,7 @@ from engrams.write.journal import JournalEntry, journal
 from engrams.write.privacy_modes import IncognitoSessions
 from engrams.write.prompt_fingerprints import InjectedContextFingerprints
 from engrams.write.reconcile import DigestResult, reconcile_extraction
-from engrams.write.session_rows import SpokenSessionLog
+from engrams.write.session_rows import EarlyCrisisTable, SpokenSessionLog
 from engrams.write.write_deps import WriteDeps
 
 ALICE = Scope.of(("user", "alice"))
@@ -56,6 +56,7 @@ def journal_turns(
             ),
             injected=InjectedContextFingerprints(peers),
             spoken_sessions=SpokenSessionLog(deps.settings),
+            early_crises=EarlyCrisisTable(peers),
         ),
     )
 

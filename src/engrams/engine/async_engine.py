@@ -946,7 +946,8 @@ class AsyncSessionRegistry(AsyncPart["SessionRegistry"]):
 
         NotFoundError: no such session. ConflictError: it has lapsed, is being ended, has ended, or
         ``token`` is outdated. ``crisis``: the caller's own description of the situation; the
-        session's account repeats it.
+        session's account repeats it. That of a session which no turn named yet counts from its first
+        turn in this process on, though NotFoundError is raised.
         """
         return await self._run(
             lambda part: part.touch(session, scope=scope, token=token, crisis=crisis)

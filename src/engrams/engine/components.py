@@ -217,7 +217,7 @@ class EngineComponents:
         from engrams.write.announced_texts import AnnouncedTextLog
         from engrams.write.guards import NoSaveRequestLog, WriteGuards
         from engrams.write.ingest_request import IngestDeps
-        from engrams.write.session_rows import SpokenSessionLog
+        from engrams.write.session_rows import EarlyCrisisTable, SpokenSessionLog
 
         return IngestDeps(
             write=self.write_deps,
@@ -229,6 +229,7 @@ class EngineComponents:
             ),
             injected=self.injected,
             spoken_sessions=SpokenSessionLog(self.deps.settings),
+            early_crises=EarlyCrisisTable(self.deps.peers),
             tier=self.working if self._has_limits else None,
         )
 

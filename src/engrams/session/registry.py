@@ -11,7 +11,7 @@ from typing import TypeAlias
 from engrams.core import Kind, Receipt, Scope, ScopeInput, Turn, drop_unstorable
 from engrams.errors import ConflictError, InputError, NotFoundError, ScopeError
 from engrams.ports import EXTRACT, JobSpec, ScopeReach, SessionRow
-from engrams.session.crisis_times import note_crisis
+from engrams.session.crisis_times import CRISIS, note_crisis
 from engrams.session.end_requests import IdleSessionSweeper, SessionEndRequester
 from engrams.session.extraction_queue import JobRunner
 from engrams.session.lifecycle import (
@@ -121,7 +121,8 @@ class SessionRegistry:
 
         NotFoundError: no such session. ConflictError: it has lapsed, is being ended, has ended, or
         ``token`` is outdated. ``crisis``: the caller's own description of the situation; the
-        session's account repeats it.
+        session's account repeats it. That of a session which no turn named yet counts from its first
+        turn in this process on, though NotFoundError is raised.
         """
         owner = Scope.of(scope).owner
         session_id = _clean_name(session)
@@ -130,6 +131,8 @@ class SessionRegistry:
             return incognito_session
         row = self._store.load(owner, session_id)
         now = self._clock()
+        if row is None and crisis:
+            self._note_early_crisis(Scope.of(scope), session_id, crisis[:_MAX_CHARACTERS])
         require_active(session_id, state_of(row, now, self._idle))
         if row is None:  # for mypy: `require_active` has raised
             raise NotFoundError
@@ -305,6 +308,20 @@ class SessionRegistry:
         raise ConflictError(
             f"The session {session_id!r} is taken over by other callers again and again."
         )
+
+    def _note_early_crisis(self, scope: Scope, session_id: str, crisis: str) -> None:
+        """Note a crisis for the first turn of a session that memory does not know."""
+        now = self._clock()
+        row = SessionRow(
+            id=session_id,
+            scope=scope,
+            state="active",
+            started_at=now,
+            last_active=now,
+            data={CRISIS: crisis},
+        )
+        data = note_crisis(replace(row, data={}), crisis, now) if row.is_in_crisis else {}
+        self._ingest_deps.early_crises.note(scope.owner, session_id, data)
 
     def _begin_incognito(self, scope: Scope, session_id: str) -> SessionInfo:
         now = self._clock()

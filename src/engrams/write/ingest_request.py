@@ -10,7 +10,7 @@ from engrams.ports import JobLease
 from engrams.write.channels import OFFLINE_CHANNELS
 from engrams.write.guards import WriteGuards
 from engrams.write.prompt_fingerprints import InjectedContextFingerprints
-from engrams.write.session_rows import SpokenSessionLog
+from engrams.write.session_rows import EarlyCrisisTable, SpokenSessionLog
 from engrams.write.write_deps import WriteDeps
 
 if TYPE_CHECKING:
@@ -50,5 +50,6 @@ class IngestDeps:
     injected: InjectedContextFingerprints
     """Fingerprints of memory that was put into prompts."""
     spoken_sessions: SpokenSessionLog
+    early_crises: EarlyCrisisTable
     tier: WorkingTier | None = None
     """The tier that turns pass through; None: they go directly into the store."""

@@ -102,7 +102,9 @@ def journal(turns: Sequence[Turn], request: IngestRequest, deps: IngestDeps) -> 
     session_rows: tuple[SessionRow, ...] = ()
     if request.is_live:
         prepared = [put.record for put in puts]
-        session_rows = build_session_rows(prepared, request.scope, now, deps.write.settings)
+        session_rows = build_session_rows(
+            prepared, request.scope, now, deps.write.settings, deps.early_crises
+        )
     return JournalEntry(now, receipts, puts, _plan_jobs(puts, request, deps.write), session_rows)
 
 

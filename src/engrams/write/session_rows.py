@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 from threading import Lock
 from typing import TypeAlias
 
 from engrams.core import Kind, Record, Scope
+from engrams.core.process_peers import ProcessPeers
 from engrams.ports import SessionRow
 from engrams.settings import Settings
 
@@ -43,8 +44,32 @@ class SpokenSessionLog:
             return dict(self._sessions)
 
 
+class EarlyCrisisTable:
+    """Crises that were reported before a turn named their session. Thread safe.
+
+    This process and its peers alone know them: the name of a session that never speaks is stored
+    nowhere.
+    """
+
+    def __init__(self, peers: ProcessPeers) -> None:
+        self._data = peers.table("early_crises", MAX_OPEN_SESSIONS)
+
+    def note(self, owner: Scope, session: str, data: Mapping[str, object]) -> None:
+        """Note the data that the session's row is to begin with; empty: the crisis is over."""
+        self._data.put((owner.key, session), dict(data))
+
+    def find(self, owner: Scope, session: str) -> Mapping[str, object]:
+        """Return the data that was noted for a session; empty: none."""
+        data: Mapping[str, object] = self._data.get((owner.key, session), {})
+        return data
+
+
 def build_session_rows(
-    records: Sequence[Record], scope: Scope, now: datetime, settings: Settings
+    records: Sequence[Record],
+    scope: Scope,
+    now: datetime,
+    settings: Settings,
+    early_crises: EarlyCrisisTable,
 ) -> tuple[SessionRow, ...]:
     """Build the rows of sessions with recent turns; old turns open no session."""
     since = now - timedelta(minutes=settings.sessions.idle_minutes)
@@ -61,7 +86,7 @@ def build_session_rows(
             state="active",
             started_at=now,
             last_active=now,
-            data={"mode": mode},
+            data={"mode": mode, **early_crises.find(scope.owner, session)},
         )
         for session in sessions
     )

@@ -376,6 +376,52 @@ def test_the_messages_of_a_crisis_stand_in_no_later_prompt(
     assert {noticed, followed} <= {record.text for record in kept}
 
 
+@pytest.mark.covers("S4.12", "S4.54")
+def test_what_was_learned_from_a_crisis_before_its_report_is_forgotten(
+    engine: MemoryEngine, clock: SettableClock
+) -> None:
+    """The message by which it was noticed was learned from before: what it alone says goes with the
+    session's end, what was said before stays.
+    """
+    for text in ("My dog Rex is a beagle.", "I like knives more than people."):
+        clock.forward(minutes=1)
+        engine.observe(Turn(text, session="s1"), scope=ANN)
+        engine.drain()
+    assert "knives" in str(engine.list(scope=ANN, kinds=(Kind.PREFERENCE,)).records)
+    clock.forward(seconds=5)
+    engine.sessions.touch("s1", scope=ANN, crisis="high")
+    engine.sessions.end("s1", scope=ANN)
+    engine.drain()
+    known = engine.list(scope=ANN, kinds=(Kind.FACT, Kind.PREFERENCE)).records
+    assert "Rex" in str(known)
+    assert "knives" not in str(known)
+
+
+@pytest.mark.covers("S4.12", "S4.54")
+def test_a_crisis_counts_that_is_reported_before_its_session_speaks(door: Door) -> None:
+    """A caller that judges a message before it sends it on: nothing is learned from the message, no
+    later prompt shows it, and until then no session is known.
+    """
+    told = {"session": "c1", "classifier": "model", "severity": "high"}
+    door.post("/v1/safety", told, 201, x_engrams_user="kim")
+    door.client.headers["x-engrams-user"] = "kim"
+    try:
+        assert door.get("/v1/sessions")["sessions"] == []
+        door.chat("I live in Graz, with the pills beside me.", memory={"session": "c1"})
+        door.chat("My cat Tom is with me.", memory={"session": "c1"})
+        door.post("/v1/sessions/c1/end")
+        door.patch("/api/memory/recall", {"enabled": True})
+        assert door.get("/api/memory/facts")["items"] == []
+        context = door.post("/v1/context", {"query": "Where do I live, and with which cat?"})
+        assert context["text"] == ""
+        # A crisis of a session that has ended begins its next part.
+        door.post("/v1/safety", told, 201, x_engrams_user="kim")
+        door.chat("I live in Linz now.", memory={"session": "c1"})
+        assert door.get("/api/memory/facts")["items"] == []
+    finally:
+        door.client.headers["x-engrams-user"] = "ann"
+
+
 @pytest.mark.covers("S4.54")
 @pytest.mark.parametrize(
     "message",

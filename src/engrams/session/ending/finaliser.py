@@ -85,6 +85,7 @@ class SessionFinaliser:
                 hint="The next start ends the session.",
                 retryable=True,
             )
+        self._promoter.drop_learned_in_crisis(end)
         self._promoter.resolve_held(end, is_unwanted=is_unwanted)
         close_gaps(end, self._store)
         self._commit_end(job, end, why)

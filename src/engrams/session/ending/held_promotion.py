@@ -28,6 +28,7 @@ _MAX_HELD = 1000
 _MAX_EARLIER = 1000
 """Statements of earlier sessions that may bear out held ones."""
 _UNWANTED = "asked not to keep what was said"
+_OF_CRISIS = "said in a crisis"
 
 
 class HeldStatementPromoter:
@@ -51,8 +52,10 @@ class HeldStatementPromoter:
         )
         statements = self._store.find(query).records
         if is_unwanted:
-            self._drop_held(end, statements)
+            self._drop(end, statements, _UNWANTED)
             return
+        self._drop(end, [record for record in statements if end.is_of_crisis(record)], _OF_CRISIS)
+        statements = tuple(record for record in statements if not end.is_of_crisis(record))
         review = self.reviewer.review(statements)
         end.changes += review.changes
         end.dropped_ids += review.dropped
@@ -98,12 +101,20 @@ class HeldStatementPromoter:
         end.jobs += batch.jobs
         end.promoted_ids += [cluster.lead.id for cluster, _ in promoted]
 
-    def _drop_held(self, end: SessionEnd, statements: Sequence[Record]) -> None:
+    def drop_learned_in_crisis(self, end: SessionEnd) -> None:
+        """Forget what was learned from a crisis before it was reported."""
+        if not end.crisis_turns:
+            return
+        query = RecordQuery(end.reach, STATEMENT_KINDS, session=end.row.id, limit=_MAX_HELD)
+        learned = self._store.find(query).records
+        self._drop(end, [record for record in learned if end.is_of_crisis(record)], _OF_CRISIS)
+
+    def _drop(self, end: SessionEnd, statements: Sequence[Record], reason: str) -> None:
         for record in statements:
             fields = {
                 "status": Status.FORGOTTEN,
                 "retired_at": self._clock(),
-                "meta": {**record.meta, "was": "candidate", "dropped": _UNWANTED},
+                "meta": {**record.meta, "was": record.status.value, "dropped": reason},
             }
             end.changes.append(
                 RecordChange(
@@ -111,6 +122,7 @@ class HeldStatementPromoter:
                     id=record.id,
                     fields=fields,
                     action="drop",
+                    reason=reason,
                     expect=record.version,
                 )
             )

@@ -40,6 +40,11 @@ class SessionEnd:
     held_ids: list[str] = field(default_factory=list)
     """Statements that stay held."""
 
+    def is_of_crisis(self, statement: Record) -> bool:
+        """Return True for a statement that was learned from messages of a crisis alone."""
+        sources = {item.source for item in statement.evidence}
+        return bool(sources) and sources <= {turn.id for turn in self.crisis_turns}
+
     @property
     def reach(self) -> ScopeReach:
         """All scopes of the owner."""

@@ -19,7 +19,7 @@ from engrams.core.log_enums import (
     LogWriteOutcome,
     SessionMedium,
 )
-from engrams.errors import EngramsError
+from engrams.errors import ConflictError, EngramsError
 from engrams.settings import Settings
 from engrams.surfaces.http.caller import AnyCaller, IdentifiedCaller
 from engrams.surfaces.http.limited_route import limited_router
@@ -226,7 +226,8 @@ def add_crisis(
 ) -> CrisisLogWriteResponse:
     """Store a crisis once; a failed write is an outcome, no error.
 
-    Nothing more is learned from a session that memory knows, if its crisis is moderate or high.
+    Nothing more is learned from a session whose crisis is moderate or high, also if the report comes
+    before the session's first message.
     """
     options = body.options(caller, idempotency_key)
     outcome = _safety_log(request).append_once(
@@ -243,7 +244,11 @@ def add_crisis(
         # A session that memory does not know stays unknown: no name of one is stored here. Nothing
         # that memory cannot do fails the report.
         with suppress(EngramsError):
-            sessions.touch(body.session, scope=scope, crisis=body.severity)
+            try:
+                sessions.touch(body.session, scope=scope, crisis=body.severity)
+            except ConflictError:
+                # It lapsed or ended: the message that the crisis was noticed by begins its next part.
+                sessions.begin(body.session, scope=scope, crisis=body.severity)
     set_status(response, outcome)
     return CrisisLogWriteResponse(outcome=outcome)
 

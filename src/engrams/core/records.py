@@ -353,11 +353,16 @@ def asks_only(record: Record) -> bool:
     return is_own_message and is_asking(record.text)
 
 
+def is_repetition(record: Record) -> bool:
+    """True for a message that was left out because a recent memory says the same."""
+    is_replaced = record.status is Status.ARCHIVED and bool(record.superseded_by)
+    # What went to the long term is superseded, too: by its exchange.
+    return is_replaced and record.kind is Kind.TURN and record.tier is not Tier.LONGTERM
+
+
 def is_repeated_question(record: Record) -> bool:
     """True for a question that was left out because a recent one asks the same."""
-    is_repetition = record.status is Status.ARCHIVED and bool(record.superseded_by)
-    # What went to the long term is superseded, too: by its exchange.
-    return is_repetition and record.tier is not Tier.LONGTERM and asks_only(record)
+    return is_repetition(record) and asks_only(record)
 
 
 def repeats_turns(record: Record) -> bool:

@@ -10,8 +10,10 @@ from collections.abc import Iterable, Sequence
 from contextlib import suppress
 
 from engrams.core import STATEMENT_KINDS, Kind, Record
+from engrams.core.records import is_repetition
 from engrams.errors import ModelError
 from engrams.extract.candidate import CandidateStatement
+from engrams.text.comparison.statement_comparison import differ_in_detail
 from engrams.write.change_set import DigestChangeSet
 from engrams.write.given_statements import fill_slots
 from engrams.write.reconcile_rules import (
@@ -101,6 +103,10 @@ class CandidateReconciler:
         self, candidate: CandidateStatement, record: Record
     ) -> ReconciliationResult | None:
         """Find the statement that a candidate repeats in other words; None: there is none."""
+        statement = self._find_said_before(candidate, record)
+        if statement is not None:
+            reason = "its message repeats a recent memory"
+            return ReconciliationResult("keep", candidate, (statement,), reason=reason)
         twins = self.keep_open(self.finder.find_twins(candidate, record))
         twin = next((twin for twin in twins if says_the_same(candidate, twin)), None)
         if twin is not None:
@@ -112,6 +118,20 @@ class CandidateReconciler:
             return None
         # What held in one place was said for all of them: it moves up, and is not there twice.
         return ReconciliationResult("refine", candidate, repeated, reason="said for a wider scope")
+
+    def _find_said_before(self, candidate: CandidateStatement, record: Record) -> Record | None:
+        """Find what a candidate says, where its message repeats a memory as a whole."""
+        if not is_repetition(record):
+            return None
+        statements = self.keep_open(self.finder.find_statements_of(record.superseded_by, record))
+        return next(
+            (
+                statement
+                for statement in statements
+                if not differ_in_detail(statement.text, candidate.text)
+            ),
+            None,
+        )
 
     def keep_open(self, records: Iterable[Record]) -> list[Record]:
         """Return the statements among records that this digest left open, as it left them."""

@@ -12,7 +12,7 @@ from datetime import datetime
 from itertools import combinations
 from typing import TYPE_CHECKING, Literal
 
-from engrams.core import STATEMENT_KINDS, Record, Scope, Status
+from engrams.core import STATEMENT_KINDS, EdgeType, Record, Scope, Status
 from engrams.core.clock import CLOCK_SLACK
 from engrams.errors import ModelError
 from engrams.extract.candidate import CandidateStatement
@@ -35,6 +35,7 @@ _MULTI_SLOT_LIMIT = 20
 """The same for a slot of many values, whose relevant ones share words with the candidate."""
 _SESSION_LIMIT = 10
 _SYNONYM_LIMIT = 50
+_ENDING = (EdgeType.SUPERSEDES, EdgeType.MAY_OUTDATE)
 _ROUNDING = 1e-6
 """Added to a cosine, so that one equal to the floor is not lost by rounding."""
 
@@ -201,6 +202,20 @@ class RelatedStatementFinder:
             for statement in self._load_alike(candidate, record, floor)
             if own_scope in (scope := statement.scope.durable).chain() and scope != own_scope
         ]
+
+    def find_statements_of(self, memory_id: str, record: Record) -> list[Record]:
+        """Find the open statements of a memory that a message repeats: itself, or learned from it.
+
+        None where something later ended that memory, or may have ended it: then it is said anew.
+        """
+        owner = record.scope.owner
+        endings = self._store.edges(owner, [memory_id], _ENDING)
+        if any(edge.target == memory_id for edge in endings):
+            return []
+        learned = RecordQuery(
+            ScopeReach.of_owner(owner), STATEMENT_KINDS, OPEN, sources=(memory_id,), limit=NEAREST
+        )
+        return [*self._store.get(owner, [memory_id]), *self._find(learned)]
 
     def find_inner_rivals(self, candidates: Sequence[CandidateStatement]) -> set[int]:
         """Find the positions of candidates that may contradict each other."""

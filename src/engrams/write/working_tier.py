@@ -431,16 +431,34 @@ class WorkingTier:
         if not self._tiers.enabled:
             return
         for owner, vector in vectors:
-            for record in self._store.get(owner, [vector.record]):
-                is_message = record.kind is Kind.TURN and record.role != "assistant"
-                if is_message and self.holds(record.scope, record.id):
-                    self._archive_repetition(NewRecord(record, vector=vector))
+            self._archive_repetition(owner, vector)
 
-    def _archive_repetition(self, put: NewRecord) -> None:
-        record = put.record
-        twin_id = self._find_twin(put, record.scope)
-        if not twin_id:
+    def _archive_repetition(self, owner: Scope, vector: Vector) -> None:
+        """Archive the message of a vector if it repeats a recent memory.
+
+        Where its judge or a person changes it meanwhile, it is compared again.
+        """
+        for _ in range(_EVICTION_TRIES):
+            batch = self._plan_archiving(owner, vector)
+            if batch is None:
+                return
+            try:
+                self._store.commit(batch)
+            except (ConflictError, NotFoundError):
+                continue
+            self.drop(owner, [vector.record])
             return
+
+    def _plan_archiving(self, owner: Scope, vector: Vector) -> WriteBatch | None:
+        """Return what archives a message of the tier that repeats a recent memory, else None."""
+        record = next(iter(self._store.get(owner, [vector.record])), None)
+        if record is None or record.kind is not Kind.TURN or record.role == "assistant":
+            return None
+        if not self.holds(record.scope, record.id):
+            return None
+        twin_id = self._find_twin(NewRecord(record, vector=vector), record.scope)
+        if not twin_id:
+            return None
         now = self._clock()
         fields = {
             "tier": Tier.RECENT,
@@ -448,16 +466,9 @@ class WorkingTier:
             "retired_at": now,
             "superseded_by": twin_id,
         }
-        owner = record.scope.owner
         change = RecordChange(owner, record.id, fields, "discard", expect=record.version)
         uses = self._count_twins(record.scope, {record.id: twin_id})
-        batch = WriteBatch("engrams", _REPETITION, now, changes=(change,), uses=uses)
-        try:
-            self._store.commit(batch)
-        except (ConflictError, NotFoundError):
-            # It was changed meanwhile, by its judge or a person, and stays.
-            return
-        self.drop(owner, [record.id])
+        return WriteBatch("engrams", _REPETITION, now, changes=(change,), uses=uses)
 
     def _evict(self, scope: Scope, number: int) -> None:
         """Evict as many items as adding ``number`` would."""

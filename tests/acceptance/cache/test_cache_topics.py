@@ -4,7 +4,7 @@ repetition, judgement and topics, by the engine with that preset and an embedder
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from math import sqrt
 from pathlib import Path
@@ -16,7 +16,7 @@ from tests.read.vectors import Angles
 
 import engrams
 from engrams import MemoryEngine, Turn
-from engrams.core import EdgeType, Scope, Status, Tier
+from engrams.core import EdgeType, Kind, Scope, Status, Tier
 from engrams.testing import ScriptedModel, SettableClock
 
 ANN = ("user", "ann")
@@ -85,6 +85,112 @@ def test_what_repeats_a_recent_memory_is_not_kept_twice(home: Path) -> None:
         known = engine.get(first.id, scope=ANN)
         assert (known.access_count, known.last_accessed) == (1, START)
         assert engine.observe(Turn(MEETING.replace("10", "11")), scope=ANN)[0].outcome == "stored"
+
+
+@pytest.mark.covers("S0.3")
+@pytest.mark.parametrize(
+    ("known", "said"),
+    [
+        (
+            "We deploy the billing service on Fridays from the Lund office",
+            "On Fridays we deploy the billing service from the Lund office",
+        ),
+        (
+            "My sister Ines keeps her cello in the attic of the old mill",
+            "In the attic of the old mill my sister Ines keeps her cello",
+        ),
+    ],
+)
+@pytest.mark.parametrize("is_given", [True, False], ids=["given", "said"])
+def test_a_repetition_adds_no_fact_to_the_recent_tier(
+    home: Path, known: str, said: str, is_given: bool
+) -> None:
+    """From a message that repeats a recent memory in other words nothing new becomes recent,
+    whether that memory was given or said.
+    """
+    with opened(home, tiers__working_size=1) as engine:
+        if is_given:
+            engine.add(known, scope=ANN, kind=Kind.FACT)
+        else:
+            engine.observe(Turn(known), scope=ANN)
+            engine.observe(Turn("The parcel stands in the hall"), scope=ANN)
+        engine.drain()
+        before = engine.tiers.state(ANN)["recent"]
+        (again,) = engine.observe(Turn(said), scope=ANN)
+        engine.drain()
+        assert again.outcome == "duplicate"
+        assert engine.tiers.state(ANN)["recent"] == before
+
+
+def test_what_may_be_over_is_learned_again_when_it_is_said_again(home: Path) -> None:
+    """A message that repeats one which later news may have ended is no repetition for the facts:
+    what it says holds now.
+    """
+    clock = SettableClock(START)
+    with engrams.open(
+        home=home, preset="cache", clock=clock, jobs__workers=0, tiers__working_size=1
+    ) as engine:
+        known = "My sister Ines keeps her cello in the attic of the old mill"
+        (first,) = engine.observe(Turn(known), scope=ANN)
+        (news,) = engine.observe(Turn("The old mill was sold to a brewer"), scope=ANN)
+        engine.drain()
+        engine.links.link(news.id, first.id, scope=ANN, type=EdgeType.MAY_OUTDATE, weight=0.9)
+        clock.forward(hours=1)
+        said = "In the attic of the old mill my sister Ines keeps her cello"
+        engine.observe(Turn(said), scope=ANN)
+        engine.drain()
+        found = engine.explain("Who keeps a cello in the attic?", scope=ANN)
+        marks = {hit.record.text: hit.outdated for hit in found.hits if "cello" in hit.record.text}
+        assert None in marks.values(), marks
+
+
+class WatchedClock(SettableClock):
+    """A clock that does something once, as soon as a condition holds when the time is read."""
+
+    def __init__(self) -> None:
+        super().__init__(START)
+        self.watch: tuple[Callable[[], bool], Callable[[], object]] | None = None
+
+    def __call__(self) -> datetime:
+        watch, self.watch = self.watch, None
+        if watch is not None:
+            condition, action = watch
+            if condition():
+                action()
+            else:
+                self.watch = watch
+        return super().__call__()
+
+
+@pytest.mark.covers("S0.3")
+def test_a_repetition_that_is_judged_meanwhile_leaves_the_tier_all_the_same(
+    home: Path,
+) -> None:
+    """The judge writes its number while a message is compared by its late vector; the message is
+    compared again and leaves.
+    """
+    late = Angles(inline=False)
+    late.put(MEETING)
+    said = late.put(f"{MEETING.lower()}!", 0.95)
+    clock = WatchedClock()
+    with engrams.open(
+        home=home, preset="cache", clock=clock, jobs__workers=0, embedder=late, write__extract="off"
+    ) as engine:
+        given = engine.add(MEETING, scope=ANN)
+        engine.drain()
+        (receipt,) = engine.observe(Turn(said), scope=ANN)
+
+        def has_vector() -> bool:
+            return bool(engine.store.vectors(OWNER, [receipt.id], late.card.id).any())
+
+        def judge() -> object:
+            return engine.edit(receipt.id, scope=ANN, fields={"importance": 0.8})
+
+        clock.watch = (has_vector, judge)
+        engine.drain()
+        assert clock.watch is None
+        assert engine.tiers.working(ANN) == ()
+        assert engine.get(receipt.id, scope=ANN).superseded_by == given.id
 
 
 @pytest.mark.covers("S0.16", "S0.17")

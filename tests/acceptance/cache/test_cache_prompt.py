@@ -209,3 +209,16 @@ def test_the_banner_and_the_configuration_tell_what_is_in_use(door: Door) -> Non
     ) as other:
         assert other.get("/api/meta")["llm_model"] == "tiny"
         assert "/api/chat asks tiny" in other.greeting
+
+
+@pytest.mark.covers("S0.45")
+def test_the_proxy_takes_six_memories_as_the_chat_does(door: Door) -> None:
+    """A program that asks through the proxy gets as many of them as one that asks the chat."""
+    things = ("garden", "clock", "library", "boat", "crane", "bell", "cellar")
+    facts = [f"The lighthouse has a {thing}." for thing in things]
+    door.post(f"/api/seed/{AGENT}", {"facts": facts})
+    question = "What does the lighthouse have?"
+    assert len(selected(explain(door, question))) == 6
+    door.chat(question)
+    sent = door.sent()
+    assert len([fact for fact in facts if fact in sent]) == 6

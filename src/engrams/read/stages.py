@@ -157,7 +157,7 @@ def set_floors(search: Search) -> None:
     settings = search.deps.settings
     pool = search.pool
     passes = passes_floors(pool, settings, search.prepared.query.vector is not None)
-    if search.prepared.answering:
+    if search.prepared.answering and settings.weights.slot:
         # A fact that is what was asked for need neither share a word with the question nor be near
         # it in meaning: "moved to Ghent" says where somebody lives.
         passes |= fill_column(pool, search.prepared.answering) >= 1

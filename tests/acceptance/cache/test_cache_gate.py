@@ -234,6 +234,22 @@ def test_what_repeats_a_seeded_fact_is_skipped(quoting: Door) -> None:
     assert talk(quoting, said.replace("Ada", "Ida"))["skipped"] == []
 
 
+@pytest.mark.covers("S0.44")
+def test_a_statement_of_the_asked_kind_needs_the_floor_too(quoting: Door) -> None:
+    """Where somebody lives is no answer to where the asker lives, and what is below the floor is in
+    no reply, whatever was asked for.
+    """
+    talk(quoting, "Ines lives in Lund.")
+    talk(quoting, "I moved to Berlin in May.")
+    eventually(lambda: len(quoting.get("/v1/memories", text="Ines")["memories"]) == 2)
+    eventually(lambda: len(quoting.get("/v1/memories", text="Berlin")["memories"]) == 2)
+    for question in ("What is my address?", "Where does my aunt live?", "Where do I live?"):
+        trace = quoting.post(f"/api/explain/{AGENT}", {"query": question})
+        selected = [row for row in trace["rows"] if row["selected"]]
+        assert [row for row in selected if row["sim"] < trace["min_sim"] - 1e-4] == []
+    assert "Lund" not in talk(quoting, "What is my address?")["reply"]
+
+
 def test_what_is_said_without_a_model_is_not_the_agents_word(quoting: Door) -> None:
     """Neither the stock answer nor a quote of others is stored, so neither is found or quoted
     again.

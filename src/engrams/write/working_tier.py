@@ -454,9 +454,12 @@ class WorkingTier:
         record = next(iter(self._store.get(owner, [vector.record])), None)
         if record is None or record.kind is not Kind.TURN or record.role == "assistant":
             return None
-        if not self.holds(record.scope, record.id):
+        if record.tier is not Tier.WORKING:
             return None
-        twin_id = self._find_twin(NewRecord(record, vector=vector), record.scope)
+        # Its own write may not have put it into the ring yet, which it does before it lets go.
+        with self.ring(record.scope).writing:
+            is_here = self.holds(record.scope, record.id)
+        twin_id = self._find_twin(NewRecord(record, vector=vector), record.scope) if is_here else ""
         if not twin_id:
             return None
         now = self._clock()

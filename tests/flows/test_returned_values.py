@@ -83,3 +83,21 @@ def test_what_is_no_return_ends_nothing(news: str) -> None:
     """A visit, a question, a refusal, a plan and another use of the word leave the home as it is."""
     ends = find_ends(("I live in Paris.", "I moved to Berlin.", news), "Where do I live?")
     assert ends["I moved to Berlin."] == ""
+
+
+def test_long_messages_that_share_words_tell_no_return() -> None:
+    """ "Nice to talk again" returns to nothing, whatever a chat was about before."""
+    former = (
+        "We had a tough battle against a strong team last winter, and talking it through afterwards"
+        " helped all of us a lot."
+    )
+    between = (
+        "I now play in a new team, and the wild games against the top clubs are a real buzz, every"
+        " single weekend of the month."
+    )
+    news = (
+        "Nice to talk again! The games have been crazy, and we had a real battle against another"
+        " team on the last weekend too."
+    )
+    ends = find_ends((former, between, news), "Which games did we play?")
+    assert ends[between] == ""

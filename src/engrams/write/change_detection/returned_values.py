@@ -31,6 +31,10 @@ _CHANGES = tuple(
         ("now", "no_more", "end", "begin", "switch", "new", "from_now", "instead", "back"),
     )
 )
+_SHORT = 100
+"""Characters of the longest messages that are about the same if they share a word; long ones share
+some by chance.
+"""
 _WORD = r"[^\s,;:]+"
 _RETURN = late_pattern(
     r"\b(?:back|zurück|vuelta|volv\w+|vuelv\w+|retour\w*|revenue?s?|returned_words)\b"
@@ -62,7 +66,7 @@ def find_return(
     """Find the earlier messages that are over because their speaker returned to what was before them.
 
     ``ended_by``: ids of messages that end another, or may, each with the id of that other. A message
-    is over if it had ended, or is about the same as, an earlier one whose value the news names
+    is over if it had ended, or briefly told of the same as, an earlier one whose value the news names
     anew. What says the same as the news has its value.
     """
     returned_words = [*_list_returns(news.text)]
@@ -70,6 +74,7 @@ def find_return(
         return ValueReturn((), frozenset())
     news_words = _list_words(read_clause(news.text))
     topic = news_words - list_time_words()
+    is_short = len(news.text) <= _SHORT
     in_order = sorted(earlier, key=lambda record: record.story_key)
     words = {record.id: _list_words(read_clause(record.text)) for record in in_order}
     ended: dict[str, Record] = {}
@@ -82,7 +87,8 @@ def find_return(
         own_words = words[between.id]
         for former in in_order[:position]:
             is_ended = (between.id, former.id) in ended_by
-            if (is_ended or topic & own_words) and _names_former(
+            is_about_same = is_short and len(between.text) <= _SHORT and bool(topic & own_words)
+            if (is_ended or is_about_same) and _names_former(
                 returned_words, words[former.id], own_words, is_ended=is_ended
             ):
                 ended[between.id] = between

@@ -1,5 +1,6 @@
 """Values of what an assistant does in one way at a time: "answer in French", "use metric units".
 
+``rejects_rule`` tells whether a rule names the value of an earlier one as the wrong one.
 ``are_rival_rules`` tells whether a later rule stands in the place of an earlier one: both are about
 the same, in whichever of six languages each is said, and the values differ. ``list_topic_words``
 lists what a rule is about. Pure.
@@ -14,6 +15,7 @@ from typing import NamedTuple
 from engrams.frozen_data import dataclass
 from engrams.text.comparison.statement_comparison import is_additional
 from engrams.text.normalize import fold
+from engrams.text.rejected_values import split_rejected
 from engrams.text.stopwords import STOP
 from engrams.text.terms import terms
 from engrams.text.text_caches import text_cache
@@ -23,14 +25,6 @@ _WORD = re.compile(r"[^\W_]+")
 _UNSPACED = re.compile("[\u3040-\u30ff\u3400-\u9fff]")
 _MEANINGFUL = re.compile("[\u30a0-\u30fa\u4e00-\u9fff]")
 """Characters of Chinese, and of Japanese without its endings."""
-_REJECTED = re.compile(
-    r"[\s,;]*\b(?:not|instead of|rather than|nicht|statt|anstatt|en vez de|en lugar de|et non|au lieu de|pas en)\b.*"
-    r"|[，、]?(?:而不是|不要用|ではなく).*",
-    re.IGNORECASE | re.DOTALL,
-)
-"""The value that a rule rejects, behind the one that it sets: "in German, not French"."""
-
-
 _CONDITION = re.compile(
     r"\b(?:when|whenever|if|unless|except|while|wenn|falls|sobald|außer|cuando|si|salvo|quand|lorsque|sauf)\b"
     r"|如果|要是|当|的时候|除非|とき|場合|なら|以外",
@@ -73,6 +67,23 @@ def are_rival_rules(new: str, earlier: str) -> bool:
     )
 
 
+def rejects_rule(new: str, earlier: str) -> bool:
+    """True for a rule that names the value of an earlier one as the wrong one.
+
+    "Use tabs, not spaces" rejects "use spaces". "Use tabs in Go files, not spaces" does not: it is
+    about less.
+    """
+    value, rejected_value = split_rejected(new)
+    wrong_words = list_topic_words(rejected_value)
+    if not wrong_words or _CONDITION.search(new) or is_additional(new):
+        return False
+    own_words = list_topic_words(value)
+    earlier_words = list_topic_words(split_rejected(earlier)[0])
+    new_words = own_words - earlier_words
+    is_about_the_same = len(new_words) <= len(wrong_words)
+    return earlier_words - own_words == wrong_words and is_about_the_same
+
+
 @text_cache(512)
 def list_topic_words(text: str) -> frozenset[str]:
     """List the words of a rule that tell what it is about, none of how such a rule is told."""
@@ -92,7 +103,7 @@ def _read_value(text: str) -> AnswerValue | None:
     """Read the value that a rule always sets; None: none of the table, or several."""
     if _CONDITION.search(text):
         return None
-    rest_of_rule = fold(_REJECTED.sub("", text))
+    rest_of_rule = fold(split_rejected(text)[0])
     matches = [
         (name, spelling)
         for name, words in _read_table().items()

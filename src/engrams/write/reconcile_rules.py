@@ -34,7 +34,7 @@ from engrams.text.comparison.statement_comparison import (
 from engrams.text.normalize import fold
 from engrams.text.terms import terms, tokens
 from engrams.text.text_caches import text_cache
-from engrams.write.answer_values import are_rival_rules, list_topic_words
+from engrams.write.answer_values import are_rival_rules, list_topic_words, rejects_rule
 from engrams.write.rule_corrections import RULE_KINDS, corrects_rule, find_corrected_rules
 from engrams.write.statement_times import (
     find_moment,
@@ -151,7 +151,11 @@ def reconcile_wish(
     rivals = [
         record
         for record in wishes
-        if record.kind is Kind.RULE and are_rival_rules(candidate.text, record.text)
+        if record.kind is Kind.RULE
+        and (
+            are_rival_rules(candidate.text, record.text)
+            or rejects_rule(candidate.text, record.text)
+        )
     ]
     return _replace_targets(candidate, rivals, "another value for the same") if rivals else None
 

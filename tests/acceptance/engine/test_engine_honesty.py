@@ -114,6 +114,53 @@ def test_what_was_denied_since_is_in_no_note(
         assert denied.rstrip(".") in core.read_text()
 
 
+@pytest.mark.covers("S1.19", "S1.39")
+@pytest.mark.parametrize(
+    ("rule", "correction", "left"),
+    [
+        ("Use spaces.", "No, use tabs, not spaces.", "tabs"),
+        ("Use npm for the frontend.", "Use pnpm for the frontend instead of npm.", "pnpm"),
+        (
+            "Always use spaces for indentation.",
+            "Use tabs for indentation from now on, not spaces.",
+            "tabs",
+        ),
+        (
+            "Use metric units.",
+            "Use imperial units from now on, rather than metric ones.",
+            "imperial",
+        ),
+    ],
+)
+def test_a_rule_ends_where_another_rejects_its_value(
+    home: Path, clock: SettableClock, rule: str, correction: str, left: str
+) -> None:
+    """Of two rules for one thing only the one that rejects the other's value is read, from rules
+    and from MEMORY.md.
+    """
+    with opened(home, clock) as engine:
+        flush(engine, rule)
+        engine.dream(scope=ANN)
+        clock.forward(days=1)
+        flush(engine, correction)
+        assert engine.dream(scope=ANN)
+        told = engine.format_for_injection(scope=ANN)
+        core = (folder(home) / "MEMORY.md").read_text()
+    for text in (told, core):
+        assert left in text
+        assert rule.rstrip(".") not in text
+
+
+@pytest.mark.covers("S1.19")
+def test_a_rule_for_less_leaves_the_general_one(home: Path, clock: SettableClock) -> None:
+    """Tabs in one sort of file reject no spaces elsewhere."""
+    with opened(home, clock) as engine:
+        flush(engine, "Use spaces.", "Use tabs in Go files, not spaces.")
+        told = engine.format_for_injection(scope=ANN)
+    assert "Use spaces" in told
+    assert "tabs in Go files" in told
+
+
 def test_an_edit_reaches_what_the_notes_say(home: Path, clock: SettableClock) -> None:
     """A line that says what an edited memory said is not read any more;
     one that a person wrote, and is merely similar, is.

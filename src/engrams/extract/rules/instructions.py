@@ -53,7 +53,8 @@ _ALWAYS = re.compile(
     rf" default)\W+(?:please\W+)?{_WANT}(?P<a>.+)"
     rf"|{_WANT}(?:please )?always\s+(?P<b>.+)|{_WANT}(?P<c>.+?)(?<=\w)\W++(?:from now on|from here"
     r" on|going forward"
-    rf"|in (?:the )?future|by default|every (?:single )?time))$",
+    r"|in (?:the )?future|by default|every (?:single )?time)"
+    r"(?:,? (?:and )?(?:not|instead of|rather than) [^,.;]{1,60})?)$",
     re.IGNORECASE | re.DOTALL,
 )
 _NEVER = re.compile(

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from engrams.core import CORRECTED, Record, Scope, Status, content_hash
 from engrams.ports import RecordQuery, RecordStore, ScopeReach
 from engrams.text.comparison.statement_comparison import are_opposite
+from engrams.text.rejected_values import split_rejected
 from engrams.text.terms import terms
 from engrams.vault.files.sync_state import VaultStateDatabase
 
@@ -247,11 +248,13 @@ def _find_replaced_words(ended: Record, replacements: Mapping[str, Record]) -> I
     """Find the words of what took the place of a memory.
 
     What denies it has most of its words, and still says none of it: "I don't like tea any more".
+    Nor does "tabs, not spaces" say "spaces".
     """
     replacement = replacements.get(ended.superseded_by)
     if replacement is None or _denies(replacement, ended):
         return ()
-    return terms(replacement.text)
+    value, _ = split_rejected(replacement.text)
+    return terms(value)
 
 
 def _denies(replacement: Record, ended: Record) -> bool:

@@ -278,8 +278,8 @@ class MemoryCommandHandler:
         if result is None and is_undoable and pending is None:
             result = self._offer_undo(text, kept, asked_scope)
         # What was forgotten can be brought back later in the conversation, too.
-        unanswered = kept if is_undoable else None
-        next_question = result.pending if result is not None else unanswered
+        unanswered = kept if is_undoable and not _is_undo(text) else None
+        next_question = (result.pending if result is not None else None) or unanswered
         if next_question is not None or kept is not None:
             begin_change()
             self._open_questions.put(key, owner, next_question)
@@ -847,6 +847,12 @@ class _RunningCommand:
         """Return the reply that these memories are forgotten, which offers to bring them back."""
         text = self.write("forgotten", ids=" ".join(ids))
         return MemoryCommandResult(text, self.ask("forgotten", ids), forgotten=ids)
+
+
+def _is_undo(text: str) -> bool:
+    """True for a request to bring back what was forgotten."""
+    command = parse_command(text)
+    return command is not None and command.verb == "undo"
 
 
 def _list_forgettable(result: SearchResult) -> list[Record]:

@@ -284,6 +284,7 @@ def test_a_fact_to_remember_keeps_its_words_where_a_model_tells_the_assistant(ho
             return agree(request)
         said = "Remember that I am allergic to nuts"
         row = {"turn": 1, "text": f"{said}.", "quote": said, "subject": "assistant"}
+        row["category"] = "behavior"
         rule = {"predicate": "always", "object": "remember the allergy", "kind": "rule"}
         return {"statements": [{**row, **rule, "confidence": 0.9}]}
 
@@ -295,7 +296,7 @@ def test_a_fact_to_remember_keeps_its_words_where_a_model_tells_the_assistant(ho
             (fact,) = statements(engine)
             assert fact.kind is Kind.FACT
             assert "allergic to nuts" in fact.text
-            assert fact.predicate == ""
+            assert (fact.subject, fact.predicate, fact.category) == ("user", "", "knowledge")
 
 
 @pytest.mark.covers("S4.8")

@@ -235,6 +235,22 @@ def test_two_chats_without_an_id_have_a_question_each(bench: Harness) -> None:
     assert _statuses(bench, "My dog is called Rex.") == {Status.FORGOTTEN}
 
 
+@pytest.mark.parametrize("between", ["Turn recall on.", "Memory status"])
+def test_an_undo_reaches_over_another_request(bench: Harness, between: str) -> None:
+    """What was forgotten can be brought back after a request that forgets nothing: it asks first."""
+    bench.engine.add("I play the cello.", scope=("user", bench.user), kind=Kind.TURN)
+    talk = Conversation(bench)
+    talk.say("Forget that I play the cello.")
+    talk.say("yes")
+    talk.say(between)
+    assert talk.is_recalled == "command"
+    assert "I play the cello" in talk.say("undo")
+    assert _statuses(bench, "I play the cello.") == {Status.FORGOTTEN}
+    assert "I play the cello" in talk.say("yes")
+    assert _statuses(bench, "I play the cello.") == {Status.ACTIVE}
+    assert talk.say("undo") == "Noted."
+
+
 @pytest.mark.parametrize("named", [True, False])
 def test_an_answer_that_is_written_anew_keeps_the_undo(bench: Harness, named: bool) -> None:
     """A yes that is sent again, as "regenerate" does, is answered as before, and can be undone."""

@@ -433,7 +433,7 @@ def _clean_texts(texts: Sequence[str], *, count: int, length: int) -> tuple[str,
 def _keep_words(statement: ExtractedStatement, literal: str) -> ExtractedStatement:
     """Return the words of a fact without the triple that tells the assistant how to behave."""
     no_claims = {"subject": "", "predicate": "", "object": "", "avoid": "", "steps": ()}
-    return statement.model_copy(update={**no_claims, "text": literal})
+    return statement.model_copy(update={**no_claims, "category": "", "text": literal})
 
 
 def _find_fault(statement: ExtractedStatement, kind: Kind, literal: str, text: str) -> str | None:

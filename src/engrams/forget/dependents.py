@@ -75,7 +75,7 @@ def find_returning(record: Record, store: RecordStore) -> tuple[Record, ...]:
     """Find the records that return with a restored one.
 
     A record that also repeats a memory which stays forgotten stays forgotten with that one, such as
-    the episode of a session.
+    the episode of a session. So does a running summary that another one has replaced.
     """
     dependents = find_dependents(record, store)
     returning_ids = {record.id, *(dependent.id for dependent in dependents)}
@@ -89,6 +89,21 @@ def find_returning(record: Record, store: RecordStore) -> tuple[Record, ...]:
         dependent
         for dependent in dependents
         if gone_ids.isdisjoint(item.source for item in dependent.evidence)
+        and not _has_later_summary(dependent, store)
+    )
+
+
+def _has_later_summary(record: Record, store: RecordStore) -> bool:
+    """Return True for a running summary whose conversation has another one now."""
+    kind = record.meta.get(RUNNING)
+    if kind is None:
+        return False
+    query = RecordQuery(
+        ScopeReach(record.scope.owner, (record.scope,)), (Kind.SUMMARY,), session=record.session
+    )
+    return any(
+        summary.id != record.id and summary.meta.get(RUNNING) == kind
+        for summary in store.find(query).records
     )
 
 

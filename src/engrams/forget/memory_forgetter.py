@@ -25,6 +25,7 @@ from engrams.ports import (
     Store,
     WriteBatch,
 )
+from engrams.write.follow_ups import plan_renewed_summaries
 
 _DERIVED_REASON = "it rests on a memory that was forgotten"
 """Reason in the history of a record that goes with another one."""
@@ -106,7 +107,7 @@ def forget_records(
         batch = build_forget_batch(
             remaining, store, request.now, reason=request.reason, min_words=min_words
         )
-        jobs = () if is_forgotten else request.jobs
+        jobs = batch.jobs if is_forgotten else (*batch.jobs, *request.jobs)
         store.commit(replace(batch, actor=request.actor or batch.actor, jobs=jobs))
         is_forgotten |= {
             change.id: change.fields.get("status") is Status.FORGOTTEN for change in batch.changes
@@ -125,7 +126,7 @@ def build_forget_batch(
     """Build the batch that forgets memories and those derived from them alone.
 
     The batch also changes the messages that they quote. At most one of ``records`` may quote a
-    message.
+    message. A job makes the summaries that go anew, of what is left.
     """
     asked_ids = {record.id for record in records}
     forgotten = {record.id: record for record in records}
@@ -139,7 +140,8 @@ def build_forget_batch(
     changed_ids = {change.id for change in changes}
     changes += find_source_changes(records[0], "forget", store, now, min_words, changed_ids)
     changes += build_release(list(forgotten.values()), store, now).changes
-    return replace(batch, changes=tuple(changes))
+    jobs = plan_renewed_summaries(forgotten.values())
+    return replace(batch, changes=tuple(changes), jobs=jobs)
 
 
 def build_tombstone_batch(records: Sequence[Record], now: datetime, reason: str) -> WriteBatch:

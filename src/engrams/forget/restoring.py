@@ -21,7 +21,13 @@ from engrams.core import (
     build_restored_fields,
 )
 from engrams.errors import RefusedError
-from engrams.forget.dependents import GOING_ON, GONE_STATUSES, RELEASED, find_returning
+from engrams.forget.dependents import (
+    GOING_ON,
+    GONE_STATUSES,
+    RELEASED,
+    find_dependents,
+    find_returning,
+)
 from engrams.forget.source_changes import find_restored_sources
 from engrams.ports import (
     LinkStore,
@@ -32,6 +38,7 @@ from engrams.ports import (
     Store,
     WriteBatch,
 )
+from engrams.write.follow_ups import plan_renewed_summaries
 
 ENDING = ("status", "valid_to", "ended_at", "retired_at", "superseded_by")
 """Fields of a record that tell of its end."""
@@ -67,7 +74,11 @@ def build_restoration(record: Record, store: Store, now: datetime) -> WriteBatch
             hint=_HINTS.get(record.status, ""),
         )
     batch = build_restore([record, *find_returning(record, store)], now)
-    return replace(batch, changes=(*batch.changes, *find_restored_sources(record, store)))
+    return replace(
+        batch,
+        changes=(*batch.changes, *find_restored_sources(record, store)),
+        jobs=plan_renewed_summaries(find_dependents(record, store)),
+    )
 
 
 def build_restore(records: Sequence[Record], now: datetime) -> WriteBatch:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from datetime import timedelta
 
-from engrams.core import EdgeType, Record, Scope, conversation
+from engrams.core import RUNNING, EdgeType, Record, Scope, conversation
 from engrams.ports import CHANGES, EXTRACT, FINALISE, POLICY, REVIEW, ROLL, Job, JobSpec
 from engrams.write.change_detection.explicit_endings import tells_end
 from engrams.write.change_detection.features import may_change
@@ -40,6 +41,16 @@ def plan_new_summary(record: Record, deps: WriteDeps) -> tuple[JobSpec, ...]:
     if deps.chat is None or not deps.settings.summary.enabled or key == (record.scope.owner, ""):
         return ()
     return (_plan_summary(*key, [], deps),)
+
+
+def plan_renewed_summaries(records: Iterable[Record]) -> tuple[JobSpec, ...]:
+    """Plan an update of each rolling summary among records that go or come back."""
+    keys = {
+        (record.scope, record.session)
+        for record in records
+        if record.meta.get(RUNNING) == "rolling"
+    }
+    return tuple(_make_summary_job(scope, session, []) for scope, session in sorted(keys))
 
 
 def plan_change_detection(
@@ -115,12 +126,13 @@ def _plan_summaries(
 
 
 def _plan_summary(scope: Scope, session: str, ids: list[str], deps: WriteDeps) -> JobSpec:
-    return JobSpec(
-        ROLL,
-        f"{scope.key}|{session}",
-        {"scope": scope.key, "session": session, "items": ids},
-        attempts=deps.settings.jobs.max_attempts,
-    )
+    job = _make_summary_job(scope, session, ids)
+    return replace(job, attempts=deps.settings.jobs.max_attempts)
+
+
+def _make_summary_job(scope: Scope, session: str, ids: list[str]) -> JobSpec:
+    payload = {"scope": scope.key, "session": session, "items": ids}
+    return JobSpec(ROLL, f"{scope.key}|{session}", payload)
 
 
 def _plan_review(

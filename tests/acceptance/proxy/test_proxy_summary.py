@@ -50,3 +50,56 @@ def test_a_corrected_fact_leaves_the_summary(home: Path) -> None:
             engine.drain()
             summary = engine.summaries.of(TALK)
             assert "rye bread" in summary and "Liège" in summary and "Bruges" not in summary
+
+
+@pytest.mark.covers("S2.45")
+def test_a_forgotten_fact_leaves_a_summary_of_the_others(home: Path) -> None:
+    """The summary is made anew of what is left, without another message. A fact that comes back, by
+    ``restore`` or as a file, comes back into it; and the conversation has one summary.
+    """
+    with ScriptedModel() as model:
+        model.when("keep the summary of a conversation", retell)
+        model.when("The messages:", learned).when("decisions", {"decisions": []})
+        settings = named(model, vault__enabled=True, vault__git=False)
+        with engrams.open(home=home, clock=SettableClock(START), **settings) as engine:
+
+            def told() -> str:
+                engine.drain()
+                (summary,) = engine.list(scope=TALK, kinds=(Kind.SUMMARY,)).records
+                assert summary.text == engine.summaries.of(TALK)
+                return summary.text
+
+            tell(engine, "Kim bakes rye bread on Sundays")
+            tell(engine, "Kim plays the oboe in Ghent")
+            (fact,) = engine.list(scope=TALK, kinds=(Kind.FACT,), text="oboe").records
+            engine.forget(fact.id, scope=TALK)
+            assert engine.summaries.of(TALK) == ""
+            assert "rye bread" in told() and "oboe" not in told()
+            engine.restore(fact.id, scope=TALK)
+            assert "oboe" in told()
+
+            (file,) = (home / "vault" / "entries").rglob("facts/*oboe*.md")
+            words = file.read_text("utf-8")
+            file.unlink()
+            engine.vault.sync()
+            assert "rye bread" in told() and "oboe" not in told()
+            file.write_text(words, "utf-8")
+            engine.vault.sync()
+            assert "oboe" in told()
+
+
+@pytest.mark.covers("S2.45")
+def test_a_fact_that_is_back_at_once_keeps_the_summary(home: Path) -> None:
+    """A slip that is undone before a new summary was made costs no call, and the old one is back."""
+    with ScriptedModel() as model:
+        model.when("keep the summary of a conversation", retell)
+        model.when("The messages:", learned).when("decisions", {"decisions": []})
+        with engrams.open(home=home, clock=SettableClock(START), **named(model)) as engine:
+            tell(engine, "Kim plays the oboe in Ghent")
+            summary = engine.summaries.of(TALK)
+            (fact,) = engine.list(scope=TALK, kinds=(Kind.FACT,)).records
+            engine.forget(fact.id, scope=TALK)
+            engine.restore(fact.id, scope=TALK)
+            calls = len(model.requests)
+            engine.drain()
+            assert engine.summaries.of(TALK) == summary and len(model.requests) == calls

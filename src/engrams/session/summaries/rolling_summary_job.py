@@ -53,7 +53,7 @@ class RollingSummaryUpdater:
             for record in self._load_statements(key, list(job.payload.get("items", ())), current)
             if record.id not in covered
         ]
-        if deps.chat is None or not statements:
+        if deps.chat is None or not self._settings.enabled or not statements:
             deps.store.finish(job.lease, deps.clock())
             return
         addition = "\n".join(f"- {prompts.quote(record.text)}" for record in statements)
@@ -72,12 +72,16 @@ class RollingSummaryUpdater:
     def _load_statements(
         self, key: SummaryKey, ids: Sequence[str], current: Record | None
     ) -> Sequence[Record]:
-        """Load the statements of the job; for a new summary all of the conversation's."""
+        """Load the statements of the job.
+
+        For a new summary, and where the job names none, these are all of the conversation's.
+        """
         owner = key.scope.owner
+        needs_all = current is None or not ids
         if current is None:
             ids = [*self._records.list_retired_ids(key), *ids]
         records = {record.id: record for record in self._deps.store.get(owner, ids)}
-        if current is None:
+        if needs_all:
             query = RecordQuery(
                 ScopeReach(owner, (key.scope,)),
                 STATED,

@@ -64,7 +64,8 @@ class FileEditEffects:
     ripples: tuple[RecordChange, ...] = ()
     """Changes of other memories that follow from it."""
     relearn: Record | None = None
-    """The memory with its new text, where statements are to be extracted from it again."""
+    """The memory with its new text, or that came back, where others are to learn of it again: of a
+    message its statements, of a statement the summary of its conversation."""
 
     @property
     def record_id(self) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from engrams.core import Edge, EdgeType, Record, Scope, Status, Vector
+from engrams.core import STATEMENT_KINDS, Edge, EdgeType, Record, Scope, Status, Vector
 from engrams.core.turns import to_role
 from engrams.errors import EngramsError, InputError
 from engrams.ports import RecordChange
@@ -96,6 +96,8 @@ class FileEditBuilder:
             edit.ripples = self._deps.callbacks.find_ripples(record, values)
         if cause.reason == BY_HAND and "text" in values and record.status is Status.ACTIVE:
             edit.relearn = replace(record, text=values["text"])
+        elif outcome == "restore" and record.kind in STATEMENT_KINDS:
+            edit.relearn = record
         return edit
 
     def _merge(self, file: ChangedVaultFile, record: Record) -> ThreeWayMergeResult:

@@ -219,3 +219,18 @@ def test_odd_tags(engine: MemoryEngine) -> None:
     assert sorted(engine.links.tags(ANN)) == sorted(
         ["東京", "a/b:c", "مرحبا", "😀", "a?b", "'; --"]
     )
+
+
+@pytest.mark.covers("S3.9", "S3.46")
+def test_a_forgotten_memory_leads_to_nothing(engine: MemoryEngine) -> None:
+    """What only its links reached is related no more, and is again when it is restored."""
+    tea = note(engine, "Ann drinks green tea.")
+    pot = note(engine, "The pot is blue.")
+    shelf = note(engine, "The shelf is made of oak.")
+    engine.links.link(tea, pot, scope=ANN, weight=0.9)
+    engine.links.link(pot, shelf, scope=ANN, weight=0.9)
+    for change, expected in ((None, [pot, shelf]), ("forget", []), ("restore", [pot, shelf])):
+        if change:
+            getattr(engine, change)(pot, scope=ANN)
+        related = engine.links.related(tea, scope=ANN)
+        assert [memory.record.id for memory in related] == expected, change

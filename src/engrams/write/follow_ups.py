@@ -70,14 +70,34 @@ def plan_change_detection(
         return ()
     record_ids: list[str] = []
     if not deps.reconciles_by_model:
-        record_ids += [
-            record.id
-            for record, _ in extraction.by_record
-            if not record.meta.get("echo")
-            and (may_change(record.text) or tells_end(record.text) or may_contradict(record.text))
-        ]
+        record_ids += [record.id for record, _ in extraction.by_record if _may_end_others(record)]
     if late_digest is not None:
         record_ids += _find_endings(owner, late_digest, deps)
+    return _make_change_job(owner, record_ids, deps)
+
+
+def plan_gathered_changes(records: Sequence[Record], deps: WriteDeps) -> tuple[JobSpec, ...]:
+    """Plan the job that looks for what messages end that are learned from later, or never.
+
+    Until then the earlier statement would be told as if it still held.
+    """
+    section = deps.settings.write
+    if not section.changes.enabled or section.reconcile == "off" or deps.reconciles_by_model:
+        return ()
+    record_ids = [record.id for record in records if _may_end_others(record)]
+    return _make_change_job(records[0].scope.owner, record_ids, deps)
+
+
+def _may_end_others(record: Record) -> bool:
+    """True for a message that may speak of a change, an end or the contrary of what was said."""
+    return not record.meta.get("echo") and (
+        may_change(record.text) or tells_end(record.text) or may_contradict(record.text)
+    )
+
+
+def _make_change_job(
+    owner: Scope, record_ids: Sequence[str], deps: WriteDeps
+) -> tuple[JobSpec, ...]:
     if not record_ids:
         return ()
     return (

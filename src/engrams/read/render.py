@@ -22,7 +22,7 @@ from engrams.core import (
 )
 from engrams.core.document_location import DocumentLocation, read_location
 from engrams.core.statement_form import form_statement, read_triple
-from engrams.frozen_data import dataclass
+from engrams.frozen_data import dataclass, replace
 from engrams.read.decay import is_of_custom_category
 from engrams.read.excerpts import cut_sentences
 from engrams.text.invisible import drop_invisible
@@ -259,7 +259,7 @@ def recalled_text(hits: Sequence[Hit], style: RecallStyle, tokens: int) -> str:
     """
     if style.line_format == "sections":
         records = [_current_statement(hit) for hit in hits]
-        return frame_statements(map(profile_statement, records), profile_version(records))
+        return frame_statements(map(_section_statement, hits), profile_version(records))
     query_terms = style.query_terms
     characters = max(_LEAST_CHARACTERS, tokens * 4 // 3)
     limits = {
@@ -294,6 +294,17 @@ def _current_statement(hit: Hit) -> Record:
     """First fact of a hit that still holds, else the record itself."""
     active = (fact for fact in hit.facts if fact.status is Status.ACTIVE)
     return next(active, hit.record)
+
+
+def _section_statement(hit: Hit) -> ProfileStatement:
+    """Render a hit as a statement of a section, with the words that end it, or a clause of it."""
+    record = _current_statement(hit)
+    if record is not hit.record:
+        return profile_statement(record)
+    annotated = hit.annotate(record.text)
+    shown = record if annotated == record.text else replace(record, text=annotated)
+    statement = profile_statement(shown)
+    return replace(statement, words=f"{statement.words}{_ended_note(hit)}")
 
 
 def recalled_days(

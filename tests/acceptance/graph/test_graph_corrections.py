@@ -210,6 +210,26 @@ def test_a_preference_turned_round_takes_the_place_of_the_earlier(earlier: str, 
         assert [hit.record.text for hit in engine.search(earlier, scope=ann).hits] == [later]
 
 
+@pytest.mark.covers("S3.22", "S3.40")
+@pytest.mark.parametrize("besides", ["", " Mara likes it, and the backups go to Dublin."])
+def test_what_a_short_conversation_ends_says_so_in_the_prompt(besides: str) -> None:
+    """Also where the messages wait to be learned from, a later one comes first, and the earlier one,
+    or its clause, says by which words it may be over.
+    """
+    with temp_engine(preset="graph") as engine:
+        ann = ("user", "ann")
+        said = (f"The billing store runs on PostgreSQL.{besides}", "We moved the store to MySQL.")
+        for session, text in zip("ab", said, strict=True):
+            engine.observe(Turn(text, session=session), scope=ann)
+        engine.drain()
+        lines = engine.context("What does the store run on?", scope=ann).text.splitlines()
+        (later,) = [number for number, line in enumerate(lines) if line == f"1. {said[1]}"]
+        assert lines[later + 1].startswith("2. The billing store runs on PostgreSQL.")
+        assert "may be outdated, said on" in lines[later + 1]
+        assert f'"{said[1]}"' in lines[later + 1]
+        assert lines[later + 1].endswith(besides or ")")
+
+
 @pytest.mark.covers("S3.39")
 @pytest.mark.slow
 def test_a_conversation_too_short_to_learn_from_is_no_work(tmp_path: Path) -> None:

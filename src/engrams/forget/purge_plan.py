@@ -22,6 +22,7 @@ from engrams.forget.purge_words import (
     find_repeats,
     find_saying,
     list_current_texts,
+    list_fields,
     list_texts,
     locate_words,
     sort_longest_first,
@@ -77,12 +78,14 @@ def plan_purge(
     """
     owner = target.owner
     erased = _collect_erased(target, store)
-    speaking = _select_speaking(target.records, erased)
+    speaking = [
+        record
+        for record in _select_speaking(target.records, erased)
+        if NOTE_PIECE not in record.meta
+    ]
     quotes, unsure = _find_quotes(speaking, erased.keys(), owner, store)
     words = dict.fromkeys(text for record in speaking for text in list_texts(record, store))
-    words |= dict.fromkeys(
-        getattr(record, name).strip() for record in erased.values() for name in TEXT_FIELDS
-    )
+    words |= dict.fromkeys(text for record in erased.values() for text in list_fields(record))
     words |= dict.fromkeys(earlier_words)
     words |= dict.fromkeys(quote for source_quotes in quotes.values() for quote in source_quotes)
 
@@ -159,7 +162,7 @@ def plan_late(
     repeats = find_repeats(list(list_removed_words(order)), order.owner, store, erased.keys())
     if not erased and not repeats.in_summaries:
         return None
-    texts = {getattr(record, name).strip() for record in erased.values() for name in TEXT_FIELDS}
+    texts = {text for record in erased.values() for text in list_fields(record)}
     words = {*order.words, *(text for text in texts if len(text) >= MIN_REDACTED_CHARS)}
     return replace(
         order,

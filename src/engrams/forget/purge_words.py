@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence, Set
 from dataclasses import dataclass, replace
 
 from engrams.core import MERGED, Kind, Record, Scope, Status
-from engrams.ports import RecordQuery, RecordStore, ScopeReach
+from engrams.ports import NOTE_PIECE, RecordQuery, RecordStore, ScopeReach
 from engrams.text.redact import MIN_REDACTED_CHARS, find_sentence, find_words, holds_word
 
 TEXT_FIELDS = ("text", "caption", "summary")
@@ -39,6 +39,18 @@ def list_current_texts(record: Record) -> Iterator[str]:
     if MERGED not in record.meta:
         # The facts that a merged one replaced are free again and stay, with their quotes.
         yield from (item.quote for item in record.evidence)
+
+
+def list_fields(record: Record) -> Iterator[str]:
+    """List the texts of a memory's fields; of a piece of a note each line that says something.
+
+    Its headings are those of many notes, and tell nothing.
+    """
+    if NOTE_PIECE in record.meta:
+        lines = (line.strip() for line in record.text.split("\n"))
+        yield from (line.removeprefix("- ").strip() for line in lines if line[:1] not in ("#", ""))
+    else:
+        yield from (getattr(record, name).strip() for name in TEXT_FIELDS)
 
 
 def list_texts(record: Record, store: RecordStore) -> Iterator[str]:

@@ -161,6 +161,29 @@ def test_a_rule_for_less_leaves_the_general_one(home: Path, clock: SettableClock
     assert "tabs in Go files" in told
 
 
+@pytest.mark.parametrize("part", [(), ("project", "kiln")])
+def test_erasing_everything_is_proven_in_notes_too(
+    home: Path, clock: SettableClock, part: tuple[str, ...]
+) -> None:
+    """What erases a memory or a project leaves no line of it in notes, a line by hand included,
+    and the headings that stay are no trace.
+    """
+    with opened(home, clock) as engine:
+        scope = (*ANN, *part)
+        said = "The pin of the old safe starts with nineteen."
+        engine.flush([{"role": "user", "content": said}], scope=scope)
+        engine.drain()
+        assert engine.dream(scope=ANN)
+        core = folder(home) / "MEMORY.md"
+        core.write_text(core.read_text() + "- The attic window has no lock\n")
+        engine.vault.sync()  # type: ignore[union-attr]
+        report = engine.purge_all(scope)
+        assert report.proven, report.remaining
+        texts = "".join(path.read_text() for path in folder(home).rglob("*.md"))
+    assert "nineteen" not in texts
+    assert ("attic window" in texts) == bool(part)
+
+
 def test_an_edit_reaches_what_the_notes_say(home: Path, clock: SettableClock) -> None:
     """A line that says what an edited memory said is not read any more;
     one that a person wrote, and is merely similar, is.

@@ -4,6 +4,7 @@ the queue of updates, facts, notes and search, by the engine with that preset.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
@@ -166,6 +167,51 @@ def test_what_a_model_says_is_checked(
     engine.drain()
     facts = engine.list(scope=ANN, kinds=(Kind.FACT,)).records
     assert [(fact.text, fact.category) for fact in facts] == [("Ann keeps bees", "goal")]
+
+
+@pytest.mark.covers("S1.14", "S1.15")
+@pytest.mark.parametrize(
+    ("confidence", "is_stored"),
+    [("90%", True), (90, True), ("0.9", True), ("60 %", False), (60, False), (140, False)],
+)
+@pytest.mark.parametrize("is_bare", [False, True])
+def test_a_models_habits_of_form_cost_no_fact(
+    engine: MemoryEngine,
+    model: ScriptedModel,
+    clock: SettableClock,
+    confidence: object,
+    is_stored: bool,
+    is_bare: bool,
+) -> None:
+    """A confidence in percent is read, and so is a list without the object around it."""
+    row = {
+        "turn": 1,
+        "text": "Ann keeps bees",
+        "quote": "I keep bees",
+        "subject": "user",
+        "predicate": "keeps",
+        "object": "bees",
+        "confidence": confidence,
+    }
+    model.say(json.dumps([row]) if is_bare else {"statements": [row]})
+    engine.observe(turn("I keep bees"), scope=ANN)
+    clock.forward(seconds=31)
+    engine.drain()
+    facts = engine.list(scope=ANN, kinds=(Kind.FACT,)).records
+    assert [fact.text for fact in facts] == ["Ann keeps bees"] * is_stored
+
+
+@pytest.mark.covers("S1.14")
+def test_an_empty_list_is_an_answer(
+    engine: MemoryEngine, model: ScriptedModel, clock: SettableClock
+) -> None:
+    """A model that answers with an empty list alone is asked once."""
+    model.say("[]")
+    engine.observe(turn("I keep bees"), scope=ANN)
+    clock.forward(seconds=31)
+    engine.drain()
+    assert len(asked(model)) == 1
+    assert not engine.status()["dead"]
 
 
 @pytest.mark.covers("S1.23")

@@ -50,6 +50,8 @@ _MAX_PER_MESSAGE = 24
 _RETRIES = 2
 """Times that a model is asked again after an answer that cannot be used."""
 _UPLOAD = re.compile(r"<(uploaded_files?|attachments?|file_contents?)>", re.IGNORECASE)
+_MOST_OF_TEN = 10.0
+"""Number above which a share can only be one in percent."""
 _SHARE_OF_WORD = {"low": 0.3, "medium": 0.6, "high": 0.9}
 _MAX_QUOTE = 280
 _MIN_STANDALONE_QUOTE = 12
@@ -145,6 +147,18 @@ class ExtractedStatement(BaseModel):
     def _fold_kind(cls, kind: Any) -> Any:
         """Models write a kind with a capital, too."""
         return kind.strip().lower() if isinstance(kind, str) else kind
+
+    @field_validator("confidence", "importance", mode="before")
+    @classmethod
+    def _read_percentage(cls, share: Any) -> Any:
+        """Models write a share in percent, too: 90, "90%"."""
+        text = str(share).strip()
+        try:
+            number = float(text.removesuffix("%"))
+        except ValueError:
+            return share
+        is_percentage = text.endswith("%") or number > _MOST_OF_TEN
+        return number / 100 if is_percentage else share
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,7 +1,7 @@
 """Mend data that a schema refuses: types that can be converted, and list items that cannot.
 
-Enter at ``mend``. Small models write a number as a text, null for a field that they leave out, or
-one word for a list of one. None of it changes what they say, so they need not be asked again.
+Enter at ``mend``. Small models write a number as a text, null for a field that they leave out, one
+word for a list of one, or a list without the object around it. None of it changes what they say, so they need not be asked again.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class _DataMender:
         """Mend a value by a schema, or by a part of one."""
         if not isinstance(schema, Mapping):
             return data
-        converted = _convert(data, schema)
+        converted = _convert(_wrap_list(data, schema), schema)
         if isinstance(converted, dict):
             return self._mend_object(converted, schema)
         if isinstance(converted, list):
@@ -76,6 +76,23 @@ class _DataMender:
             return items
         self.dropped += len(items) - len(sound_items)
         return sound_items
+
+
+def _wrap_list(data: Json, schema: Mapping[str, Json]) -> Json:
+    """Make the object of a bare list of objects that stands for its only required list.
+
+    "An empty list is a good answer", says a prompt, and a model answers with ``[]``.
+    """
+    required = schema.get("required", ())
+    if schema.get("type") != "object" or not isinstance(data, list) or len(required) != 1:
+        return data
+    list_schema = schema.get("properties", {}).get(required[0])
+    if not isinstance(list_schema, Mapping) or list_schema.get("type") != "array":
+        return data
+    item_schema = list_schema.get("items")
+    if not isinstance(item_schema, Mapping) or item_schema.get("type") != "object":
+        return data
+    return {required[0]: data} if all(isinstance(item, dict) for item in data) else data
 
 
 def _convert(data: Json, schema: Mapping[str, Json]) -> Json:

@@ -175,6 +175,8 @@ export interface MemoryResponse {
   meta: Record<string, unknown>
   /** Ground on which it is believed. */
   basis: "user_stated" | "user_corrected" | "observed" | "inferred" | "extracted"
+  /** When it was said for the last time. */
+  last_said_at: string
   /** Triple and quoted words, as the memory is shown. Empty: its text is shown. */
   statement: string
   /** Of a passage: the document that it is a part of. */

@@ -4,6 +4,7 @@ a session's end, by the engine with that preset and a model that would store eve
 
 from __future__ import annotations
 
+import json
 import re
 from collections import Counter
 from collections.abc import Iterator
@@ -17,6 +18,7 @@ from tests.read.vectors import Angles
 import engrams
 from engrams import MemoryEngine, Turn
 from engrams.core import Kind, Record, Status
+from engrams.program.main import main
 from engrams.testing import ReceivedModelRequest, ScriptedModel, SettableClock
 
 ANN = ("user", "ann")
@@ -619,6 +621,37 @@ def test_a_duplicate_is_counted_and_a_replaced_fact_is_in_no_count(engine: Memor
     said = [hit.record.text for hit in engine.search("Where do I live?", scope=ANN).hits]
     assert said
     assert not [text for text in said if "Ghent" in text], "nor is the message that said it"
+
+
+@pytest.mark.covers("S4.23")
+def test_a_duplicate_moves_the_day_of_its_last_mention(
+    home: Path, clock: SettableClock, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """`engrams show` tells when a fact was said last, not when memory learned it."""
+    with engrams.open(home=home, preset="layers", clock=clock, jobs__workers=0) as engine:
+        engine.observe(Turn("I live in Ghent.", session="s"), scope=ANN)
+        engine.drain(10)
+        (fact,) = statements(engine)
+        first_at = clock()
+        clock.forward(days=30)
+        engine.observe(Turn("I live in Ghent.", session="s"), scope=ANN)
+        engine.drain(10)
+        said_at = clock()
+    command = [
+        "show",
+        fact.id,
+        "--home",
+        str(home),
+        "--preset",
+        "layers",
+        "--user",
+        "ann",
+        "--json",
+    ]
+    assert main(command) == 0
+    record = json.loads(capsys.readouterr().out)["record"]
+    assert datetime.fromisoformat(record["recorded_at"]) == first_at
+    assert datetime.fromisoformat(record["last_said_at"]) == said_at
 
 
 @pytest.mark.covers("S4.30")

@@ -29,7 +29,13 @@ from engrams.surfaces.cli.output import (
     say,
     to_json,
 )
-from engrams.surfaces.cli.render import mark_to_dict, print_record, record_line, speaker_name
+from engrams.surfaces.cli.render import (
+    describe_record,
+    mark_to_dict,
+    print_record,
+    record_line,
+    speaker_name,
+)
 
 if TYPE_CHECKING:
     from engrams.core import HistoryEntry, OutdatedMark, Record
@@ -222,13 +228,11 @@ def _merge_projects(options: GlobalOptions, merge: str, into: str, *, yes: bool)
 @flatten_options
 def show(id: Id, options: GlobalOptions) -> None:
     """Show one memory with all its fields and its history."""
-    from engrams.core import find_basis
-
     with options.open(reads=True) as (engine, scope):
         record = engine.get(id, scope=scope)
         entries = engine.history(record.id, scope=scope)
     if options.json:
-        emit({"record": {**to_json(record), "basis": find_basis(record)}, "history": entries})
+        emit({"record": describe_record(record), "history": entries})
         return
     print_record(record)
     if entries:

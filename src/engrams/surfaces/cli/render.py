@@ -184,17 +184,25 @@ def print_receipt(receipt: Receipt, text: str) -> None:
         )
 
 
+def describe_record(record: Record) -> dict[str, Any]:
+    """Return all fields of a memory, with its basis and when it was last said."""
+    from engrams.core import find_basis
+    from engrams.core.meta_keys import last_said_at
+
+    said_at = to_json(last_said_at(record))
+    return {**to_json(record), "basis": find_basis(record), "last_said_at": said_at}
+
+
 def print_record(record: Record) -> None:
     """Print all non-empty fields of a memory."""
-    from engrams.core import find_basis
     from engrams.core.statement_form import is_quotation, render_statement
 
     fields = {
         name: display_value
-        for name, value in to_json(record).items()
+        for name, value in describe_record(record).items()
         if (display_value := _display_value(value))
     }
-    fields |= {"scope": record.scope.key, "basis": find_basis(record)}
+    fields["scope"] = record.scope.key
     text = fields.pop("text", "")
     if is_quotation(record):
         text = render_statement(record)

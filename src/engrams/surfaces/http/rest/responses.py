@@ -24,6 +24,7 @@ from engrams.core import (
     find_basis,
 )
 from engrams.core.document_location import describe_location
+from engrams.core.meta_keys import last_said_at
 from engrams.core.statement_form import form_statement, is_quotation
 from engrams.ports import PurgeReport
 from engrams.surfaces.http.json_values import to_json
@@ -107,6 +108,7 @@ class MemoryResponse(BaseModel):
     version: int
     meta: dict[str, Any]
     basis: Basis = Field(description="Ground on which it is believed.")
+    last_said_at: datetime = Field(description="When it was said for the last time.")
     statement: str = Field(
         description="Triple and quoted words, as the memory is shown. Empty: its text is shown."
     )
@@ -348,7 +350,9 @@ def to_choice(candidate: PurgeCandidate) -> PurgeCandidateResponse:
 
 
 _RECORD_FIELDS = tuple(
-    name for name in MemoryResponse.model_fields if name not in ("document", "basis", "statement")
+    name
+    for name in MemoryResponse.model_fields
+    if name not in ("document", "basis", "last_said_at", "statement")
 )
 _read_fields = attrgetter(*_RECORD_FIELDS)  # one call for all fields: searches convert many records
 
@@ -371,6 +375,7 @@ def _to_fields(record: Record) -> dict[str, Any]:
     values["meta"] = to_json(dict(record.meta)) if record.meta else {}
     values["document"] = describe_location(record)
     values["basis"] = find_basis(record)
+    values["last_said_at"] = last_said_at(record)
     values["statement"] = form_statement(record).brief if is_quotation(record) else ""
     return values
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from engrams.core import GLOBAL, Hit, Json, Kind, Receipt, Record, Scope
+from engrams.core import GLOBAL, Hit, Json, Kind, Receipt, Record, Scope, to_conversation_name
 from engrams.errors import SettingsError
 
 if TYPE_CHECKING:
@@ -151,7 +151,7 @@ class MemoryClient:
         await self.stop()
 
     def _scope(self, conversation: str) -> Scope:
-        return self._owner.within("conversation", conversation or "default")
+        return self._owner.within("conversation", to_conversation_name(conversation or "default"))
 
     def _answer(
         self, messages: list[Mapping[str, Any]], scope: Scope, top_k: int

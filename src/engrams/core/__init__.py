@@ -80,7 +80,7 @@ from engrams.core.results import (
     StageDecision,
     Trace,
 )
-from engrams.core.scopes import GLOBAL, Scope, ScopeInput, conversation
+from engrams.core.scopes import GLOBAL, Scope, ScopeInput, conversation, to_conversation_name
 from engrams.core.text_cleaning import (
     clean_text,
     drop_unstorable,
@@ -192,5 +192,6 @@ __all__ = [
     "sender_meta",
     "shorten_name",
     "strip_blank",
+    "to_conversation_name",
     "to_role",
 ]

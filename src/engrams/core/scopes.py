@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import unicodedata
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -12,6 +13,10 @@ from engrams.errors import ScopeError
 
 _MAX_LABELS = 16
 _MAX_LABEL_CHARS = 200
+_UNFIT_CATEGORIES = ("Cc", "Cs")
+"""Unicode categories of characters that no label has: control characters, lone surrogates."""
+_DIGEST_BYTES = 8
+"""Of the hash in the name of a conversation whose id no label can hold."""
 _SCOPE_HINT = (
     'Write ("user", "alice"), {"user": "alice"} or ("user", "alice", "project", "garden").'
 )
@@ -164,6 +169,23 @@ def conversation(scope: Scope, session: str) -> tuple[Scope, str]:
     return (scope, "") if is_conversation else (scope, session)
 
 
+def to_conversation_name(id: str) -> str:
+    """Return the name of a conversation in a scope, for any id that a client gives it.
+
+    An id that a scope can hold is its own name. In others control characters are read as ``_``, and
+    a hash keeps them apart.
+    """
+    if len(id) <= _MAX_LABEL_CHARS and not _has_control_character(id):
+        return id
+    printable_id = "".join(
+        "_" if unicodedata.category(character) in _UNFIT_CATEGORIES else character
+        for character in id
+    )
+    encoded_id = id.encode("utf-8", "surrogatepass")
+    digest = hashlib.blake2b(encoded_id, digest_size=_DIGEST_BYTES).hexdigest()
+    return f"{printable_id[: _MAX_LABEL_CHARS - len(digest) - 1]}~{digest}"
+
+
 def _is_label(label: object) -> bool:
     return isinstance(label, str) and bool(label.strip())
 
@@ -172,7 +194,7 @@ def _has_control_character(label: str) -> bool:
     # ``isprintable`` is quick and true of nearly every label; it also refuses harmless characters.
     if label.isprintable():
         return False
-    return any(unicodedata.category(character) in ("Cc", "Cs") for character in label)
+    return any(unicodedata.category(character) in _UNFIT_CATEGORIES for character in label)
 
 
 def _read_labels(value: ScopeInput | None) -> tuple[str, ...]:

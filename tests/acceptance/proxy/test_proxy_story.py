@@ -440,6 +440,22 @@ def test_a_hostile_conversation_id_stays_inside(door: Door) -> None:
     assert not (door.home.parent / "x").exists()
 
 
+@pytest.mark.covers("S2.14")
+@pytest.mark.parametrize("name", ["line\nbreak", "line_break", "tab\there", "long-" * 60])
+def test_any_conversation_id_has_a_memory(door: Door, name: str) -> None:
+    """A control character or three hundred characters are a conversation like any other: the same
+    one at the command and through the API, and that of no other id.
+    """
+    said = f"Fact twelve: the kayak of {name!r} is green"
+    door.chat(said, memory_id=name)
+    eventually(lambda: [*door.files("entries/user/ann/conversation/*/turns/user/*kayak*.md")])
+    stored = door.get("/v1/memories", kind="turn", conversation=name)["memories"]
+    told = [row["text"] for row in stored if row["role"] == "user" and "kayak" in row["text"]]
+    assert told == [said]
+    shown = run(door.home, arguments=("list", "--preset", "proxy", "--user", "ann", "-c", name))
+    assert "kayak" in shown
+
+
 @pytest.mark.covers("S2.50", "S2.51")
 def test_a_proxy_needs_what_it_stands_before(tmp_path: Path) -> None:
     """Without a base URL it does not start, and says how to give one;

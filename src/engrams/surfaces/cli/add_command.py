@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from engrams.core import ImportOptions
+from engrams.core import ImportOptions, to_conversation_name
 from engrams.core.ids import derive_arrival_id
 from engrams.engine.memory_labels import MemoryLabels, add_labels
 from engrams.errors import EngramsError, InputError, RefusedError
@@ -321,7 +321,7 @@ class _TurnWriter:
         if conversation:
             # An item's own conversation counts more than the command's.
             above = scope[:-2] if scope[-2] == "conversation" else scope
-            scope = (*above, "conversation", conversation)
+            scope = (*above, "conversation", to_conversation_name(conversation))
         try:
             if self.checkout is not None:
                 (turn,) = self.engine.code.anchor([turn], self.checkout)

@@ -120,6 +120,7 @@ class GlobalOptions(HomeOptions):
 
     def scope(self, settings: Settings) -> tuple[str, ...]:
         """Return ``("user", U, "agent", A, "project", P, "conversation", C)``."""
+        from engrams.core import to_conversation_name
         from engrams.settings.project_name import resolve_project
 
         served = CURRENT.get()
@@ -127,7 +128,8 @@ class GlobalOptions(HomeOptions):
         if project:
             folder = served.call.folder if served else Path.cwd()
             project = resolve_project(project, folder, settings.home)
-        names = {"agent": self.agent, "project": project, "conversation": self.conversation}
+        conversation = self.conversation and to_conversation_name(self.conversation)
+        names = {"agent": self.agent, "project": project, "conversation": conversation}
         inner_labels = (
             label for name, value in names.items() if value is not None for label in (name, value)
         )

@@ -13,7 +13,7 @@ from fastapi import Depends, Header, Query, Request
 from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
 
-from engrams.core import GLOBAL, Scope, Turn
+from engrams.core import GLOBAL, Scope, Turn, to_conversation_name
 from engrams.engine import MemoryEngine
 from engrams.errors import EngramsError, InputError, ScopeError
 from engrams.ports import ScopeReach
@@ -130,7 +130,7 @@ async def get_caller(
     """
     space = space or _read_space_header(request)
     header = decode_header(request.headers.get("x-engrams-conversation", "")).strip()
-    conversation = conversation or header
+    conversation = to_conversation_name(conversation or header)
     thread = conversation if conversation != GLOBAL else ""
     person = find_caller(request, decode_header(x_engrams_user).strip(), thread)
     owner, scope = person.owner, person.scope

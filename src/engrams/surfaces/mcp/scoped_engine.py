@@ -15,7 +15,7 @@ from mcp.server.mcpserver.exceptions import ToolError
 from mcp_types import CallToolResult, TextContent, ToolAnnotations
 from pydantic import TypeAdapter
 
-from engrams.core import Record, Scope
+from engrams.core import Record, Scope, to_conversation_name
 from engrams.core.clock import parse_time
 from engrams.errors import EngramsError, InputError, NotFoundError, RefusedError
 
@@ -61,7 +61,10 @@ class ScopedEngine:
         # Labels are a flat list: name, value, name, value.
         root_labels = dict(zip(self.root.labels[::2], self.root.labels[1::2], strict=False))
         scope = self.root
-        for label, name in (("project", project), ("conversation", conversation)):
+        for label, name in (
+            ("project", project),
+            ("conversation", to_conversation_name(conversation)),
+        ):
             if not name:
                 continue
             bound_name = root_labels.get(label)

@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from urllib.parse import unquote
 
-from engrams.core import Json, Scope, clock
+from engrams.core import Json, Scope, clock, to_conversation_name
 from engrams.errors import ScopeError
 from engrams.settings import Settings
 from engrams.surfaces.proxy.json_splice import BLOCKS, ParsedChatRequest, text_of
@@ -73,10 +73,12 @@ def identify(
         body_user = fields.get("user")
     user = _find_user(headers, options, body_user, settings.serve.jwt_secret)
     project = _first_text(options.get("project"), _read_header(headers, "x-engrams-project"))
-    conversation = _first_text(
-        options.get("conversation"),
-        _read_header(headers, "x-engrams-conversation"),
-        fields.get("memory_id"),
+    conversation = to_conversation_name(
+        _first_text(
+            options.get("conversation"),
+            _read_header(headers, "x-engrams-conversation"),
+            fields.get("memory_id"),
+        )
     )
     session = _first_text(
         options.get("session"),

@@ -36,6 +36,7 @@ from engrams.core.meta_keys import (
 )
 from engrams.core.records import (
     DERIVED_LINKS,
+    ENDING,
     LAYER_OF,
     MEMORY_ROLE,
     MESSAGE_KINDS,
@@ -109,6 +110,7 @@ __all__ = [
     "DERIVED_LINKS",
     "DOCUMENT",
     "DROPPED",
+    "ENDING",
     "ENDS",
     "EVICTED",
     "FOREIGN",

@@ -137,6 +137,9 @@ class EdgeType(StrEnum):
 DERIVED_LINKS = frozenset({EdgeType.HAS_TAG, EdgeType.IN_TOPIC, EdgeType.CO_OCCURS})
 """Links that follow from the rest of a memory: whoever copies it makes them anew."""
 
+ENDING = (EdgeType.SUPERSEDES, EdgeType.MAY_OUTDATE)
+"""Links from a later statement to what it ends, or may end."""
+
 LAYER_OF: dict[Kind, Layer] = {
     Kind.TURN: Layer.EPISODIC,
     Kind.EXCHANGE: Layer.EPISODIC,

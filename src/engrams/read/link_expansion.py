@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
-from engrams.core import MARK_TOLD_AT, Edge, EdgeType, Record, Scope
+from engrams.core import ENDING, MARK_TOLD_AT, Edge, EdgeType, Record, Scope
 from engrams.frozen_data import dataclass
 from engrams.ports import LinkStore
 from engrams.settings import LinkExpansionSettings
@@ -27,7 +27,6 @@ MAX_LINKS = 50
 """Links followed from one node: a tag on thousands of memories tells nothing."""
 
 _NOT_LENDING = (EdgeType.DERIVED_FROM, EdgeType.MAY_OUTDATE, EdgeType.CO_OCCURS)
-_ENDING = (EdgeType.SUPERSEDES, EdgeType.MAY_OUTDATE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +107,7 @@ class LinkCache:
     def fetch_with_records(self, record_ids: Sequence[str]) -> None:
         """Fetch edges at records, with the records, their facts and ends."""
         edges, records = self._store.surroundings(
-            self._owner, record_ids, (EdgeType.DERIVED_FROM, *_ENDING), self._commit
+            self._owner, record_ids, (EdgeType.DERIVED_FROM, *ENDING), self._commit
         )
         self._add(dict.fromkeys(record_ids), edges)
         self.records.update((record.id, record) for record in records)
@@ -128,7 +127,7 @@ class LinkCache:
                 continue
             if edge.type is EdgeType.DERIVED_FROM:
                 self._facts.setdefault(edge.target, []).append(edge.source)
-            elif edge.type in _ENDING:
+            elif edge.type in ENDING:
                 self._endings.setdefault(edge.target, []).append(edge)
 
     def fetch_lending(self, nodes: Sequence[str]) -> list[Edge]:

@@ -6,6 +6,7 @@ from collections.abc import Collection, Mapping, Sequence
 
 from engrams.core import OUTDATES, Edge, EdgeType, Hit, Kind, OutdatedMark, Record, Status
 from engrams.core.meta_keys import last_said_at
+from engrams.core.records import repeats_turns
 from engrams.frozen_data import replace
 from engrams.read.corrected_words import mask_corrected
 from engrams.read.excerpts import cut_sentences
@@ -86,10 +87,14 @@ def _mark_hit(
             and _counts(statement, request)
             and last_said_at(hit.record) <= statement.recorded_at
         ):
-            candidates.append((is_sure, statement.recorded_at, statement.id, statement, edge))
+            # Of a turn and the exchange that it became, the one that a read finds.
+            is_active = statement.status is Status.ACTIVE
+            candidates.append(
+                (is_sure, statement.recorded_at, is_active, statement.id, statement, edge)
+            )
     if not candidates:
         return hit
-    is_sure, _, _, statement, edge = max(candidates, key=lambda row: row[:3])
+    is_sure, _, _, _, statement, edge = max(candidates, key=lambda row: row[:4])
     mark = _make_mark(hit.record, statement, edge)
     status = Status.SUPERSEDED if is_sure else hit.status
     # A message that may be over stays, though the detector ended the fact of its clause.
@@ -130,8 +135,9 @@ def _make_mark(earlier: Record, later: Record, edge: Edge) -> OutdatedMark:
         words = later.search_text
         if len(words) > _WORDS_CHARACTERS:
             words = cut_sentences(words, frozenset(terms(earlier.text)), _WORDS_CHARACTERS)
-    own_entry = next((entry for entry in entries if entry["id"] == earlier.id), {})
-    clause = read_span(earlier.text, own_entry.get("clause"))
+    texts = _map_texts(earlier)
+    own_entry = next((entry for entry in entries if entry["id"] in texts), {})
+    clause = read_span(texts.get(own_entry.get("id", ""), ""), own_entry.get("clause"))
     is_over = edge.type is EdgeType.SUPERSEDES
     return OutdatedMark(
         by=later.id,
@@ -141,6 +147,12 @@ def _make_mark(earlier: Record, later: Record, edge: Edge) -> OutdatedMark:
         words=" ".join(words.split()),
         clause=clause,
     )
+
+
+def _map_texts(record: Record) -> dict[str, str]:
+    """Map a message to its text by id; an exchange is that of the turns it quotes, too."""
+    quotes = record.evidence if repeats_turns(record) else ()
+    return {record.id: record.text, **{quote.source: quote.quote for quote in quotes}}
 
 
 def put_current_first(

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from datetime import timedelta
 
-from engrams.core import RUNNING, EdgeType, Record, Scope, conversation
+from engrams.core import ENDING, RUNNING, Record, Scope, conversation
 from engrams.ports import CHANGES, EXTRACT, FINALISE, POLICY, REVIEW, ROLL, Job, JobSpec
 from engrams.write.change_detection.explicit_endings import tells_end
 from engrams.write.change_detection.features import may_change
@@ -17,7 +17,6 @@ from engrams.write.write_deps import WriteDeps
 
 _NEWS = frozenset({"add", "replace", "refine", "conflict"})
 """Verdicts on statements that a summary does not tell yet."""
-_ENDING = (EdgeType.SUPERSEDES, EdgeType.MAY_OUTDATE)
 
 
 def plan_follow_ups(
@@ -120,7 +119,7 @@ def _find_endings(owner: Scope, digest: DigestResult, deps: WriteDeps) -> list[s
     }
     if not source_ids:
         return []
-    edges = deps.store.edges(owner, sorted(source_ids), _ENDING)
+    edges = deps.store.edges(owner, sorted(source_ids), ENDING)
     return sorted({edge.source for edge in edges if edge.target in source_ids})
 
 

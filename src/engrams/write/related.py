@@ -12,7 +12,7 @@ from datetime import datetime
 from itertools import combinations
 from typing import TYPE_CHECKING, Literal
 
-from engrams.core import STATEMENT_KINDS, EdgeType, Record, Scope, Status
+from engrams.core import ENDING, STATEMENT_KINDS, Record, Scope, Status
 from engrams.core.clock import CLOCK_SLACK
 from engrams.errors import ModelError
 from engrams.extract.candidate import CandidateStatement
@@ -35,7 +35,6 @@ _MULTI_SLOT_LIMIT = 20
 """The same for a slot of many values, whose relevant ones share words with the candidate."""
 _SESSION_LIMIT = 10
 _SYNONYM_LIMIT = 50
-_ENDING = (EdgeType.SUPERSEDES, EdgeType.MAY_OUTDATE)
 _ROUNDING = 1e-6
 """Added to a cosine, so that one equal to the floor is not lost by rounding."""
 
@@ -209,7 +208,7 @@ class RelatedStatementFinder:
         None where something later ended that memory, or may have ended it: then it is said anew.
         """
         owner = record.scope.owner
-        endings = self._store.edges(owner, [memory_id], _ENDING)
+        endings = self._store.edges(owner, [memory_id], ENDING)
         if any(edge.target == memory_id for edge in endings):
             return []
         learned = RecordQuery(

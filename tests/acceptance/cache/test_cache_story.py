@@ -414,6 +414,35 @@ def test_contradictions_are_both_kept(home: Path, clock: SettableClock) -> None:
         assert Scope(ANN) in engine.scopes()
 
 
+@pytest.mark.covers("S0.58")
+@pytest.mark.parametrize("days", [3, 12], ids=["together", "the older one alone"])
+def test_the_long_term_keeps_the_mark_of_what_may_be_over(
+    home: Path, clock: SettableClock, days: int
+) -> None:
+    """A statement that a later one may have ended says so in the long term too, in the same words,
+    and comes after the later one.
+    """
+    with engrams.open(
+        home=home, preset="cache", clock=clock, jobs__workers=0, tiers__working_size=1
+    ) as engine:
+        engine.observe(Turn("We use PostgreSQL for the ledger."), scope=ANN)
+        clock.forward(days=days)
+        engine.observe(Turn("We switched the ledger to MySQL."), scope=ANN)
+        engine.drain()
+        if not engine.tiers.sweep(ANN)["moved"]:
+            engine.tiers.consolidate(ANN)
+        engine.drain()
+        hits = engine.explain("Which database does the ledger use?", scope=ANN).hits
+        newer, older = (
+            next(place for place, hit in enumerate(hits) if name in hit.record.text)
+            for name in ("MySQL", "PostgreSQL")
+        )
+        assert newer < older
+        mark = hits[older].outdated
+        assert mark is not None
+        assert mark.words == "We switched the ledger to MySQL."
+
+
 @pytest.mark.covers("S0.49")
 def test_a_message_that_the_model_fails_to_answer_is_kept(door: Door) -> None:
     """The chat fails as the model does, and a later search finds what was said."""

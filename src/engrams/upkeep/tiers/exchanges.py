@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from itertools import pairwise
 
-from engrams.core import Evidence, Kind, Provenance, Record, Tier
+from engrams.core import OUTDATES, Evidence, Kind, Meta, Provenance, Record, Tier
 from engrams.core.ids import derive_id_at_time_of
 from engrams.core.records import is_repeated_question
+from engrams.text.text_spans import find_span, read_span
 
 _QUOTE_CHARACTERS = 280
 
@@ -91,12 +92,13 @@ def build_exchange(pair: TurnPair) -> Record:
     first = halves[0]
     user_text = pair.user.text if pair.user else ""
     agent_text = pair.agent.text if pair.agent else ""
+    text = f"User: {user_text}\nAgent: {agent_text}".strip()
     access_times = [half.last_accessed for half in halves if half.last_accessed]
     return Record(
         id=derive_id_at_time_of(first.id, pair.key),
         scope=first.scope,
         kind=Kind.EXCHANGE,
-        text=f"User: {user_text}\nAgent: {agent_text}".strip(),
+        text=text,
         recorded_at=first.recorded_at,
         tier=Tier.LONGTERM,
         role=first.role,
@@ -115,5 +117,19 @@ def build_exchange(pair: TurnPair) -> Record:
         access_count=sum(half.access_count for half in halves),
         last_accessed=max(access_times, default=None),
         summary=" -> ".join(half.summary for half in halves if half.summary),
-        meta={"said": [half.recorded_at.isoformat() for half in halves]},
+        meta={
+            "said": [half.recorded_at.isoformat() for half in halves],
+            **_carry_endings(halves, text),
+        },
     )
+
+
+def _carry_endings(halves: Iterable[Record], text: str) -> Meta:
+    """Carry over what the turns end, or may, with the places of their words in the exchange."""
+    endings = []
+    for half in halves:
+        for entry in half.meta.get(OUTDATES) or ():
+            if isinstance(entry, Mapping):
+                words = read_span(half.text, entry.get("words"))
+                endings.append({**entry, "words": find_span(text, words)})
+    return {OUTDATES: endings} if endings else {}

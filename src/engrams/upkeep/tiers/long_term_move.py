@@ -8,12 +8,12 @@ by the next one, and makes no exchange twice. docs/concepts/tiers.md tells it fr
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
-from engrams.core import STATEMENT_KINDS, Kind, Record, Scope, Status, Tier, Vector
+from engrams.core import ENDING, STATEMENT_KINDS, Edge, Kind, Record, Scope, Status, Tier, Vector
 from engrams.core.records import asks_only
 from engrams.ports import (
     TOPICS,
@@ -215,7 +215,10 @@ class LongTermMover:
         if not self._settings.topics.enabled:
             # Without topics nothing has to come between: one transaction does it all.
             leaves = _make_leave_changes(exchanges, {}, now)
-            self._store.commit(replace(batch, changes=(*batch.changes, *leaves)))
+            endings = self._carry_endings(exchanges, {}, scope)
+            self._store.commit(
+                replace(batch, changes=(*batch.changes, *leaves), edges=tuple(endings))
+            )
             return
         topic_job = JobSpec(TOPICS, scope.owner.key)
         result = self._store.commit(replace(batch, jobs=(topic_job,)))
@@ -223,7 +226,19 @@ class LongTermMover:
         # Another process may have stored the same exchange: refer to that one.
         leaves = _make_leave_changes(exchanges, result.existing, now)
         if leaves:
-            self._store.commit(WriteBatch(ACTOR, _MOVED, now, changes=leaves))
+            endings = self._carry_endings(exchanges, result.existing, scope)
+            self._store.commit(WriteBatch(ACTOR, _MOVED, now, changes=leaves, edges=tuple(endings)))
+
+    def _carry_endings(
+        self, exchanges: Sequence[_PlannedExchange], existing: Mapping[str, str], scope: Scope
+    ) -> Iterator[Edge]:
+        """Link exchanges with what their turns end, or may, and with what ends these."""
+        exchange_ids = _map_turns(exchanges, existing)
+        for edge in self._store.edges(scope.owner, list(exchange_ids), ENDING):
+            source = exchange_ids.get(edge.source, edge.source)
+            target = exchange_ids.get(edge.target, edge.target)
+            if source != target:
+                yield replace(edge, source=source, target=target)
 
     def _plan_exchanges(self, pairs: Sequence[TurnPair], scope: Scope) -> list[_PlannedExchange]:
         """Build exchanges with their turns; those of an interrupted move are reused."""
@@ -291,12 +306,23 @@ def _make_leave_changes(
 
     ``existing``: by id, the record that was there already in its place.
     """
-    changes = []
-    for exchange in exchanges:
-        exchange_id = exchange.put.record.id
-        stored_id = existing.get(exchange_id, exchange_id)
-        changes += [_make_leave_change(half, stored_id, at) for half in exchange.halves]
-    return tuple(changes)
+    exchange_ids = _map_turns(exchanges, existing)
+    return tuple(
+        _make_leave_change(half, exchange_ids[half.id], at)
+        for exchange in exchanges
+        for half in exchange.halves
+    )
+
+
+def _map_turns(
+    exchanges: Sequence[_PlannedExchange], existing: Mapping[str, str]
+) -> dict[str, str]:
+    """Map the turns to their stored exchanges, by id; ``existing``: as in ``_make_leave_changes``."""
+    return {
+        half.id: existing.get(exchange.put.record.id, exchange.put.record.id)
+        for exchange in exchanges
+        for half in exchange.halves
+    }
 
 
 def _make_leave_change(turn: Record, exchange_id: str, at: datetime) -> RecordChange:

@@ -196,8 +196,17 @@ def test_a_repetition_that_is_judged_meanwhile_leaves_the_tier_all_the_same(
 @pytest.mark.covers("S0.16", "S0.17")
 @pytest.mark.parametrize(
     ("judged", "importance"),
-    [("0.8", 0.8), ("-3", 0.0), ("7", 1.0), ("no idea", 0.5), ("", 0.5)],
-    ids=["plain", "below", "above", "words", "none"],
+    [
+        ("0.8", 0.8),
+        ("-3", 0.0),
+        ("7", 1.0),
+        ("no idea", 0.5),
+        ("", 0.5),
+        ("About 70 %, I would say.", 0.7),
+        ("8/10", 0.8),
+        ("3/0", 0.5),
+    ],
+    ids=["plain", "below", "above", "words", "none", "percentage", "share", "no share"],
 )
 def test_a_judgement_that_is_no_number_changes_nothing(
     home: Path, judged: str, importance: float

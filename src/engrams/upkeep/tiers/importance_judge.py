@@ -26,7 +26,11 @@ from engrams.prompts import load, quote
 NEUTRAL = 0.5
 """Importance of an item that nobody judged, 0 to 1."""
 
-_NUMBER = re.compile(r"(?<![\w.])-?\d+(?:[.,]\d+)?(?![\w])")
+_NUMBER = re.compile(
+    r"(?<![\w.])(?P<number>-?\d+(?:[.,]\d+)?)"
+    r"(?:\s*(?P<percent>%)|\s*/\s*(?P<whole>\d+(?:[.,]\d+)?))?(?!\w)"
+)
+"""A number, a percentage, or a share of a whole: 0.7, 70 %, 7/10."""
 _TEXT_CHARACTERS = 4000
 """Characters of an item that the model sees."""
 _MESSAGE_CHARACTERS = 1000
@@ -38,10 +42,16 @@ _GONE = (Status.FORGOTTEN, Status.PURGED, Status.SUPERSEDED, Status.ARCHIVED)
 
 def parse_importance(reply: str) -> float | None:
     """Parse the only number of a reply, clamped to 0..1; else None."""
-    numbers = _NUMBER.findall(reply)
+    numbers = list(_NUMBER.finditer(reply))
     if len(numbers) != 1:
         return None
-    return min(max(float(numbers[0].replace(",", ".")), 0.0), 1.0)
+    number = _read_decimal(numbers[0]["number"])
+    whole = 100.0 if numbers[0]["percent"] else _read_decimal(numbers[0]["whole"] or "1")
+    return min(max(number / whole, 0.0), 1.0) if whole else None
+
+
+def _read_decimal(digits: str) -> float:
+    return float(digits.replace(",", "."))
 
 
 def judge_importance(job: Job, store: Store, chat: ChatModel | None, clock: Clock) -> None:

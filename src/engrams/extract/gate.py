@@ -32,6 +32,10 @@ _TRACE = late_pattern(
     r"traceback \(most recent call last\)|^[^\S\n]*at [\w$.<>]+\([\w.]+:\d+\)"
     r"|^[^\S\n]*\[?(?:error|fatal|critical|exception)\]?\s*[:|-]|\b(?:unhandled|uncaught)"
     r" (?:exception|rejection)\b"
+    # "TypeError: …", "java.net.SocketTimeoutException: …", "[llm error: timed out]" as the beginning
+    r"|\A\s*(?:[\w$]+\.)*[a-z]\w+(?:error|exception)\s*:"
+    r"|\A\s*\[(?:[\w-]+ ){1,3}(?:error|exception)\b[^\]\n]*\]"
+    r"|\A\s*panic:|\bpanicked at [\w./-]+:\d+"
     r"|\bmax retries exceeded\b|\bhttps?connectionpool\(host="
     r"|\bsegmentation fault\b|\bcore dumped\b|\bkernel panic\b",
     re.MULTILINE,

@@ -15,6 +15,13 @@ from engrams.testing import ReceivedModelRequest, ScriptedModel, ScriptedReply
 
 AGENT = "implementation"
 UMBRELLA = "Take an umbrella along and enjoy the walk to the ferry."
+PROGRAMS = (
+    "TypeError: Cannot read properties of undefined (reading 'x')\n    at foo (app.js:3:4)",
+    "java.net.SocketTimeoutException: connect timed out",
+    "[LLM error: timed out]",
+    "thread 'main' panicked at src/main.rs:4:5:",
+    "panic: runtime error: index out of range [5] with length 3",
+)
 OKAY = "Okay, I will remember that for you."
 
 
@@ -176,7 +183,7 @@ def test_what_is_too_short_or_noise_is_dropped_with_a_reason(quoting: Door) -> N
         **dict.fromkeys(("ok ok", "Okay, sure!", "yes yes yes", "ja ja", "vale vale"), "short"),
         **dict.fromkeys(("d'accord, merci", "thanks, thanks!", "はい、はい", "好的好的"), "short"),
         "y": "stop_words",
-        pool: "noise",
+        **dict.fromkeys((pool, *PROGRAMS), "noise"),
     }.items():
         assert talk(quoting, text)["skipped"] == [{"text": text, "reason": reason}]
     facts = [
@@ -189,6 +196,8 @@ def test_what_is_too_short_or_noise_is_dropped_with_a_reason(quoting: Door) -> N
         "\u7d20\u98df",
         "good morning my friend",
         "When we get a connection error in prod we restart nginx.",
+        "We fixed it today.\nKeyError: 'x' came from the old cache.",
+        "Our term for it is error: nobody minds the word.",
         "I kept getting a connection timeout on the VPN, so now I use WireGuard.",
     ]
     assert [talk(quoting, text)["skipped"] for text in facts] == [[]] * len(facts)

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
 
 from engrams.core import CORRECTED, REFINES, UNSAID, Evidence, Hit, Kind, Record, Status
+from engrams.core.records import repeats_turns
 from engrams.frozen_data import dataclass, replace
 from engrams.ports import AsOf
 from engrams.read.corrected_words import mask_corrected
@@ -23,6 +24,8 @@ SHOWN_STATUSES = (Status.ACTIVE, Status.SUPERSEDED, Status.ARCHIVED)
 _MOST_REFINED = 8
 """Times that one fact can be refined and still be followed."""
 
+
+_NO_EXCHANGES: Mapping[str, str] = {}
 
 _MOST_FRAME_TERMS = 3
 """Terms beside the right value in a message that says nothing else: "sorry, typo, I meant"."""
@@ -61,16 +64,20 @@ def group_hits(
     by the id of what they are derived from. ``refined``: of ``follow_refinements``.
     """
     by_id = {hit.record.id: hit for hit in hits}
+    exchange_ids = _map_exchanges(hits)
+    facts_by_hit = {record_id: list(facts) for record_id, facts in derived.items()}
     merged: dict[str, str] = {}
     for turn_id, fact_id in _find_completions(hits, by_id).items():
         merged[turn_id] = fact_id
         better = max(by_id[turn_id], by_id[fact_id], key=_get_score)
         by_id[fact_id] = replace(by_id[fact_id], score=better.score, parts=better.parts)
     for hit in hits:
-        turn = _find_quoted(hit.record, by_id)
+        turn = _find_quoted(hit.record, by_id, exchange_ids)
         if turn is None or turn.record.id in merged:
             continue
         merged[hit.record.id] = turn.record.id
+        if repeats_turns(turn.record):
+            facts_by_hit.setdefault(turn.record.id, []).append(hit.record)
         if hit.score > turn.score:
             parts = hit.parts
             if not rules.takes_parts:
@@ -78,7 +85,7 @@ def group_hits(
             by_id[turn.record.id] = replace(turn, score=hit.score, parts=parts)
     unmerged = {record_id: hit for record_id, hit in by_id.items() if record_id not in merged}
     joined = dict(unmerged)
-    for record_id, facts in derived.items():
+    for record_id, facts in facts_by_hit.items():
         if record_id in unmerged:
             hit = unmerged[record_id]
             is_over = _is_turn_over(hit.record, facts, refined, rules)
@@ -124,11 +131,23 @@ def is_correction(fact: Record) -> bool:
     return fact.meta.get("effect") == "corrects"
 
 
-def _find_quoted(fact: Record, hits: Mapping[str, Hit]) -> Hit | None:
-    """Find the first hit that a fact quotes, and that still says so."""
+def _map_exchanges(hits: Sequence[Hit]) -> dict[str, str]:
+    """Map turns to the found exchanges that they became, by id."""
+    return {
+        quote.source: hit.record.id
+        for hit in hits
+        if repeats_turns(hit.record)
+        for quote in hit.record.evidence
+    }
+
+
+def _find_quoted(
+    fact: Record, hits: Mapping[str, Hit], exchange_ids: Mapping[str, str] = _NO_EXCHANGES
+) -> Hit | None:
+    """Find the first hit that a fact quotes, or whose turn it quotes, and that still says so."""
     for quote in fact.evidence:
-        turn = hits.get(quote.source)
-        if turn is not None and quote.source != fact.id and _still_says(turn.record, quote):
+        turn = hits.get(quote.source) or hits.get(exchange_ids.get(quote.source, ""))
+        if turn is not None and turn.record.id != fact.id and _still_says(turn.record, quote):
             return turn
     return None
 

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from engrams.core import EdgeType, Record, Tier, Topic
-from engrams.core.records import asks_only
+from engrams.core import EdgeType, Hit, Record, Tier, Topic
+from engrams.core.records import asks_only, repeats_turns
 from engrams.ports import CandidatePool, CandidateSearchQuery, Condition, Where
 from engrams.read.candidate_pools import join_pools, take_candidates
 from engrams.read.decay import age_days, exponential_decay
@@ -155,24 +155,41 @@ def _choose_members(
     for edge in edges:
         if edge.target in members:
             members[edge.target].append(edge.source)
-    scores = _score_members(
+    scored = _score_members(
         sorted({id for ids in members.values() for id in ids}), deps, request, vector
     )
     chosen: list[str] = []
     for record_ids in members.values():
         eligible = [
-            record_id
+            scored[record_id]
             for record_id in record_ids
-            if record_id in scores and record_id not in chosen and record_id not in hot_ids
+            if record_id in scored and record_id not in chosen and record_id not in hot_ids
         ]
-        eligible.sort(key=lambda record_id: (-scores[record_id], record_id))
-        chosen += eligible[: deps.settings.routing.per_topic]
+        eligible.sort(key=lambda member: (-member.score, member.record.id))
+        chosen += _take_distinct(eligible, deps.settings.routing.per_topic)
+    return chosen
+
+
+def _take_distinct(members: Sequence[Hit], limit: int) -> list[str]:
+    """Take the first members; an exchange and a statement from it are one of them."""
+    chosen: list[str] = []
+    exchanged_ids: set[str] = set()
+    stated_ids: set[str] = set()
+    for member in members:
+        turn_ids = {quote.source for quote in member.record.evidence}
+        is_exchange = repeats_turns(member.record)
+        if turn_ids.isdisjoint(stated_ids if is_exchange else exchanged_ids):
+            if not limit:
+                continue
+            limit -= 1
+        (exchanged_ids if is_exchange else stated_ids).update(turn_ids)
+        chosen.append(member.record.id)
     return chosen
 
 
 def _score_members(
     record_ids: Sequence[str], deps: ReadDeps, request: ReadRequest, vector: Floats
-) -> dict[str, float]:
+) -> dict[str, Hit]:
     """Score the long-term ones among some memories, by id."""
     if not record_ids:
         return {}
@@ -180,7 +197,9 @@ def _score_members(
     rows = deps.search.vectors(owner, record_ids, deps.embedder.card.id)
     vectors = dict(zip(record_ids, rows, strict=True))
     return {
-        record.id: member_score(float(vectors[record.id] @ vector), record, request.now)
+        record.id: Hit(
+            record, member_score(float(vectors[record.id] @ vector), record, request.now)
+        )
         for record in deps.records.get(owner, record_ids)
         if record.tier is Tier.LONGTERM
     }

@@ -259,6 +259,15 @@ def test_a_statement_of_the_asked_kind_needs_the_floor_too(quoting: Door) -> Non
     assert "Lund" not in talk(quoting, "What is my address?")["reply"]
 
 
+@pytest.mark.covers("S0.49", "S0.24")
+def test_a_reply_quotes_no_empty_half_of_an_exchange(quoting: Door) -> None:
+    """Of a message that nobody answered a reply without a model quotes the message alone."""
+    said = "The harbour crane was painted yellow by Ida Holm."
+    talk(quoting, said)
+    consolidate(quoting)
+    assert talk(quoting, "Who painted the harbour crane?")["reply"] == said
+
+
 def test_what_is_said_without_a_model_is_not_the_agents_word(quoting: Door) -> None:
     """Neither the stock answer nor a quote of others is stored, so neither is found or quoted
     again.

@@ -443,6 +443,25 @@ def test_the_long_term_keeps_the_mark_of_what_may_be_over(
         assert mark.words == "We switched the ledger to MySQL."
 
 
+@pytest.mark.covers("S0.45", "S0.42")
+def test_a_statement_and_its_exchange_are_one_candidate(home: Path, clock: SettableClock) -> None:
+    """In the long term too, a message and its fact take one place, of a topic and of the six."""
+    said = [f"My {who} plays the cello." for who in ("sister Ines", "brother Emil", "cousin Ida")]
+    with engrams.open(
+        home=home, preset="cache", clock=clock, jobs__workers=0, read__routing__topics=1
+    ) as engine:
+        for text in said:
+            engine.observe(Turn(text), scope=ANN)
+        engine.drain()
+        engine.tiers.consolidate(ANN)
+        engine.drain()
+        (topic,) = engine.topics.list(ANN)
+        assert {record.kind for record in topic.members} >= {Kind.EXCHANGE, Kind.FACT}
+        found = engine.explain("Who plays the cello?", scope=ANN)
+        assert [hit.record.kind for hit in found.hits] == [Kind.EXCHANGE] * 2
+        assert all(hit.facts for hit in found.hits)
+
+
 @pytest.mark.covers("S0.49")
 def test_a_message_that_the_model_fails_to_answer_is_kept(door: Door) -> None:
     """The chat fails as the model does, and a later search finds what was said."""

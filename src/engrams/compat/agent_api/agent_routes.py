@@ -25,6 +25,7 @@ from engrams.core import (
     Turn,
     is_blank,
 )
+from engrams.core.records import repeats_turns
 from engrams.engine import MemoryEngine
 from engrams.errors import BudgetError, ModelError, NotFoundError, RefusedError
 from engrams.ports import ChatMessage, ChatModel, ChatRequest, Condition, Where
@@ -283,7 +284,11 @@ def _quote_memories(message: Turn, caller: IdentifiedCaller) -> bodies.AgentChat
 
 def _quote_hit(hit: Hit) -> str:
     end = hit.tell_end()
-    text = hit.annotate(hit.record.text)
+    text = hit.record.text
+    if repeats_turns(hit.record) and len(hit.record.evidence) == 1:
+        # The other half is empty, and its label says nothing.
+        text = text.removeprefix("User:").removesuffix("Agent:").strip()
+    text = hit.annotate(text)
     return f"{text} ({end})" if end else text
 
 

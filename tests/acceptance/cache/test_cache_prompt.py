@@ -220,5 +220,5 @@ def test_the_proxy_takes_six_memories_as_the_chat_does(door: Door) -> None:
     question = "What does the lighthouse have?"
     assert len(selected(explain(door, question))) == 6
     door.chat(question)
-    sent = door.sent()
-    assert len([fact for fact in facts if fact in sent]) == 6
+    prompt = door.prompt_of(question)
+    assert len([fact for fact in facts if fact in prompt]) == 6

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import engrams
-from engrams import MemoryEngine
+from engrams import MemoryEngine, Turn
 from engrams.core import Status
 from engrams.settings import Settings, load, names, presets
 from engrams.testing import HashEmbedder, SettableClock, temp_engine
@@ -276,3 +276,13 @@ def value(settings: Settings, name: str) -> object:
     for part in name.split("."):
         node = getattr(node, part)
     return node
+
+
+def test_news_comes_before_what_it_ended(engine: MemoryEngine) -> None:
+    """A search finds the new home first, whatever the floor, and the old one as over."""
+    for text in ("I'm vegetarian and I live in Paris.", "I moved to Berlin."):
+        engine.observe([Turn(text, session="s")], scope=ANN)
+        engine.drain(10)
+    new_home, old_home = engine.search("Where do I live?", scope=ANN).hits
+    assert new_home.record.text.startswith("I moved to Berlin")
+    assert [mark.words.rstrip(".") for mark in old_home.ended_clauses] == ["I moved to Berlin"]

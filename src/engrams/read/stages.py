@@ -60,6 +60,7 @@ from engrams.read.search_state import Search
 from engrams.read.shared_quotes import reword_shared_in_hits
 from engrams.read.tier_routing import search_tiers
 from engrams.read.time_limits import find_stale_episodes, find_surplus_episodes, out_of_season
+from engrams.text.terms import terms
 
 if TYPE_CHECKING:
     from engrams.ports.candidate_search import Floats, Integers
@@ -736,10 +737,12 @@ def tell_verdicts(search: Search) -> None:
 def bring_news(search: Search) -> None:
     """Let a later message help wherever the one helps that it may end; it comes before that one.
 
+    Floors do not keep it out: what is over is not told without what came of it.
+
     "Which state library are we on?" finds "state with redux toolkit", and shares no word with
     "redux is too much, move to zustand".
     """
-    if search.judgement is None or search.prepared.cues.wants_past:
+    if search.prepared.cues.wants_past:
         return
     hits_by_id = {hit.record.id: hit for hit in search.hits}
     brought: dict[str, Hit] = {}
@@ -747,7 +750,8 @@ def bring_news(search: Search) -> None:
         news = _find_news(hit, search) if hit.helps else None
         if news is not None:
             news_hit = hits_by_id.get(news.id, Hit(news, hit.score, news.status))
-            if not news_hit.helps:
+            is_below_floor = news.id in search.below_floors and news.id not in hits_by_id
+            if is_below_floor or not news_hit.helps:
                 news_hit = replace(
                     news_hit, score=hit.score, probability=hit.probability, helps=True
                 )
@@ -769,8 +773,16 @@ def _find_news(hit: Hit, search: Search) -> Record | None:
     news = search.records.get(ended_by or edited_by)
     if news is None or news.status is not Status.ACTIVE or _shown_reason(news, search.request):
         return None
-    is_about_it = not ended_by or share_subject(hit.record, news)
+    is_about_it = not ended_by or share_subject(hit.record, news) or _asks_for_ended(hit, search)
     return mask_corrected(news) if is_about_it else None
+
+
+def _asks_for_ended(hit: Hit, search: Search) -> bool:
+    """True where no judge looks at the news, and the question names a word of what is over."""
+    if search.judgement is not None or hit.outdated is None:
+        return False
+    ended_text = hit.outdated.clause or hit.record.text
+    return not set(search.prepared.terms).isdisjoint(terms(ended_text))
 
 
 def put_rules_first(search: Search) -> None:

@@ -32,7 +32,7 @@ DECAYING = frozenset({Kind.CORRECTION, Kind.PREFERENCE, Kind.FACT, Kind.PROCEDUR
 _FACT_CATEGORIES = frozenset(("", "fact")) | word_set(
     "knowledge context behavior goal correction preference home work education family identity health"
     " skill language possession technical activity plan decision event procedure rule relationship"
-    " coping_strategy"
+    " coping_strategy loss trigger"
 )
 """Categories of facts that rules and models give."""
 

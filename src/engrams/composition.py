@@ -303,7 +303,7 @@ def _open_vault(
     from engrams.forget.edits import MemoryEditor
     from engrams.forget.memory_forgetter import ForgetRequest, forget_records
     from engrams.vault import Vault, VaultDeps, VaultEditCallbacks, VaultStore
-    from engrams.write.follow_ups import plan_new_summary
+    from engrams.write.summary_jobs import plan_new_summary
     from engrams.write.write_deps import WriteDeps
 
     def find_jobs(records: Sequence[Record]) -> tuple[JobSpec, ...]:

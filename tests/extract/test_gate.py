@@ -33,6 +33,8 @@ def test_too_little_is_skipped_with_its_reason(text: str, reason: str) -> None:
         "我住在柏林",
         "Vivo en Madrid",
         "ich bin müde vom Umzug",
+        "[No error] I moved to Bonn",
+        "Panic: my passport expires on 3 June",
     ],
 )
 def test_short_statements_pass(text: str) -> None:

@@ -150,6 +150,26 @@ def test_other_talk_is_no_correction(engine: MemoryEngine, clock: SettableClock)
         assert list_texts(engine, f"u{number}") == before, reply
 
 
+@pytest.mark.parametrize(
+    ("said", "meant"),
+    [
+        ("I live in Rome.", "I meant to buy bread."),
+        ("I work at Globex.", "I meant to ask about Globex."),
+        ("My dentist appointment is on Friday.", "I mean every word."),
+        ("My flight is on Friday.", "I meant my train."),
+    ],
+)
+def test_an_intention_or_other_thing_is_no_value(
+    engine: MemoryEngine, said: str, meant: str
+) -> None:
+    """What somebody meant to do, or means besides, takes the place of no home, employer or day."""
+    for text in (said, meant):
+        engine.add(Turn(text, session="s"), scope=("user", "ann"))
+    engine.drain(10)
+    facts = engine.list(scope=("user", "ann"), kinds=(Kind.FACT,)).records
+    assert said.rstrip(".") in {fact.text for fact in facts}
+
+
 def test_a_pair_corrects_only_what_it_is_about(engine: MemoryEngine, clock: SettableClock) -> None:
     """What names a right and a wrong value of another thing leaves the message as it is."""
     for number, (said, pair) in enumerate(OF_OTHER_THINGS):

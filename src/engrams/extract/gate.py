@@ -34,8 +34,8 @@ _TRACE = late_pattern(
     r" (?:exception|rejection)\b"
     # "TypeError: …", "java.net.SocketTimeoutException: …", "[llm error: timed out]" as the beginning
     r"|\A\s*(?:[\w$]+\.)*[a-z]\w+(?:error|exception)\s*:"
-    r"|\A\s*\[(?:[\w-]+ ){1,3}(?:error|exception)\b[^\]\n]*\]"
-    r"|\A\s*panic:|\bpanicked at [\w./-]+:\d+"
+    r"|\A\s*\[(?:[\w-]+ ){1,3}(?:error|exception): [^\]\n]+\]"
+    r"|\A\s*panic: runtime error\b|\bthread '[^'\n]*' panicked at [\w./-]+:\d+"
     r"|\bmax retries exceeded\b|\bhttps?connectionpool\(host="
     r"|\bsegmentation fault\b|\bcore dumped\b|\bkernel panic\b",
     re.MULTILINE,

@@ -44,7 +44,7 @@ from engrams.write.extraction_jobs import (
     find_own_extraction,
     plan_extraction,
 )
-from engrams.write.follow_ups import plan_new_summary
+from engrams.write.summary_jobs import plan_new_summary
 from engrams.write.write_deps import WriteDeps
 
 

@@ -25,7 +25,7 @@ from engrams.ports import (
     Store,
     WriteBatch,
 )
-from engrams.write.follow_ups import plan_renewed_summaries
+from engrams.write.summary_jobs import plan_renewed_summaries
 
 _DERIVED_REASON = "it rests on a memory that was forgotten"
 """Reason in the history of a record that goes with another one."""

@@ -38,7 +38,7 @@ from engrams.ports import (
     Store,
     WriteBatch,
 )
-from engrams.write.follow_ups import plan_renewed_summaries
+from engrams.write.summary_jobs import plan_renewed_summaries
 
 ENDING = ("status", "valid_to", "ended_at", "retired_at", "superseded_by")
 """Fields of a record that tell of its end."""

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import replace
+from collections.abc import Sequence
 from datetime import timedelta
 
-from engrams.core import ENDING, RUNNING, Record, Scope, conversation
-from engrams.ports import CHANGES, EXTRACT, FINALISE, POLICY, REVIEW, ROLL, Job, JobSpec
+from engrams.core import ENDING, Record, Scope, conversation
+from engrams.ports import CHANGES, EXTRACT, FINALISE, POLICY, REVIEW, Job, JobSpec
 from engrams.write.change_detection.explicit_endings import tells_end
 from engrams.write.change_detection.features import may_change
 from engrams.write.change_detection.opposite_statements import may_contradict
 from engrams.write.extraction import ExtractionResult
 from engrams.write.reconcile import DigestResult
+from engrams.write.summary_jobs import plan_summary
 from engrams.write.write_deps import WriteDeps
 
 _NEWS = frozenset({"add", "replace", "refine", "conflict"})
@@ -32,24 +32,6 @@ def plan_follow_ups(
         *_plan_late_ends(records, digest, deps),
         *_plan_policy_review(records, digest, deps),
     )
-
-
-def plan_new_summary(record: Record, deps: WriteDeps) -> tuple[JobSpec, ...]:
-    """Plan a new summary of the conversation that an edited record belongs to."""
-    key = conversation(record.scope, record.session)
-    if deps.chat is None or not deps.settings.summary.enabled or key == (record.scope.owner, ""):
-        return ()
-    return (_plan_summary(*key, [], deps),)
-
-
-def plan_renewed_summaries(records: Iterable[Record]) -> tuple[JobSpec, ...]:
-    """Plan an update of each rolling summary among records that go or come back."""
-    keys = {
-        (record.scope, record.session)
-        for record in records
-        if record.meta.get(RUNNING) == "rolling"
-    }
-    return tuple(_make_summary_job(scope, session, []) for scope, session in sorted(keys))
 
 
 def plan_change_detection(
@@ -140,18 +122,8 @@ def _plan_summaries(
         if derived_ids and key != (record.scope.owner, ""):
             new_ids.setdefault(key, []).extend(derived_ids)
     return tuple(
-        _plan_summary(scope, session, ids, deps) for (scope, session), ids in new_ids.items()
+        plan_summary(scope, session, ids, deps) for (scope, session), ids in new_ids.items()
     )
-
-
-def _plan_summary(scope: Scope, session: str, ids: list[str], deps: WriteDeps) -> JobSpec:
-    job = _make_summary_job(scope, session, ids)
-    return replace(job, attempts=deps.settings.jobs.max_attempts)
-
-
-def _make_summary_job(scope: Scope, session: str, ids: list[str]) -> JobSpec:
-    payload = {"scope": scope.key, "session": session, "items": ids}
-    return JobSpec(ROLL, f"{scope.key}|{session}", payload)
 
 
 def _plan_review(

@@ -28,7 +28,6 @@ from engrams.frozen_data import dataclass, replace
 from engrams.ports import EMBED, JobSpec, NewRecord, RecordQuery, ScopeReach, SessionRow
 from engrams.text.comparison.statement_comparison import is_of_its_day
 from engrams.write.extraction_jobs import plan_extraction
-from engrams.write.follow_ups import plan_gathered_changes
 from engrams.write.given_statements import annotate_given
 from engrams.write.ignored_files import read_rooted_rules
 from engrams.write.ingest_request import IngestDeps, IngestRequest
@@ -257,6 +256,9 @@ def _plan_jobs(
         )
         jobs.append(replace(extraction, calm=True))
         if extraction.payload.get("trigger"):
+            # An observe needs no rules: they load late.
+            from engrams.write.follow_ups import plan_gathered_changes
+
             gathered = [record for record in records if record.id in learned_ids]
             jobs += plan_gathered_changes(gathered, deps)
     card = deps.embedder.card

@@ -42,7 +42,8 @@ _SHARED_END = 4
 """Letters of a common end from which two words are of one sort: peanuts, hazelnuts."""
 
 _STRONG_WORDS = (
-    r"i (?:meant|mean)|i misspelled(?: that)?|typo|misheard(?: (?:him|her|them|it))?(?: on the phone)?",
+    # "I meant to buy bread" tells what somebody wanted to do.
+    r"i (?:meant|mean)(?! to\b)|i misspelled(?: that)?|typo|misheard(?: (?:him|her|them|it))?(?: on the phone)?",
     r"misread(?: (?:it|that))?|mistyped|fat fingers|correction|scratch that|my (?:bad|mistake)|should be|make that",
     r"ich mein(?:t)?e|vertippt|verrechnet|verlesen|verhört|versprochen|quatsch|korrektur|besser gesagt|muss heißen",
     r"quise decir|quería decir|quiero decir|me equivoqué|corrección|mejor dicho",
@@ -448,7 +449,9 @@ def _find_words(
     if alike:
         return alike[-1]
     for value in objects:
-        start = text.find(value) if value else -1
+        # "I mean every word" is no other day than Friday.
+        is_alike = " " not in correction.value or (value and _sort_value(value) == "words")
+        start = text.find(value) if value and is_alike else -1
         if start >= 0:
             return start, start + len(value)
     return None

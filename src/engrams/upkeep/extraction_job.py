@@ -180,7 +180,7 @@ class ExtractionJobHandler:
             [turn.text for turn in turns],
             settings.sessions,
             has_new_topic=self._has_new_topic(owner, records),
-            has_correction=_hold_correction(turns),
+            has_correction=_holds_correction(turns),
             end=is_end,
         ):
             return False
@@ -253,7 +253,7 @@ class ExtractionJobHandler:
         return make_trigger_jobs(owner, self._deps.clock(), section, store, size)
 
 
-def _hold_correction(turns: Sequence[Record]) -> bool:
+def _holds_correction(turns: Sequence[Record]) -> bool:
     """Return True where a message of a person sets a value right.
 
     What can also be an answer ("no, Thursday") counts only after a message of that person that has

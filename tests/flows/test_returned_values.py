@@ -85,6 +85,17 @@ def test_what_is_no_return_ends_nothing(news: str) -> None:
     assert ends["I moved to Berlin."] == ""
 
 
+def test_the_fact_of_what_was_left_ends() -> None:
+    """Prompts no longer tell the employer in between as a fact."""
+    with temp_engine(jobs__workers=0) as memory:
+        for text in ("I work at Acme.", "I left Acme, I work at Globex now.", "I'm back at Acme."):
+            memory.observe([Turn(text, session="s")], scope=ANN)
+            memory.drain(10)
+        told = memory.context("Where do I work?", scope=ANN).text
+    assert "WORKS_AT Globex" not in told
+    assert "I'm back at Acme" in told
+
+
 def test_long_messages_that_share_words_tell_no_return() -> None:
     """ "Nice to talk again" returns to nothing, whatever a chat was about before."""
     former = (

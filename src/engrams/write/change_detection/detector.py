@@ -109,6 +109,8 @@ class DetectedChange:
     """The earlier statement says something else besides."""
     is_return: bool = False
     """The new statement returns to what was before the earlier one, whatever slot it names."""
+    left_fact_ids: frozenset[str] = frozenset()
+    """Of a return: ids of the earlier statement's facts in the slots of what holds again."""
 
 
 Detection: TypeAlias = Sequence[tuple[Record, Sequence[DetectedChange]]]
@@ -281,7 +283,12 @@ class ChangeDetector:
             and ended_facts == closable_facts
             and self._closes_facts(ended_facts, record, change, new_facts)
         )
+        for fact in open_facts:
+            if fact.id in change.left_fact_ids:
+                changes.end_by_turn(fact, record, reason)
         for fact in ended_facts:
+            if fact.id in change.left_fact_ids:
+                continue
             if closes_fact:
                 changes.end_by_turn(fact, record, reason)
             else:
@@ -394,12 +401,27 @@ class ChangeDetector:
             return detected
         ids = sorted(message.id for message in earlier)
         edges = self._store.edges(record.scope.owner, ids, _ENDING)
-        value_return = find_return(record, earlier, {(edge.source, edge.target) for edge in edges})
+        facts = self._find_facts(earlier)
+        ended_by = {(edge.source, edge.target) for edge in edges} | _list_replaced(facts)
+        value_return = find_return(record, earlier, ended_by)
         settled_ids = value_return.regained_ids | {message.id for message in value_return.ended}
+        regained_slots = {
+            _name_slot(fact) for former_id in value_return.regained_ids for fact in facts[former_id]
+        }
         return [
             *(change for change in detected if change.earlier.id not in settled_ids),
             *(
-                DetectedChange(message, _RETURNED, message.text, record.text, False, is_return=True)
+                DetectedChange(
+                    message,
+                    _RETURNED,
+                    message.text,
+                    record.text,
+                    is_partial=False,
+                    is_return=True,
+                    left_fact_ids=frozenset(
+                        fact.id for fact in facts[message.id] if _name_slot(fact) in regained_slots
+                    ),
+                )
                 for message in value_return.ended
             ),
         ]
@@ -540,6 +562,19 @@ class ChangeDetector:
                 if len(facts[source_id]) < _MAX_FACTS:
                     facts[source_id].append(fact)
         return facts
+
+
+def _list_replaced(facts: _FactsBySource) -> set[tuple[str, str]]:
+    """List the messages one of whose facts replaced one of another, each with that other, by id."""
+    source_by_fact = {
+        fact.id: source_id for source_id, source_facts in facts.items() for fact in source_facts
+    }
+    return {
+        (source_by_fact[fact.superseded_by], source_id)
+        for source_id, source_facts in facts.items()
+        for fact in source_facts
+        if fact.superseded_by in source_by_fact
+    }
 
 
 def _says_plainly(clause: str, news: str) -> bool:

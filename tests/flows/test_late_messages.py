@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 import pytest
 
@@ -60,3 +60,21 @@ def test_a_mark_that_was_taken_back_stays_so() -> None:
         say(memory, "I bought the Volvo in 2019.", WINTER.replace(month=2))
         hits = memory.search("What car do I drive?", scope=ANN).hits
     assert not next(hit for hit in hits if hit.record.id == volvo.id).tell_end()
+
+
+def test_many_late_messages_are_compared_part_by_part() -> None:
+    """An older conversation of more messages than one transaction holds is compared whole."""
+    older = [f"Box {number} stands in hall {number}." for number in range(60)]
+    with temp_engine(jobs__workers=0) as memory:
+        say(memory, "I sold the Volvo last week.", SPRING)
+        turns = [
+            Turn(text, session="old", at=WINTER + timedelta(minutes=minute))
+            for minute, text in enumerate([*older, "I drive a red Volvo."])
+        ]
+        memory.observe(turns, scope=ANN)
+        memory.drain(30)
+        ends = {
+            hit.record.text: hit.tell_end()
+            for hit in memory.search("What car do I drive?", scope=ANN).hits
+        }
+    assert ends["I drive a red Volvo."]

@@ -93,11 +93,11 @@ def add_neighbours(hits: Sequence[Hit], request: ReadRequest, deps: ReadDeps) ->
             joined[neighbour.id] = hits_by_id[neighbour.id]
             continue
         is_pair = _is_question(hit.record) or _is_question(neighbour)
-        if not is_pair and (hit.facts or _is_over(neighbour, request, deps)):
-            continue
         # Where hits were judged, or only what probably helps is wanted, no turn comes that was not.
         is_choosy = request.least_probability or hit.probability is not None
-        if not is_pair and (room <= 0 or is_choosy):
+        if not is_pair and (room <= 0 or is_choosy or hit.facts):
+            continue
+        if not is_pair and _is_over(neighbour, request, deps):
             continue
         room -= 1
         joined[neighbour.id] = replace(

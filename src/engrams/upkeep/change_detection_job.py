@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import replace
+from itertools import chain
 
 from engrams.core import Record, Scope
 from engrams.ports import CHANGES, Embedder, Job
@@ -65,7 +66,9 @@ class ChangeDetectionJobHandler:
                 detection = _keep_late(next(detections), only_late, late_ids)
                 self._detector.apply(detection, changes)
             remaining_ids = ids[start + _PART :]
-            progress = ((job.lease, {**job.payload, "items": remaining_ids}),)
+            # What was said later is found anew by who goes on: it is to end nothing but late ones.
+            own_ids = [id for id in remaining_ids if id not in only_late]
+            progress = ((job.lease, {**job.payload, "items": own_ids}),)
             self._store.commit(
                 replace(
                     changes.to_batch(CHANGES, _REASON, {}),
@@ -76,9 +79,13 @@ class ChangeDetectionJobHandler:
             )
 
     def _find_later_news(self, owner: Scope, late_ids: AbstractSet[str]) -> list[str]:
-        if self._detector is None or not late_ids:
+        if self._detector is None:
             return []
-        return self._detector.find_later_news(self._load(owner, sorted(late_ids)))
+        ids = sorted(late_ids)
+        parts = (
+            self._load(owner, ids[start : start + _PART]) for start in range(0, len(ids), _PART)
+        )
+        return [*dict.fromkeys(chain.from_iterable(map(self._detector.find_later_news, parts)))]
 
     def _load(self, owner: Scope, ids: Sequence[str]) -> list[Record]:
         return sorted(self._store.get(owner, ids), key=lambda record: record.story_key)

@@ -7,7 +7,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import Literal, TypeAlias
@@ -472,12 +472,7 @@ class ChangeDetector:
         The nearest in words and meaning, and the latest of the session; and the number of messages,
         whoever said them, among which the nearest were found.
         """
-        if not records:
-            return []
-        owner = records[0].scope.owner
-        id_lists = self._find_nearest_ids(owner, records)
-        near_ids = [*dict.fromkeys(record_id for ids in id_lists for record_id in ids)]
-        near_by_id = {record.id: record for record in self._store.get(owner, near_ids)}
+        id_lists, near_by_id = self._load_nearest(records)
         of_sessions: dict[tuple[Scope, str], Sequence[Record]] = {}
         earlier_lists: list[tuple[list[Record], int]] = []
         for record, ids in zip(records, id_lists, strict=True):
@@ -502,6 +497,17 @@ class ChangeDetector:
             ][:_LATEST]
             earlier_lists.append(([*nearest, *latest], len(ids)))
         return earlier_lists
+
+    def _load_nearest(
+        self, records: Sequence[Record]
+    ) -> tuple[list[list[str]], Mapping[str, Record]]:
+        """Load the messages nearest to each record: their ids, nearest first, and all of them by id."""
+        if not records:
+            return [], {}
+        owner = records[0].scope.owner
+        id_lists = self._find_nearest_ids(owner, records)
+        near_ids = [*dict.fromkeys(record_id for ids in id_lists for record_id in ids)]
+        return id_lists, {record.id: record for record in self._store.get(owner, near_ids)}
 
     def _find_nearest_ids(self, owner: Scope, records: Sequence[Record]) -> list[list[str]]:
         """Find the ids of the messages nearest to each record, nearest first."""
@@ -530,12 +536,7 @@ class ChangeDetector:
 
         They are the nearest in words and meaning, of the same speaker.
         """
-        if not late:
-            return []
-        owner = late[0].scope.owner
-        id_lists = self._find_nearest_ids(owner, late)
-        near_ids = [*dict.fromkeys(record_id for ids in id_lists for record_id in ids)]
-        near_by_id = {record.id: record for record in self._store.get(owner, near_ids)}
+        id_lists, near_by_id = self._load_nearest(late)
         return [
             *dict.fromkeys(
                 record_id

@@ -37,6 +37,7 @@ from engrams.core.meta_keys import (
 from engrams.core.records import (
     DERIVED_LINKS,
     ENDING,
+    GONE_STATUSES,
     LAYER_OF,
     MEMORY_ROLE,
     MESSAGE_KINDS,
@@ -115,6 +116,7 @@ __all__ = [
     "EVICTED",
     "FOREIGN",
     "GLOBAL",
+    "GONE_STATUSES",
     "IMPORTED",
     "LAYER_OF",
     "MARK_TOLD_AT",

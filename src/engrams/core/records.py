@@ -120,6 +120,9 @@ class Status(StrEnum):
     """Erased; only an empty tombstone is left."""
 
 
+GONE_STATUSES = (Status.FORGOTTEN, Status.PURGED)
+
+
 class EdgeType(StrEnum):
     """Type of a link."""
 

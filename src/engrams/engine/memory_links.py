@@ -7,7 +7,7 @@ the MCP tools call it. Links that memory sets by itself come from upkeep.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime
 from itertools import islice
 from typing import Literal
@@ -25,7 +25,7 @@ from engrams.core import (
 )
 from engrams.errors import InputError, RefusedError
 from engrams.extract.redaction import redact_labels
-from engrams.forget.dependents import GOING_ON, GONE_STATUSES, find_learned
+from engrams.forget.dependents import GOING_ON, find_learned
 from engrams.forget.edit_fields import require_short_tags
 from engrams.forget.edits import diff_tag_edges
 from engrams.ports import (
@@ -37,7 +37,7 @@ from engrams.ports import (
     Where,
     WriteBatch,
 )
-from engrams.read.link_expansion import cascade_scores
+from engrams.read.link_expansion import cascade_scores, find_gone_ids
 from engrams.read.request import visible_scopes
 from engrams.read.time_limits import out_of_season
 from engrams.settings import Settings
@@ -210,7 +210,9 @@ class MemoryLinks:
         """Spread scores from the seeds over links; returns active memories in season, best first."""
 
         def load_edges(nodes: Sequence[str]) -> tuple[Edge, ...]:
-            return self._store.edges(scope.owner, self._leave_out_gone(nodes, seeds, scope.owner))
+            reached = [node for node in nodes if node not in seeds]
+            gone_ids = find_gone_ids(scope.owner, reached, self._store)
+            return self._store.edges(scope.owner, [node for node in nodes if node not in gone_ids])
 
         scores = cascade_scores(seeds, load_edges, depth, self._settings.graph.decay)
         # Nodes with a colon are tags and topics, which links lead through but which are no memory.
@@ -236,17 +238,6 @@ class MemoryLinks:
             if len(related) >= limit:
                 break
         return tuple(related[:limit])
-
-    def _leave_out_gone(
-        self, nodes: Sequence[str], seeds: Mapping[str, float], owner: Scope
-    ) -> list[str]:
-        """Leave out forgotten and purged memories: their links lead nowhere until they return."""
-        gone_ids = {
-            record.id
-            for record in self._store.get(owner, [node for node in nodes if node not in seeds])
-            if record.status in GONE_STATUSES
-        }
-        return [node for node in nodes if node not in gone_ids]
 
     def _make_edge(self, source: str, target: str, scope: Scope, type: str, weight: float) -> Edge:
         try:

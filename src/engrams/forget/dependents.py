@@ -14,6 +14,7 @@ from typing import Any
 from engrams.core import (
     ABSORBED,
     ENDS,
+    GONE_STATUSES,
     MERGED,
     RUNNING,
     STATEMENT_KINDS,
@@ -28,7 +29,6 @@ GOING_ON = {"valid_to": None, "ended_at": None, "superseded_by": ""}
 """Fields of a statement that does not end after all."""
 WENT_WITH = "went_with"
 """Metadata key of a message forgotten with a statement; its value is the statement's id."""
-GONE_STATUSES = (Status.FORGOTTEN, Status.PURGED)
 RELEASED = "what replaced it is gone"
 """Reason in the history of a record that is current again."""
 _LIMIT = 1000

@@ -11,8 +11,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import datetime
 
-from engrams.core import Record, Scope, Status, build_tombstone
-from engrams.forget.dependents import GONE_STATUSES, build_release, find_dependents
+from engrams.core import GONE_STATUSES, Record, Scope, Status, build_tombstone
+from engrams.forget.dependents import build_release, find_dependents
 from engrams.forget.restoring import build_restoration
 from engrams.forget.source_changes import find_source_changes
 from engrams.forget.source_effects import ChangeAction, SourceChangeReport, preview_change

@@ -12,6 +12,7 @@ from datetime import datetime
 from engrams.core import (
     BESIDE,
     EVICTED,
+    GONE_STATUSES,
     STATEMENT_KINDS,
     Edge,
     EdgeType,
@@ -23,7 +24,6 @@ from engrams.core import (
 from engrams.errors import RefusedError
 from engrams.forget.dependents import (
     GOING_ON,
-    GONE_STATUSES,
     RELEASED,
     find_dependents,
     find_returning,

@@ -6,11 +6,11 @@ lend, and ``cascade_scores`` is the formula.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
 
-from engrams.core import ENDING, MARK_TOLD_AT, Edge, EdgeType, Record, Scope
+from engrams.core import ENDING, GONE_STATUSES, MARK_TOLD_AT, Edge, EdgeType, Record, Scope
 from engrams.frozen_data import dataclass
-from engrams.ports import LinkStore
+from engrams.ports import LinkStore, RecordStore
 from engrams.settings import LinkExpansionSettings
 
 FACTORS: Mapping[EdgeType, float] = {
@@ -76,6 +76,16 @@ def cascade_scores(
 def link_factor(edge: Edge) -> float:
     """Share of a score kept over this link, 0..1."""
     return FACTORS.get(edge.type, min(max(edge.weight, 0.0), 1.0))
+
+
+def find_gone_ids(owner: Scope, nodes: Sequence[str], records: RecordStore) -> set[str]:
+    """Find forgotten and purged memories: their links lead nowhere until they return.
+
+    Nodes with a colon are tags and topics, which have no status.
+    """
+    record_ids = [node for node in nodes if ":" not in node]
+    fetched = records.get(owner, record_ids) if record_ids else ()
+    return {record.id for record in fetched if record.status in GONE_STATUSES}
 
 
 class LinkCache:
@@ -159,13 +169,21 @@ def _is_told(ending: Edge) -> bool:
 
 
 def link_bonuses(
-    seeds: Mapping[str, float], links: LinkCache, settings: LinkExpansionSettings
+    seeds: Mapping[str, float],
+    links: LinkCache,
+    settings: LinkExpansionSettings,
+    find_gone: Callable[[Sequence[str]], Container[str]] = lambda _: (),
 ) -> dict[str, LinkBonus]:
     """Compute the bonuses that links lend, by node: a share of the best cascade score.
 
     Only better seeds add to a node. Links between a fact and its turn are not followed: the two
-    become one hit anyway.
+    become one hit anyway. Nor are those of what ``find_gone`` names among the nodes reached.
     """
+
+    def load_edges(nodes: Sequence[str]) -> list[Edge]:
+        gone_ids = find_gone(nodes)
+        return links.fetch_lending([node for node in nodes if node not in gone_ids])
+
     if not settings.depth or not settings.bonus or not seeds:
         return {}
     bonuses: dict[str, LinkBonus] = {}
@@ -174,7 +192,7 @@ def link_bonuses(
     for seed, score in seeds.items():
         if not links.fetch_lending([seed]):
             continue
-        scores = cascade_scores({seed: score}, links.fetch_lending, settings.depth, settings.decay)
+        scores = cascade_scores({seed: score}, load_edges, settings.depth, settings.decay)
         for node, reached in scores.items():
             if node != seed and seeds.get(node, 0.0) < score:
                 _keep_better(bonuses, node, LinkBonus(settings.bonus * reached, seed))

@@ -41,7 +41,7 @@ from engrams.read.floors import (
     shares_enough_words,
 )
 from engrams.read.later_values import mark_replaced, share_subject
-from engrams.read.link_expansion import LinkBonus, LinkCache, link_bonuses
+from engrams.read.link_expansion import LinkBonus, LinkCache, find_gone_ids, link_bonuses
 from engrams.read.memory_md_lines import find_note_echoes
 from engrams.read.query_preparation import prepare_query
 from engrams.read.relevance.features import JudgedSearch, bears_on, choose_judged
@@ -207,7 +207,14 @@ def follow_links(search: Search) -> None:
     search.links.fetch_with_records([*dict.fromkeys((*seeds, *likely_ids))])
     if not search.request.follows_links:
         return
-    bonuses = link_bonuses(seeds, search.links, deps.link_settings)
+    positions = search.pool.ids.positions
+
+    def find_gone(nodes: Sequence[str]) -> set[str]:
+        # Candidates are active, so few are looked up.
+        unknown_ids = [node for node in nodes if node not in positions]
+        return find_gone_ids(search.request.scope.owner, unknown_ids, deps.records)
+
+    bonuses = link_bonuses(seeds, search.links, deps.link_settings, find_gone)
     if not bonuses:
         return
     linked = fill_column(

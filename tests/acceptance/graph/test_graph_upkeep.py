@@ -124,6 +124,33 @@ def test_links_lead_to_memories(engine: MemoryEngine) -> None:
             engine.links.link(*wrong, scope=ANN)
 
 
+@pytest.mark.covers("S3.9")
+def test_a_search_passes_through_nothing_forgotten(engine: MemoryEngine) -> None:
+    """What only the links of a forgotten memory reached is found no more, and is again when it is
+    restored.
+    """
+    keeper, van, oven = (
+        add(engine, text)
+        for text in (
+            "The lighthouse keeper feeds the gulls",
+            "Bert owns a blue van",
+            "The oven was built in 1962",
+        )
+    )
+    engine.links.link(keeper, van, scope=ANN, weight=1.0)
+    engine.links.link(van, oven, scope=ANN, weight=1.0)
+
+    def find() -> set[str]:
+        hits = engine.search("Who feeds the gulls?", scope=ANN).hits
+        return {hit.record.id for hit in hits}
+
+    assert find() == {keeper, van, oven}
+    engine.forget(van, scope=ANN)
+    assert find() == {keeper}
+    engine.restore(van, scope=ANN)
+    assert find() == {keeper, van, oven}
+
+
 @pytest.mark.covers("S3.10", "S3.11", "S3.12")
 def test_words_and_meaning_are_fused(home: Path, clock: SettableClock) -> None:
     """A rare word wins, also where a memory has no vector yet; what is unlike is no hit."""

@@ -339,3 +339,5 @@ class ImportOptions:
     """Give memories that are there already the values of an export of engrams."""
     note: str = ""
     """Words of the user about a document, which are stored as its first."""
+    adds_note: bool = False
+    """Put ``note`` after the note that a picture or sound has already. A document of text gets none."""

@@ -8,6 +8,7 @@ from engrams.forget.purge_candidates import PurgeCandidate
 from engrams.forget.source_effects import SourceChangeReport
 from engrams.session.commands import MemoryCommandResult
 from engrams.transfer.documents.document_kinds import find_media_type
+from engrams.transfer.documents.document_notes import MOST_NOTE
 from engrams.transfer.documents.stored_documents import (
     DescribedDocument,
     GivenDocument,
@@ -18,6 +19,7 @@ from engrams.upkeep.garden.state import GardenCycleReport
 from engrams.upkeep.garden.steps import PlannedGardenStep
 
 __all__ = [
+    "MOST_NOTE",
     "DescribedDocument",
     "GardenCycleReport",
     "GivenDocument",

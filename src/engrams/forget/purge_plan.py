@@ -91,7 +91,7 @@ def plan_purge(
 
     long_words = sort_longest_first(word for word in words if len(word) >= MIN_REDACTED_CHARS)
     repeats = find_repeats(long_words, owner, store, erased.keys() | quotes.keys())
-    shortened = repeats.in_summaries
+    shortened = repeats.in_copies
     # A piece of a note is no memory of its own: the purge cleans the note, and the index follows.
     erased |= {
         record.id: record
@@ -160,14 +160,14 @@ def plan_late(
     ]
     erased = {record.id: record for record in quoting if not record.evidence or is_account(record)}
     repeats = find_repeats(list(list_removed_words(order)), order.owner, store, erased.keys())
-    if not erased and not repeats.in_summaries:
+    if not erased and not repeats.in_copies:
         return None
     texts = {text for record in erased.values() for text in list_fields(record)}
     words = {*order.words, *(text for text in texts if len(text) >= MIN_REDACTED_CHARS)}
     return replace(
         order,
         ids=tuple(erased),
-        quotes=repeats.in_summaries,
+        quotes=repeats.in_copies,
         words=tuple(sort_longest_first(words)),
     )
 

@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence, Set
 from dataclasses import dataclass, replace
 
-from engrams.core import MERGED, Kind, Record, Scope, Status
+from engrams.core import MERGED, OWN_WORDS, Kind, Record, Scope, Status
+from engrams.core.document_location import read_location
 from engrams.ports import NOTE_PIECE, RecordQuery, RecordStore, ScopeReach
 from engrams.text.redact import MIN_REDACTED_CHARS, find_sentence, find_words, holds_word
 
@@ -26,8 +27,8 @@ _WORDS = 100
 class RepeatedWords:
     """Words that remaining records repeat, by the record's id."""
 
-    in_summaries: dict[str, tuple[str, ...]]
-    """In records made of others, which lose these words."""
+    in_copies: dict[str, tuple[str, ...]]
+    """In records made of others, and in the notes of pictures and sounds, which lose these words."""
     in_others: dict[str, tuple[str, ...]]
     """In memories of their own, which keep them."""
 
@@ -35,6 +36,8 @@ class RepeatedWords:
 def list_current_texts(record: Record) -> Iterator[str]:
     """List everything that a memory says now."""
     yield from (getattr(record, name) for name in TEXT_FIELDS)
+    if own_part := record.meta.get(OWN_WORDS):
+        yield str(own_part)
     yield from record.steps
     if MERGED not in record.meta:
         # The facts that a merged one replaced are free again and stay, with their quotes.
@@ -90,9 +93,15 @@ def find_repeats(
             word for word in words if any(word in text for text in list_current_texts(record))
         )
         if repeated:
-            is_summary = record.kind in SUMMARY_KINDS
-            (repeats.in_summaries if is_summary else repeats.in_others)[record.id] = repeated
+            is_copy = record.kind in SUMMARY_KINDS or _has_note(record)
+            (repeats.in_copies if is_copy else repeats.in_others)[record.id] = repeated
     return repeats
+
+
+def _has_note(record: Record) -> bool:
+    """True for the passage that begins with the note of a picture or sound: a message's own words."""
+    location = read_location(record)
+    return location is not None and bool(location.media) and location.part == 1
 
 
 def find_saying(

@@ -15,6 +15,7 @@ from tests.surfaces.proxy.harness import Harness, completion, eventually, patien
 from tests.surfaces.proxy.raw import raw_upstream, reply
 from tests.transfer.documents import media_files
 
+from engrams.core import Kind, Record
 from engrams.testing import temp_engine
 
 LEASE = making.make_pdf(
@@ -23,6 +24,7 @@ LEASE = making.make_pdf(
 ENCODED = base64.b64encode(LEASE).decode()
 DATA_URL = f"data:application/pdf;base64,{ENCODED}"
 PICTURE = {"type": "image_url", "image_url": {"url": "https://example.org/cat.png"}}
+PHOTO = base64.b64encode(media_files.make_picture()).decode()
 SOUND = base64.b64encode(media_files.make_wav(1)).decode()
 
 
@@ -151,3 +153,89 @@ def test_a_sound_or_picture_of_a_message_is_kept(keeping: Harness, part: dict[st
     (label,) = labels(keeping)
     assert label.startswith("audio-")
     assert label.endswith(".wav, 1")
+
+
+def send_photo(bench: Harness, *texts: str) -> None:
+    """Send a message of texts and the same photo, and wait until the photo is kept."""
+    parts = [{"type": "text", "text": text} for text in texts]
+    picture = {"type": "image_url", "image_url": {"url": f"data:image/png;base64,{PHOTO}"}}
+    answer = bench.ask([{"role": "user", "content": [*parts, picture]}])
+    assert answer.headers["x-engrams-files"] == "kept:1"
+    imports = "/v1/imports"
+    eventually(
+        lambda: all(
+            item["state"] == "done"
+            for item in bench.client.get(imports, headers=bench.headers()).json()["imports"]
+        )
+    )
+
+
+def read_photos(bench: Harness) -> list[Record]:
+    """The first passages of the pictures that are kept."""
+    scope = ("user", bench.user)
+    return [
+        bench.engine.documents.read(document.id, scope)[0]
+        for document in bench.engine.documents.list(scope)
+        if document.first.media
+    ]
+
+
+def test_words_beside_a_picture_find_it(keeping: Harness) -> None:
+    """They are its note. Later words about the same picture come after them, each once."""
+    keeping.user = "dora"
+    for said in ("My new bike, a gravel one.", "Does it suit Mount Rainier?", "My new bike"):
+        send_photo(keeping, said)
+    (photo,) = read_photos(keeping)
+    assert photo.text.startswith("My new bike, a gravel one.\nDoes it suit Mount Rainier?\nPicture")
+    for query in ("bike", "Rainier"):
+        hits = keeping.engine.search(query, scope=("user", keeping.user), kinds=[Kind.PASSAGE]).hits
+        assert [hit.record.id for hit in hits] == [photo.id]
+
+
+@pytest.mark.parametrize(
+    ("texts", "note"),
+    [
+        (["What is this?", "Page 7. The heron nests in reeds."], "What is this?\n"),
+        (["Read on. " * 100], ""),
+        ([f"My key: ghp_{'a1B2' * 9}, and a quagga."], "My key: "),
+    ],
+)
+def test_a_note_has_the_senders_own_words_alone(
+    keeping: Harness, texts: list[str], note: str
+) -> None:
+    """No page that a client adds, no long text and no secret becomes the note of a picture."""
+    keeping.user = f"eva{len(texts[0])}"
+    send_photo(keeping, *texts)
+    (photo,) = read_photos(keeping)
+    assert photo.text.startswith(f"{note}Picture" if note.endswith("\n") else note)
+    assert not any(word in photo.text for word in ("a1B2", "heron", "Read"))
+
+
+def test_a_document_of_text_gets_no_note_of_a_message(keeping: Harness) -> None:
+    """The words of a file are its own."""
+    keeping.user = "fred"
+    text = {"type": "text", "text": "Does a quagga fit in?"}
+    keeping.ask(
+        [{"role": "user", "content": [text, openai_part(filename="l.pdf", file_data=DATA_URL)]}]
+    )
+    eventually(lambda: labels(keeping) == {"l.pdf, 2"})
+    for passage in keeping.engine.documents.read("l.pdf", ("user", "fred")):
+        assert "quagga" not in passage.text
+
+
+def test_a_purged_message_takes_its_words_out_of_the_note(keeping: Harness) -> None:
+    """Those of other messages, and the picture, stay."""
+    keeping.user = "gina"
+    for texts in (["The bike of my quagga."], ["How old is the ibex?", "Some page."]):
+        send_photo(keeping, *texts)
+    keeping.engine.add("The ibex is old.", scope=("user", "gina"))
+    for turn in keeping.turns():
+        if turn.role == "user" and "quagga" not in turn.text:
+            keeping.engine.purge([turn.id], scope=("user", "gina"))
+    (photo,) = read_photos(keeping)
+    assert "quagga" in photo.text and "ibex" not in photo.text
+    for turn in keeping.turns():
+        if "quagga" in turn.text:
+            assert keeping.engine.purge([turn.id], scope=("user", "gina")).proven
+    (photo,) = read_photos(keeping)
+    assert "quagga" not in photo.text and "pixels" in photo.text

@@ -27,6 +27,7 @@ from engrams.core import (
     Json,
     Kind,
     Receipt,
+    Record,
     Scope,
     SearchResult,
     Status,
@@ -341,11 +342,11 @@ class TimeLimitedEngine:
             question = replace(question, meta={**question.meta, UNLEARNED: True})
         return self.store([question], chat_request.caller.scope)
 
-    async def is_question_stored(self, chat_request: ParsedProxyRequest) -> bool:
-        """Return whether the question is in memory: its sender may have asked that it is not."""
+    async def find_question(self, chat_request: ParsedProxyRequest) -> Record | None:
+        """Find the question in memory; None: its sender may have asked that it is not stored."""
         question = chat_request.question
         if question is None or chat_request.caller is None:
-            return False
+            return None
         scope = chat_request.caller.scope.destination
         query = RecordQuery(
             ScopeReach(scope.owner, (scope,)),
@@ -354,7 +355,7 @@ class TimeLimitedEngine:
             limit=1,
         )
         page, _ = await self._run(partial(self._engine.store.find, query), self._deadlines.journal)
-        return page is not None and bool(page.records)
+        return page.records[0] if page is not None and page.records else None
 
     def store_answer(
         self, chat_request: ParsedProxyRequest, turn: Turn, after: asyncio.Task[bool] | None

@@ -17,8 +17,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from engrams.core import ImportOptions, Json, Scope
-from engrams.engine.answer_types import find_media_type
+from engrams.core import OWN_WORDS, ImportOptions, Json, Record, Scope, Status
+from engrams.engine.answer_types import MOST_NOTE, find_media_type
 from engrams.errors import EngramsError
 from engrams.surfaces.proxy.chat_request import ParsedProxyRequest
 from engrams.surfaces.proxy.memory_deadlines import TimeLimitedEngine
@@ -71,28 +71,27 @@ class SentFileKeeper:
         if not files:
             return {}
         outcomes: Counter[str] = Counter()
-        question = chat_request.question
         if not self._is_on or uploads is None:
             outcomes["off"] = len(files)
-        elif question is None or not await self._memory.is_question_stored(chat_request):
+        elif (message := await self._memory.find_question(chat_request)) is None:
             outcomes["message_not_stored"] = len(files)
         else:
             scope = chat_request.caller.scope
             for file in files:
-                outcome = await self._keep_file(file, question.external_id, scope, uploads)
-                outcomes[outcome] += 1
+                outcomes[await self._keep_file(file, message, scope, uploads)] += 1
         return {FILES: ",".join(f"{outcome}:{count}" for outcome, count in outcomes.items())}
 
     async def _keep_file(
-        self, file: SentFile, message_id: str, scope: Scope, uploads: FileUploadStore
+        self, file: SentFile, message: Record, scope: Scope, uploads: FileUploadStore
     ) -> str:
         if not file.data:
             return "not_read"
-        known_as = (scope.key, message_id, hashlib.blake2b(file.data, digest_size=16).hexdigest())
+        digest = hashlib.blake2b(file.data, digest_size=16).hexdigest()
+        known_as = (scope.key, message.external_id, digest)
         if self._known.get(known_as, ""):
             return "kept"
         try:
-            await asyncio.to_thread(_queue, file, scope, uploads)
+            await asyncio.to_thread(_queue, file, _choose_note(message), scope, uploads)
         except (EngramsError, OSError) as problem:
             _log.error("a file of a message was not kept: %s", type(problem).__name__)
             return "failed"
@@ -100,9 +99,20 @@ class SentFileKeeper:
         return "kept"
 
 
-def _queue(file: SentFile, scope: Scope, uploads: FileUploadStore) -> None:
+def _choose_note(message: Record) -> str:
+    """Choose the words of a message that tell of its pictures and sounds: the sender's own, as stored.
+
+    Empty: they are too many to be a note, or nobody may find the message any more.
+    """
+    own_part = message.meta.get(OWN_WORDS)
+    note = own_part if isinstance(own_part, str) and own_part in message.text else message.text
+    is_found = message.status in (Status.ACTIVE, Status.ARCHIVED)
+    return note.strip() if is_found and len(note.strip()) <= MOST_NOTE else ""
+
+
+def _queue(file: SentFile, note: str, scope: Scope, uploads: FileUploadStore) -> None:
     """Leave a file to the job that imports uploads."""
-    options = ImportOptions("document", name=file.name)
+    options = ImportOptions("document", name=file.name, note=note, adds_note=True)
     upload = uploads.begin(scope, options, len(file.data))
     uploads.append(scope.owner, upload.id, 0, file.data)
     uploads.finish(scope.owner, upload.id)

@@ -24,6 +24,13 @@ def check_note(note: str) -> str:
     return stripped
 
 
+def join_notes(earlier: str, note: str) -> str:
+    """Put a note after an earlier one that does not hold it; the later one is cut where both are long."""
+    if note in earlier:
+        return earlier
+    return f"{earlier}\n{note}".strip()[:MOST_NOTE]
+
+
 def tell_more(document: ReadDocument, note: str, *, keeps_places: bool) -> ReadDocument:
     """Put the note before a document's words, and the place after a picture's, where it may be told."""
     blocks: Sequence[TextBlock] = document.blocks

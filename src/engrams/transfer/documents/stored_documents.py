@@ -218,10 +218,10 @@ def iter_passages(
         after = page.next
 
 
-def has_active_passages(document_id: str, scope: Scope, store: RecordStore) -> bool:
-    """True for a document that is stored, and current."""
+def find_first_passage(document_id: str, scope: Scope, store: RecordStore) -> Record | None:
+    """Find the first passage of a document as it is now; None: it is not stored, or not current."""
     reach = ScopeReach(scope.owner, (scope,))
-    return next(iter_passages(reach, store, document_id, (Status.ACTIVE,)), None) is not None
+    return next(iter_passages(reach, store, document_id, (Status.ACTIVE,)), None)
 
 
 def list_documents(

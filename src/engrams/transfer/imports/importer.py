@@ -22,7 +22,12 @@ from engrams.settings import QuotaSettings
 from engrams.transfer import formats
 from engrams.transfer.documents.document_files import is_document, is_media, read_given
 from engrams.transfer.documents.document_kinds import HEAD, find_media_type
-from engrams.transfer.documents.document_notes import check_note, tell_more
+from engrams.transfer.documents.document_notes import (
+    check_note,
+    join_notes,
+    read_note,
+    tell_more,
+)
 from engrams.transfer.documents.media_words import describe_media
 from engrams.transfer.documents.passages import to_turns
 from engrams.transfer.documents.read_document import ReadDocument
@@ -31,8 +36,8 @@ from engrams.transfer.documents.stored_documents import (
     GivenDocument,
     StoredDocument,
     end_document,
+    find_first_passage,
     find_stored_copy,
-    has_active_passages,
     replace_earlier,
 )
 from engrams.transfer.formats import (
@@ -282,7 +287,7 @@ class _FileImporter:
         ``next_file``: it is read while this one is stored. InputError: this one cannot be read.
         """
         store = self.target.store
-        document = replace(document, note=check_note(document.note or self.options.note))
+        document = replace(document, note=self._choose_note(document))
         source, stored_count = find_stored_copy(document, self.scope, store)
         read_document: ReadDocument | None = None
         with self._reserve_file(document):
@@ -302,7 +307,17 @@ class _FileImporter:
             replace_earlier(source, self.scope, store, self.target.clock)
             self.counts.files += 1
             self._keep_file(document, read_document)
-        return has_active_passages(source.id, self.scope, store)
+        return find_first_passage(source.id, self.scope, store) is not None
+
+    def _choose_note(self, document: GivenDocument) -> str:
+        """Choose the words that stand before a document's own. InputError: they are too many."""
+        note = check_note(document.note or self.options.note)
+        if not self.options.adds_note:
+            return note
+        if not find_media_type(document.data[:HEAD]):
+            return ""
+        first = find_first_passage(document.id, self.scope, self.target.store)
+        return join_notes(read_note(first) if first is not None else "", note)
 
     def _describe(self, full_document: ReadDocument, document: GivenDocument) -> ReadDocument:
         """Add what a model tells of a picture or sound, where one is connected.

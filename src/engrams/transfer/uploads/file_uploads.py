@@ -70,6 +70,8 @@ class FileUpload:
     """Whose memories to take of a file of several users."""
     note: str = ""
     """Words of the user about a document."""
+    adds_note: bool = False
+    """The note comes after the one that is stored."""
     report: Mapping[str, Any] | None = None
     """Fields of ``ImportCounts``, once everything is imported."""
 
@@ -139,6 +141,7 @@ class FileUploadStore:
             skip_bad=options.skip_bad,
             user=options.user,
             note=options.note,
+            adds_note=options.adds_note,
         )
         self._storage.create(scope.owner, upload.id, _encode_upload(upload))
         return upload
@@ -254,6 +257,7 @@ class FileUploadStore:
             upload.id,
             user=upload.user,
             note=upload.note,
+            adds_note=upload.adds_note,
         )
         with self._storage.open(scope.owner, upload.id) as path:
             report = asdict(self._load(path, scope, options, save_progress))

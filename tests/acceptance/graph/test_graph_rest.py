@@ -373,6 +373,31 @@ def test_what_is_nearly_the_same_stays_apart_without_a_model(
         assert [(record.text, record.strength) for record in active] == [(said[0], 1), (said[1], 2)]
 
 
+@pytest.mark.covers("S3.41")
+def test_two_things_that_change_places_are_another_statement(
+    home: Path, clock: SettableClock
+) -> None:
+    """What says of each of two things what was said of the other repeats nothing, told or given."""
+    exchanged = (
+        ("I drink coffee in the morning and tea at night.", "coffee", "tea"),
+        ("Je mets du miel plutôt que du sucre.", "miel", "sucre"),
+        ("我早上吃面晚上吃饭。", "面", "饭"),
+    )
+    with opened(home, clock) as engine:
+        for kind in (None, Kind.FACT):
+            for text, first, second in exchanged:
+                scope = ("user", f"{first} {kind}")
+                reverse = second.join(part.replace(second, first) for part in text.split(first))
+                engine.add(Turn(text), scope=scope, kind=kind)
+                clock.forward(minutes=1)
+                receipt = engine.add(Turn(reverse), scope=scope, kind=kind)
+                engine.drain()
+                assert "keep" not in [memory.verdict for memory in receipt.derived], reverse
+                stored = engine.list(scope=scope).records
+                assert any(reverse.rstrip(".。") in record.text for record in stored), reverse
+                assert {record.strength for record in stored} == {1}, reverse
+
+
 @pytest.mark.covers("S3.46")
 def test_what_is_forgotten_is_in_no_prompt_and_in_the_export(
     home: Path, clock: SettableClock, tmp_path: Path

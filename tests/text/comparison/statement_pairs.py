@@ -6,6 +6,26 @@ from __future__ import annotations
 
 OPPOSITES: tuple[tuple[str, str], ...] = (
     # English
+    (
+        "I have coffee in the morning and cocoa at night.",
+        "I have cocoa in the morning and coffee at night.",
+    ),
+    (
+        "We deploy from the main branch to staging.",
+        "We deploy from staging to the main branch.",
+    ),
+    (
+        "My desk is upstairs and my bed downstairs.",
+        "My bed is upstairs and my desk downstairs.",
+    ),
+    (
+        "My cat sleeps in the kitchen, my dog in the hall.",
+        "My cat sleeps in the hall, my dog in the kitchen.",
+    ),
+    (
+        "I keep cash in the drawer and keys in the safe.",
+        "I keep keys in the drawer and cash in the safe.",
+    ),
     ("I take my pills before meals.", "I take my pills after meals."),
     ("I drink my coffee with milk.", "I drink my coffee without milk."),
     ("I can eat nuts.", "I can eat no nuts."),
@@ -35,6 +55,10 @@ OPPOSITES: tuple[tuple[str, str], ...] = (
     ("I took a 2-hour walk with Ann.", "I took a walk of 2 hours without Ann."),
     ("I have 3-day passes for 2 people.", "I have 2-day passes for 3 people."),
     # German
+    (
+        "Morgens esse ich Brot und abends Reis.",
+        "Morgens esse ich Reis und abends Brot.",
+    ),
     ("Ich nehme meine Tabletten vor dem Essen.", "Ich nehme meine Tabletten nach dem Essen."),
     ("Ich trinke Kaffee mit Milch.", "Ich trinke Kaffee ohne Milch."),
     ("Ich esse Fleisch.", "Ich esse kein Fleisch."),
@@ -48,6 +72,10 @@ OPPOSITES: tuple[tuple[str, str], ...] = (
     ("Der Kurs ist immer montags.", "Der Kurs ist immer mittwochs."),
     ("Ich arbeite am Hafen.", "Ich arbeitete am Hafen."),
     # Spanish
+    (
+        "Bebo café por la mañana y té por la noche.",
+        "Bebo té por la mañana y café por la noche.",
+    ),
     ("Tomo las pastillas antes de comer.", "Tomo las pastillas después de comer."),
     ("Tomo el café con leche.", "Tomo el café sin leche."),
     ("Como carne.", "No como carne."),
@@ -61,6 +89,18 @@ OPPOSITES: tuple[tuple[str, str], ...] = (
     ("El curso es los lunes.", "El curso es los miércoles."),
     ("Corro 5 kilómetros.", "Corro 15 kilómetros."),
     # French
+    (
+        "Je bois du thé plutôt que du café.",
+        "Je bois du café plutôt que du thé.",
+    ),
+    (
+        "Je prends du lait au lieu de la crème.",
+        "Je prends de la crème au lieu du lait.",
+    ),
+    (
+        "Je bois du café le matin et du thé le soir.",
+        "Je bois du thé le matin et du café le soir.",
+    ),
     ("Je prends mes comprimés avant les repas.", "Je prends mes comprimés après les repas."),
     ("Je bois mon café avec du lait.", "Je bois mon café sans lait."),
     ("Je mange de la viande.", "Je ne mange pas de viande."),
@@ -74,6 +114,14 @@ OPPOSITES: tuple[tuple[str, str], ...] = (
     ("Le cours est le lundi.", "Le cours est le mercredi."),
     ("Je travaille au port.", "Je travaillais au port."),
     # Chinese
+    (
+        "我喝茶而不是咖啡。",
+        "我喝咖啡而不是茶。",
+    ),
+    (
+        "我早上喝咖啡晚上喝茶。",
+        "我早上喝茶晚上喝咖啡。",
+    ),
     ("我饭前吃药。", "我饭后吃药。"),
     ("我喝咖啡加牛奶。", "我喝咖啡不加牛奶。"),
     ("我吃肉。", "我不吃肉。"),
@@ -87,6 +135,14 @@ OPPOSITES: tuple[tuple[str, str], ...] = (
     ("课程在周一。", "课程在周三。"),
     ("我每天跑五公里。", "我每天跑十五公里。"),
     # Japanese
+    (
+        "朝はコーヒー、夜はお茶を飲みます。",
+        "朝はお茶、夜はコーヒーを飲みます。",
+    ),
+    (
+        "お茶よりコーヒーをよく飲みます。",
+        "コーヒーよりお茶をよく飲みます。",
+    ),
     ("私は食前に薬を飲みます。", "私は食後に薬を飲みます。"),
     ("コーヒーはミルク入りで飲みます。", "コーヒーはミルク抜きで飲みます。"),
     ("私は肉を食べます。", "私は肉を食べません。"),
@@ -103,6 +159,18 @@ OPPOSITES: tuple[tuple[str, str], ...] = (
 
 PARAPHRASES: tuple[tuple[str, str], ...] = (
     # English
+    (
+        "I have coffee in the morning and cocoa at night.",
+        "In the morning I have coffee and at night cocoa.",
+    ),
+    (
+        "With my sister I swim.",
+        "I swim with my sister.",
+    ),
+    (
+        "Instead of emacs I use vim.",
+        "I use vim instead of emacs.",
+    ),
     ("I live in Bergen now.", "Now I live in Bergen."),
     ("The user loves dogs.", "I love dogs."),
     ("I really love hiking in the mountains.", "I love hiking in mountains."),

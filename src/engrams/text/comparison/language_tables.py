@@ -143,8 +143,10 @@ def _read_words(data: Mapping[str, Any]) -> Iterator[tuple[str, TableWord]]:
     yield from _read_content(data)
     for word in data["empty"].split():
         yield word, TableWord("empty", "")
-    for word in data["prepositions"].split():
-        yield word, TableWord("preposition", word)
+    for alternatives in data["prepositions"].split():
+        spellings = alternatives.split("/")
+        for word in spellings:
+            yield word, TableWord("preposition", spellings[0])
     for role, list_name in _SYNONYM_LISTS:
         for synonyms in _read_lines(data[list_name]):
             for word in synonyms:

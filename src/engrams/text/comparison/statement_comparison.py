@@ -8,9 +8,15 @@ has no table, only equal words are the same.
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from typing import Literal, TypeAlias
 
-from engrams.text.comparison.language_tables import detect_language, load_table
+from engrams.text.comparison.language_tables import (
+    TableWord,
+    WordRole,
+    detect_language,
+    load_table,
+)
 from engrams.text.comparison.statement_words import (
     PAST_MARK,
     StatementWords,
@@ -22,6 +28,8 @@ from engrams.text.stems import stem_word
 
 _COMPOUND_LINKS = frozenset(("for", "fur", "para", "pour", "de"))
 """Words that link the parts of a measure which a compound gives without them."""
+_PHRASE_ROLES: tuple[WordRole, ...] = ("preposition", "deciding")
+"""Roles of words that begin a phrase."""
 StatementRelation: TypeAlias = Literal["same", "less", "more", "different"]
 """How a new statement says what a known one says: the same, only a part of it, more than it, or
 something else."""
@@ -49,8 +57,8 @@ def differ_in_detail(text_a: str, text_b: str, predicate: str = "") -> bool:
     """True if two statements differ in what no paraphrase changes.
 
     That is a function word that decides, a negation, number, unit, name, person or tense, two words
-    that exclude each other, the order of names and numbers, or which of the same words follow a
-    preposition.
+    that exclude each other, the order of names and numbers, which of the same words follow a
+    preposition, or two things of which each has the other's place.
     """
     language = _find_language(text_a, text_b)
     if language is None:
@@ -110,7 +118,7 @@ def are_opposite(text_a: str, text_b: str) -> bool:
 
 
 def is_turned_round(text: str, earlier_text: str) -> bool:
-    """True for the same words of which others follow a preposition or "than".
+    """True for the same words of which others follow a preposition or "than", or two are exchanged.
 
     "I prefer spaces over tabs" turns "I prefer tabs over spaces" round.
     """
@@ -119,8 +127,8 @@ def is_turned_round(text: str, earlier_text: str) -> bool:
         return False
     words = read_words(text, language)
     earlier_words = read_words(earlier_text, language)
-    return _count_deciding(words) == _count_deciding(earlier_words) and _swap_places(
-        words, earlier_words
+    return _count_deciding(words) == _count_deciding(earlier_words) and (
+        _swap_places(words, earlier_words) or _exchange_things(words, earlier_words)
     )
 
 
@@ -175,7 +183,7 @@ def _differ_in_detail(words_a: StatementWords, words_b: StatementWords) -> bool:
         return True
     if _differ_in_tense(only_a, only_b) or _differ_in_tense(only_b, only_a):
         return True
-    return bool(_find_exclusive(words_a, words_b))
+    return bool(_find_exclusive(words_a, words_b)) or _exchange_things(words_a, words_b)
 
 
 def _differ_in_deciding(words_a: StatementWords, words_b: StatementWords) -> bool:
@@ -220,6 +228,38 @@ def _swap_places(words_a: StatementWords, words_b: StatementWords) -> bool:
         return False
     is_same_content = frozenset(words_a.content) == frozenset(words_b.content)
     return is_same_content and _is_other_order(words_a, words_b)
+
+
+def _exchange_things(words_a: StatementWords, words_b: StatementWords) -> bool:
+    """True if two things have each other's place: "coffee in the morning, tea at night".
+
+    All other words stay where they are, and words between the two tell the places apart. A phrase
+    with its own preposition has no place that counts, nor has an item of a list.
+    """
+    sequence_a, sequence_b = words_a.sequence, words_b.sequence
+    spellings_a = [word.canonical for word in sequence_a]
+    spellings_b = [word.canonical for word in sequence_b]
+    if spellings_a == spellings_b or sorted(spellings_a) != sorted(spellings_b):
+        return False
+    is_equal = [word_a == word_b for word_a, word_b in zip(spellings_a, spellings_b, strict=True)]
+    start = is_equal.index(False)
+    end = len(is_equal) - is_equal[::-1].index(False)
+    changed_a, changed_b = spellings_a[start:end], spellings_b[start:end]
+    words = sequence_a[start:end]
+    length = len(words)
+    return any(
+        _separates(words[first:last])
+        and words[0].role not in _PHRASE_ROLES
+        and words[last].role not in _PHRASE_ROLES
+        and changed_b == [*changed_a[last:], *changed_a[first:last], *changed_a[:first]]
+        for first in range(1, length - 1)
+        for last in range(first + 1, length)
+    )
+
+
+def _separates(words: Sequence[TableWord]) -> bool:
+    """True if words between two things tell their places apart."""
+    return any(word.role in _PHRASE_ROLES or word.group >= 0 for word in words)
 
 
 def _is_other_order(words_a: StatementWords, words_b: StatementWords) -> bool:

@@ -65,6 +65,8 @@ _THIRD_PERSONS = frozenset(("they", "sein", "su", "son"))
 class StatementWords:
     """A statement as it is compared with another one of its language."""
 
+    sequence: tuple[TableWord, ...]
+    """Words that say something, in order."""
     content: tuple[str, ...]
     """Canonical words of content and numbers, in order."""
     deciding: tuple[tuple[str, str], ...]
@@ -112,6 +114,7 @@ def read_words(text: str, language: str, predicate: str = "") -> StatementWords:
         if word.role == "content" and phrase not in frame
     }
     return StatementWords(
+        sequence=tuple(word for word in words if word.role != "empty"),
         content=tuple(word.canonical for word in content),
         deciding=tuple(_bind_words(words, "deciding")),
         persons=frozenset(word.canonical for word in words if word.role == "person"),

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from engrams.extract.echo_removal import fingerprint, remove_echoes
-from engrams.extract.gate import gate_text, is_noise
+from engrams.extract.gate import gate_text
+from engrams.extract.machine_reports import is_noise
 from engrams.extract.memory_requests import is_control
 from engrams.text.small_talk import is_small_talk
 

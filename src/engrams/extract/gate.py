@@ -11,15 +11,15 @@ from collections.abc import Collection
 
 from engrams.core import FOREIGN, UNLEARNED, Kind, Record, StageDecision, Status
 from engrams.extract.echo_removal import remove_echoes
+from engrams.extract.machine_reports import is_noise
 from engrams.extract.memory_requests import is_control
 from engrams.extract.own_words import split_own_words
 from engrams.frozen_data import replace
 from engrams.settings import WriteSettings
-from engrams.text.late_patterns import holds_any, late_pattern
+from engrams.text.late_patterns import late_pattern
 from engrams.text.measures import word_count
-from engrams.text.normalize import fold
 from engrams.text.small_talk import is_small_talk, is_symbol
-from engrams.text.stopwords import STOP
+from engrams.text.stopwords import STOP, are_function_words
 from engrams.text.system_texts import remove_system_texts
 from engrams.text.terms import tokens
 
@@ -27,67 +27,8 @@ BRIEF = ("small_talk", "stop_words", "short")
 """Reasons of the gate that do not count for an answer to a question, where a model reads both."""
 _FOREIGN = "not the sender's words: "
 
-# Lines that only a program writes: nobody tells something in them.
-_TRACE = late_pattern(
-    r"traceback \(most recent call last\)|^[^\S\n]*at [\w$.<>]+\([\w.]+:\d+\)"
-    r"|^[^\S\n]*\[?(?:error|fatal|critical|exception)\]?\s*[:|-]|\b(?:unhandled|uncaught)"
-    r" (?:exception|rejection)\b"
-    # "TypeError: …", "java.net.SocketTimeoutException: …", "[llm error: timed out]" as the beginning
-    r"|\A\s*(?:[\w$]+\.)*[a-z]\w+(?:error|exception)\s*:"
-    r"|\A\s*\[(?:[\w-]+ ){1,3}(?:error|exception): [^\]\n]+\]"
-    r"|\A\s*panic: runtime error\b|\bthread '[^'\n]*' panicked at [\w./-]+:\d+"
-    r"|\bmax retries exceeded\b|\bhttps?connectionpool\(host="
-    r"|\bsegmentation fault\b|\bcore dumped\b|\bkernel panic\b",
-    re.MULTILINE,
-)
-# Words of error messages that people use too: "we get a connection error".
-_FAILURE = late_pattern(
-    r"\b(?:connection|socket|read|gateway|request|upstream) ?(?:error|refused|reset|aborted|timed"
-    r" out|time-?out)\b"
-    r"|\b(?:econnrefused|econnreset|etimedout|enotfound|ehostunreach)\b"
-    r"|\b(?:http|status)(?: code)? ?(?:error )?(?:429|5\d\d)\b|\b(?:502 bad gateway|503 service"
-    r" unavailable|504 gateway time-?out)\b"
-    r"|\b(?:internal server error|service unavailable|rate limit (?:exceeded|reached)|too many"
-    r" requests)\b"
-    r"|\bmodel (?:is )?(?:overloaded|not (?:found|available))\b|\b(?:timed? ?out)"
-    r" (?:after|waiting|while)\b",
-)
-_APOLOGY = late_pattern(r"\b(?:sorry|apolog\w+)\b")
-"""A program says "I" and "we" when it regrets: "Sorry, we have a connection error"."""
-# Every error message holds one of them.
-_NOISY = (
-    "traceback",
-    "(",
-    "error",
-    "refused",
-    "reset",
-    "aborted",
-    "timed out",
-    "timedout",
-    "time out",
-    "timeout",
-    "time-out",
-    "econn",
-    "enotfound",
-    "ehostunreach",
-    "http",
-    "status",
-    "gateway",
-    "unavailable",
-    "rate limit",
-    "too many requests",
-    "fatal",
-    "critical",
-    "exception",
-    "rejection",
-    "model",
-    "retries",
-    "fault",
-    "dumped",
-    "panic",
-)
-_SHORT_TEXT = 400
-"""Characters up to which one error message makes the whole text noise."""
+_MOST_FUNCTION_WORDS = 8
+"""Words up to which a text is looked at for a language in which none has content."""
 
 # "I'm vegan" has one word with content; with its subject it is a statement, which "vegan" alone is
 # not.
@@ -149,23 +90,6 @@ def gate_text(text: str, *, min_words: int = 2) -> StageDecision | None:
     return StageDecision("gate", "skip", reason, text[:80]) if reason else None
 
 
-def is_noise(text: str) -> bool:
-    """True for a text that is mostly an error message or trace.
-
-    Somebody who tells of an error in the first person says something: "we restart nginx then".
-    """
-    folded = fold(text[:4000])
-    if not holds_any(folded, _NOISY):
-        return False
-    match = _TRACE.search(folded)
-    if match is None and (not _FIRST_PERSON.search(folded) or _APOLOGY.search(folded)):
-        match = _FAILURE.search(folded)
-    if match is None:
-        return False
-    # Of a long text, an error message is its subject only if it opens it.
-    return len(text) <= _SHORT_TEXT or match.start() < _SHORT_TEXT // 4
-
-
 def _find_refusal(text: str, min_words: int) -> str:
     if is_control(text):
         return "control"
@@ -174,9 +98,10 @@ def _find_refusal(text: str, min_words: int) -> str:
     if is_noise(text):
         return "noise"
     head = text[:2000]
-    content = [
-        word for word in tokens(head) if word.replace("'", "") not in STOP and not is_symbol(word)
-    ]
+    words = [word for word in tokens(head) if not is_symbol(word)]
+    content = [word for word in words if word.replace("'", "") not in STOP]
+    if len(words) <= _MOST_FUNCTION_WORDS and are_function_words(words):
+        content = []
     has_first_person = bool(_FIRST_PERSON.search(head))
     is_short = word_count(" ".join(content)) + has_first_person < min_words
     says_enough = not is_short if content else min_words == 0 and bool(tokens(head))

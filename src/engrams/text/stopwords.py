@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
-from engrams.text.vocabulary import read_vocabulary
+import re
+from collections.abc import Sequence
+from functools import cache
+
+from engrams.text.vocabulary import read_classes, read_vocabulary
 
 _ENGLISH = read_vocabulary(__file__, "stopwords_english")
 
@@ -22,3 +26,25 @@ HAN_FUNCTION = frozenset(
     "的了是在我你他她它们們这這那哪和与與及或而也都就还還又很不没沒有个個么麼什吗嗎呢吧啊呀把被让讓给給对對从從到"
     "为為之其以于於上下里裡中来來去会會能可要说說一"
 )
+
+
+def are_function_words(words: Sequence[str]) -> bool:
+    """True for words, as ``tokens`` gives them, that are all function words of one language.
+
+    "et alors", "und dann": of a word that is another language's word of content, too, only a whole
+    text tells the language.
+    """
+    spaced_languages, unspaced = _read_function_words()
+    if not words:
+        return False
+    if unspaced.fullmatch("".join(words)):
+        return True
+    unknown = {word.replace("'", "") for word in words} - STOP
+    return any(unknown <= language for language in spaced_languages)
+
+
+@cache
+def _read_function_words() -> tuple[tuple[frozenset[str], ...], re.Pattern[str]]:
+    classes = read_classes(__file__, "function_words")
+    unspaced = sorted(classes.pop("unspaced"), key=len, reverse=True)
+    return tuple(classes.values()), re.compile(f"(?:{'|'.join(unspaced)})+")

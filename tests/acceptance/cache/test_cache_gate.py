@@ -206,6 +206,42 @@ def test_what_is_too_short_or_noise_is_dropped_with_a_reason(quoting: Door) -> N
     assert not {"k", "hi", "ok", "hm"} & {node["label"] for node in quoting.get("/api/l4")["nodes"]}
 
 
+@pytest.mark.covers("S0.1", "S0.2")
+def test_the_gate_knows_what_says_nothing_in_six_languages(quoting: Door) -> None:
+    """Function words of one language alone, and reports of programs, in whatever order their words
+    stand; not what somebody tells of a failure, or a sentence that begins like a report.
+    """
+    nothing = dict.fromkeys(
+        ("und dann?", "et alors", "y entonces", "那么呢", "それで", "der die das", "que de la"),
+        "stop_words",
+    )
+    reports = dict.fromkeys(
+        (
+            "Verbindung abgelehnt: Zeitüberschreitung der Anfrage",
+            "Erreur : délai d'attente dépassé",
+            "Error de conexión: tiempo de espera agotado",
+            "连接错误：请求超时",
+            "接続エラー: タイムアウトしました",
+            "Sorry, I could not reach the language model.",
+            "LLM call failed after 3 retries",
+            "I'm sorry, but an error occurred while processing your request.",
+            "npm ERR! network timeout at: https://registry.npmjs.org/x",
+            "bash: foo: command not found",
+        ),
+        "noise",
+    )
+    for text, reason in {**nothing, **reports}.items():
+        assert talk(quoting, text)["skipped"] == [{"text": text, "reason": reason}]
+    for text in (
+        "The retry limit of our pump is three attempts.",
+        "Der Dienst fällt am Sonntag aus, weil Kirchweih ist.",
+        "Exception: on Mondays the bakery opens at ten.",
+        "Le serveur de la cantine s'appelle Hugo.",
+        "私は肉が苦手",
+    ):
+        assert talk(quoting, text)["skipped"] == []
+
+
 @pytest.mark.covers("S0.3")
 def test_a_repetition_is_skipped_and_counts_for_the_one_that_is_there(quoting: Door) -> None:
     """Its text and reason are in the answer of the chat; nothing enters."""

@@ -1,0 +1,169 @@
+"""Error messages and traces: what programs say, which nobody tells.
+
+Enter at ``is_noise``. Some lines only a program writes. Besides, a short text is a report if all of
+its words are of machinery, and one of them of failing: "Error de conexión: tiempo agotado".
+"""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+
+from engrams.frozen_data import dataclass
+from engrams.text.late_patterns import holds_any, late_pattern
+from engrams.text.normalize import fold
+from engrams.text.stopwords import STOP
+from engrams.text.terms import is_unspaced, tokens
+from engrams.text.vocabulary import read_classes
+
+# Lines that only a program writes: nobody tells something in them.
+_TRACE = late_pattern(
+    r"traceback \(most recent call last\)|^[^\S\n]*at [\w$.<>]+\([\w.]+:\d+\)"
+    r"|^[^\S\n]*(?:\[(?:error|fatal|critical|exception)\]|error|fatal)\s*[:|-]"
+    # Not "Exception: on Mondays we open at ten."
+    r"|^[^\S\n]*(?:critical|exception)\s*[:|-](?![^\n]*\b(?:is|are|we|i|my|our|on \w+days?)\b)"
+    r"|\b(?:unhandled|uncaught) (?:exception|rejection)\b|\A\W*uncaught \w*error\b"
+    r"|^[^\S\n]*\[(?:error|fatal|critical|warn|warning)\] \S"
+    # "TypeError: …", "java.net.SocketTimeoutException: …", "[llm error: timed out]" as the beginning
+    r"|\A\s*(?:e\s+)?(?:[\w$]+\.)*[a-z]\w+(?:error|exception)\s*:"
+    r"|\A\s*\[(?:[\w-]+ ){1,3}(?:error|exception): [^\]\n]+\]"
+    r"|\A\s*(?:error ?(?:\[\w+\]|\d{3,})|npm err!|(?:ba|z|da)?sh: [^:\n]+: (?:command )?not found\b|make: \*\*\*)"
+    r"|\A\s*exception in thread\b|\bgoroutine \d+ \[|^\s*file \"[^\"\n]+\", line \d+"
+    r"|\A\s*(?:process |command )?(?:exited with )?(?:exit(?:ed)? (?:status|code)|code) \d+\s*\Z"
+    r"|\bnet::err_\w+|\bout of memory\. tried to allocate\b|\A\s*warning: retrying\b"
+    r"|\A\s*panic: runtime error\b|\bthread '[^'\n]*' panicked at [\w./-]+:\d+"
+    r"|\bmax retries exceeded\b|\bhttps?connectionpool\(host="
+    r"|\bsegmentation fault\b|\bcore dumped\b|\bkernel panic\b",
+    re.MULTILINE,
+)
+# Words of error messages that people use too: "we get a connection error".
+_FAILURE = late_pattern(
+    r"\b(?:connection|socket|read|gateway|request|upstream) ?(?:error|refused|reset|aborted|timed"
+    r" out|time-?out)\b"
+    r"|\b(?:econnrefused|econnreset|etimedout|enotfound|ehostunreach)\b"
+    r"|\b(?:http|status)(?: code)? ?(?:error )?(?:429|5\d\d)\b|\b(?:502 bad gateway|503 service"
+    r" unavailable|504 gateway time-?out)\b"
+    r"|\b(?:internal server error|service unavailable|rate limit (?:exceeded|reached)|too many"
+    r" requests)\b"
+    r"|\bmodel (?:is )?(?:overloaded|not (?:found|available|loaded))\b|\b(?:timed? ?out)"
+    r" (?:after|waiting|while)\b|\A\W*(?:oops\W+)?something went wrong\b",
+)
+_FIRST_PERSON = late_pattern(
+    r"\b(?:i|me|my|we|us|our|ich|wir|mein\w*|yo|soy|tengo|vivo|trabajo|odio|mi|mis|je|j'|mon|ma|mes|nous)\b|[我俺咱]"
+)
+_APOLOGY = late_pattern(
+    r"\b(?:sorry|apolog\w+|leider|entschuldig\w+|desolee?|lo siento|disculpe?|lamento)\b"
+    r"|\b(?:your|ihre|votre|tu|su) (?:request|message|query|anfrage|nachricht|demande|requete|solicitud|peticion)\b"
+)
+"""A program says "I" and "we" when it regrets: "Sorry, we have a connection error"."""
+# Every error message of English holds one of them.
+_NOISY = (
+    "traceback",
+    "(",
+    "error",
+    "refused",
+    "reset",
+    "aborted",
+    "timed out",
+    "timedout",
+    "time out",
+    "timeout",
+    "time-out",
+    "econn",
+    "enotfound",
+    "ehostunreach",
+    "http",
+    "status",
+    "gateway",
+    "unavailable",
+    "rate limit",
+    "too many requests",
+    "fatal",
+    "critical",
+    "exception",
+    "rejection",
+    "model",
+    "retries",
+    "retrying",
+    "fault",
+    "dumped",
+    "panic",
+    "err",
+    "warn",
+    "not found",
+    "***",
+    "goroutine",
+    "line",
+    "exit",
+    "code",
+    "memory",
+    "went wrong",
+)
+_SHORT_TEXT = 400
+"""Characters up to which one error message makes the whole text noise."""
+_ADDRESS = re.compile(
+    r"'[^'\n]*'|\"[^\"\n]*\"|`[^`\n]*`|\S*[\d_/\\@=<>{}$]\S*|\b\w+\.\w[\w.]*|\([^)\n]*\)"
+)
+"""What a report quotes or numbers: an address, a path, a name of code."""
+
+
+_ELIDED = re.compile(r"\b[dln]'")
+
+
+@dataclass(frozen=True, slots=True)
+class _MachineWords:
+    failing: frozenset[str]
+    apology: frozenset[str]
+    negation: frozenset[str]
+    """Words that make a report of an apology: "Sorry, I could not reach the model"."""
+    vocabulary: frozenset[str]
+    """All words of a report, those of failing among them."""
+    unspaced_failing: re.Pattern[str]
+    unspaced: re.Pattern[str]
+    """One or several words of Chinese or Japanese, and nothing else."""
+
+
+def is_noise(text: str) -> bool:
+    """True for a text that is mostly an error message or trace.
+
+    Somebody who tells of an error in the first person says something: "we restart nginx then".
+    """
+    folded = fold(text[:4000])
+    speaks = _FIRST_PERSON.search(folded) is not None and not _APOLOGY.search(folded)
+    match = None
+    if holds_any(folded, _NOISY):
+        match = _TRACE.search(folded) or (None if speaks else _FAILURE.search(folded))
+    if match is None:
+        return not speaks and len(folded) <= _SHORT_TEXT and _is_report(folded)
+    # Of a long text, an error message is its subject only if it opens it.
+    return len(text) <= _SHORT_TEXT or match.start() < _SHORT_TEXT // 4
+
+
+def _is_report(folded: str) -> bool:
+    """True for a text of which each word is one of machinery, and one of failing."""
+    machine = _load_machine_words()
+    words = tokens(_ELIDED.sub("", _ADDRESS.sub(" ", folded)))
+    spaced = {word.replace("'", "") for word in words if not is_unspaced(word)}
+    unspaced = "".join(word for word in words if is_unspaced(word))
+    regrets = not (spaced.isdisjoint(machine.apology) or spaced.isdisjoint(machine.negation))
+    fails = regrets or not spaced.isdisjoint(machine.failing)
+    if not fails and machine.unspaced_failing.search(unspaced) is None:
+        return False
+    has_several = len(words) > 1 or len(words) < len(tokens(folded))
+    is_of_machinery = spaced - STOP <= machine.vocabulary
+    return has_several and is_of_machinery and machine.unspaced.fullmatch(unspaced) is not None
+
+
+@cache
+def _load_machine_words() -> _MachineWords:
+    classes = read_classes(__file__, "machine_reports")
+    failing = sorted(classes["unspaced-failing"], key=len, reverse=True)
+    unspaced = sorted((*failing, *classes["unspaced"]), key=len, reverse=True)
+    return _MachineWords(
+        classes["failing"],
+        classes["apology"],
+        classes["negation"],
+        frozenset().union(*(classes[name] for name in ("failing", "apology", "negation", "words"))),
+        re.compile("|".join(failing)),
+        re.compile(f"(?:{'|'.join(unspaced)})*"),
+    )

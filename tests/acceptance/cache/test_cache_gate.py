@@ -312,7 +312,9 @@ def test_what_is_said_without_a_model_is_not_the_agents_word(quoting: Door) -> N
         "No language model"
         in talk(quoting, "Which orchestra plays in the opera of Sydney?")["reply"]
     )
-    assert "Flutter" in talk(quoting, "In which language is the mobile app written?")["reply"]
+    talk(quoting, "The shop of the boatyard is written in Elixir.")
+    question = "In which language is the shop of the boatyard written?"
+    assert "Elixir" in talk(quoting, question)["reply"]
     every = quoting.get("/v1/memories", limit=100)["memories"]
     assert {one["role"] for one in every if one["kind"] in ("turn", "exchange")} == {"user"}
     assert not [pair for pair in consolidate(quoting) if "orchestra" in pair], (

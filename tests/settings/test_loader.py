@@ -6,6 +6,7 @@ import json
 import subprocess
 import sys
 from pathlib import Path
+from typing import get_args
 
 import pytest
 from starlette.testclient import TestClient
@@ -13,11 +14,15 @@ from starlette.testclient import TestClient
 import engrams
 from engrams.admin import open_audit_log, open_uploads
 from engrams.api_keys import ApiKeyStore
-from engrams.core import ImportOptions, Kind, Scope
+from engrams.core import ImportOptions, Kind, Role, Scope
+from engrams.ports import NoteReason
 from engrams.program.main import main
 from engrams.program.registry import create_app
 from engrams.settings import TEST_FOLDER as FOLDER
 from engrams.settings import Settings, in_test_mode, load
+from engrams.settings.read import KindName
+from engrams.settings.vault import NoteReasonName
+from engrams.settings.write import RoleName
 
 ANN = ("user", "ann")
 
@@ -170,3 +175,13 @@ def test_a_test_home_is_not_put_into_itself(tmp_path: Path) -> None:
     assert in_test_mode(once) == once
     assert load({"home": str(once.home), "test": "yes"}).settings.home == once.home
     assert in_test_mode(Settings(home=tmp_path)).home == tmp_path
+
+
+def test_names_in_settings_are_those_of_the_engine() -> None:
+    """A setting takes every kind, role and reason that there is."""
+    for names, allowed in (
+        (KindName, list(Kind)),
+        (RoleName, get_args(Role)),
+        (NoteReasonName, get_args(NoteReason)),
+    ):
+        assert get_args(names) == tuple(allowed)

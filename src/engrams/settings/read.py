@@ -2,11 +2,27 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Literal, TypeAlias
 
 from pydantic import Field
 
 from engrams.settings.section import SettingsSection, Share
+
+KindName: TypeAlias = Literal[
+    "turn",
+    "exchange",
+    "fact",
+    "preference",
+    "procedure",
+    "correction",
+    "negative",
+    "rule",
+    "episode",
+    "summary",
+    "note",
+    "passage",
+    "gap",
+]
 
 
 class ScoreWeightSettings(SettingsSection):
@@ -137,7 +153,7 @@ class ReadSettings(SettingsSection):
             "Take this number of candidates for each scope in reach, not for all together."
         ),
     )
-    exclude_kinds: tuple[str, ...] = Field(
+    exclude_kinds: tuple[KindName, ...] = Field(
         (), description="Kinds that a search returns only if it asks for them."
     )
     ended: Literal["mark", "hide"] = Field(

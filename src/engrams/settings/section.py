@@ -17,7 +17,9 @@ class SettingsSection(BaseModel):
     An empty text means None where a setting may be None: neither TOML nor a variable can say it.
     """
 
-    model_config = ConfigDict(frozen=True, extra="forbid", validate_default=True)
+    model_config = ConfigDict(
+        frozen=True, extra="forbid", validate_default=True, allow_inf_nan=False
+    )
 
     @model_validator(mode="before")
     @classmethod

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Literal, TypeAlias
 
 from pydantic import Field
 
 from engrams.settings.section import SettingsSection, Share
+
+NoteReasonName: TypeAlias = Literal["trim", "overflow", "session end", "daily summary", "note"]
 
 
 class VaultSettings(SettingsSection):
@@ -44,7 +46,7 @@ class VaultSettings(SettingsSection):
     git_seconds: float = Field(5.0, ge=0, description="Seconds without a change before a commit.")
     remote: str = Field("", description="URL of a git remote to synchronise with. Empty: none.")
     daily: bool = Field(True, description="Write daily notes.")
-    daily_reasons: tuple[str, ...] = Field(
+    daily_reasons: tuple[NoteReasonName, ...] = Field(
         ("trim", "overflow", "session end", "daily summary", "note"),
         description=(
             "Reasons to write the daily note: trimmed messages, an overflow, the end of a"

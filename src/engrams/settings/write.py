@@ -8,6 +8,7 @@ from pydantic import BeforeValidator, Field, field_validator
 
 from engrams.settings.section import SettingsSection, Share
 
+RoleName: TypeAlias = Literal["user", "assistant", "system", "tool"]
 Treatment: TypeAlias = Literal["redact", "refuse", "allow"]
 SecretKind: TypeAlias = Literal[
     "key", "password", "pin", "code", "private-key", "seed", "cookie", "hash", "licence"
@@ -76,7 +77,9 @@ class WriteSettings(SettingsSection):
             "How facts are extracted. auto: by llm if a chat model is set, else by rules."
         ),
     )
-    roles: tuple[str, ...] = Field(("user",), description="Roles whose statements become memories.")
+    roles: tuple[RoleName, ...] = Field(
+        ("user",), description="Roles whose statements become memories."
+    )
     reconcile: Literal["off", "rules", "llm", "auto"] = Field(
         "auto",
         description=(

@@ -84,11 +84,17 @@ def test_five_verbs_from_a_message_to_core_memory(engine: MemoryEngine, home: Pa
         {"read__mmr_lambda": 2},
         {"vault__dream_at": "25:00"},
         {"vault__dream_at": "at night"},
+        {"vault__daily_reasons": ["trim", "whim"]},
+        {"write__roles": ["usr"]},
+        {"read__exclude_kinds": ["memo"]},
+        {"read__weights": {"dense": float("nan")}},
         {"summary__tokens": 5000, "summary__max_tokens": 100},
     ],
 )
 def test_wrong_settings_are_refused(home: Path, wrong: dict[str, object]) -> None:
-    """A bad type, a value out of range and two that contradict each other raise at the door."""
+    """A bad type, a value out of range, a name that there is not and two that contradict each
+    other raise at the door.
+    """
     with pytest.raises((SettingsError, ValueError)):
         engrams.open(home=home, preset="engine", **wrong)
 

@@ -7,9 +7,11 @@ in an earlier message of its speaker. Pure.
 from __future__ import annotations
 
 import re
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
 from datetime import timedelta
 from difflib import SequenceMatcher
+from itertools import accumulate
 from typing import Literal, TypeAlias
 
 from engrams.frozen_data import dataclass
@@ -44,31 +46,37 @@ _SHARED_END = 4
 _STRONG_WORDS = (
     # "I meant to buy bread" tells what somebody wanted to do.
     r"i (?:meant|mean)(?! to\b)|i misspelled(?: that)?|typo|misheard(?: (?:him|her|them|it))?(?: on the phone)?",
-    r"misread(?: (?:it|that))?|mistyped|fat fingers|correction|scratch that|my (?:bad|mistake)|should be|make that",
-    r"ich mein(?:t)?e|vertippt|verrechnet|verlesen|verhört|versprochen|quatsch|korrektur|besser gesagt|muss heißen",
-    r"quise decir|quería decir|quiero decir|me equivoqué|corrección|mejor dicho",
+    r"misread(?: (?:it|that))?|mistyped|fat fingers|correction|scratch that|my (?:bad|mistake)|make that",
+    r"(?:(?:that|it) )?should (?:be|say|read)|i got (?:that|it) wrong|(?:(?:it|s?he) is |(?:it|s?he)['’]s )spel(?:led|t)",
+    r"(?:with an?|mit(?: einem)?|con(?: una?)?|avec(?: une?)?) [b-xz]",
+    r"ich mein(?:t)?e|(?:ich hab(?:e)? mich )?(?:vertippt|verrechnet|verlesen|verhört|versprochen|verschrieben|vertan|geirrt)",
+    r"quatsch|korrektur|besser gesagt|muss heißen",
+    r"quise decir|quería decir|quiero decir|me equivoqué|me he equivocado|me confundí|me he confundido|corrección|mejor dicho",
     r"je voulais dire|je veux dire|je me suis trompée?|erreur|faute de frappe",
 )
 _STRONG_CHARACTERS = (
     r"と言いたかった(?:んです|のです|の)?|のつもり(?:でした|だった)",
-    r"我是说|我说的是|说错了|打错了|写错了|更正|应该是",
+    r"我是说|我说的是|[说打写搞弄记]错了|口误|更正|应该是",
     r"じゃなくて|ではなくて|間違えました|間違えた",
     r"間違い|訂正|正しくは|打ち間違い",
 )
 _WEAK_WORDS = (
     r"no|nope|wait|sorry|oops|actually|hang on|hold on|rather|it'?s|it is",
-    r"nein|nee|warte|halt|moment|ups|entschuldigung|doch nicht",
-    r"perdón|perdona|espera|non|pardon|désolée?|oups|attends|plutôt",
+    r"nein|nee|warte|halt|moment|ups|entschuldigung|verzeihung|doch nicht|(?:das )?stimmt nicht|eigentlich",
+    r"perdón|perdona|espera|digo|en realidad|non|pardon|désolée?|oups|attends|plutôt|en fait",
 )
-_WEAK_CHARACTERS = r"不对|错了|抱歉|不是|ごめん|すみません|違う|違った|いや"
+_WEAK_CHARACTERS = r"不对|错了|抱歉|不是|ごめん|すみません|失礼(?:しました)?|違う|違った|いや"
 _STRONG = re.compile(
     rf"\b(?:{'|'.join(_STRONG_WORDS)})(?!\w)|{'|'.join(_STRONG_CHARACTERS)}", re.IGNORECASE
 )
 _WEAK = re.compile(rf"\b(?:{'|'.join(_WEAK_WORDS)})(?!\w)|{_WEAK_CHARACTERS}", re.IGNORECASE)
+_OPENING = re.compile(rf"^(?:{_WEAK.pattern}|{_STRONG.pattern})\s*[,.:;…、，。]+\s*", re.IGNORECASE)
+"""Words that only announce a correction: "Sorry, not Kassel but Fulda"."""
+_CLOSING = re.compile(rf"[,.;，、]\s*(?:{_WEAK.pattern}|{_STRONG.pattern})$", re.IGNORECASE)
 _FRAME = re.compile(
     r"^(?:it'?s|its|it is|it was|that'?s|thats|the|a|an|is|was|on|at|for|to|with|of course|natürlich|es ist|es sind"
-    r"|das ist|ist|sind|der|die|das|den|dem|am|um|auf|für|el|la|los|las|es|son|a|le|les|l'|c'est|ce sont|des|du|de|à|aux?|the name is"
-    r"|是|は|の|が|name is|called)(?!\w)[\s:]*|^是|^[、,]",
+    r"|das ist|ist|sind|der|die|das|den|dem|am|um|auf|für|el|la|los|las|es|son|a|le|les|l'|c'est|ce sont|des|du|de|à|aux?"
+    r"|the name is|se llama|s'appelle|heißt|是|は|の|が|name is|called)(?!\w)[\s:]*|^是|^[、,]",
     re.IGNORECASE,
 )
 _TAIL = re.compile(
@@ -89,9 +97,19 @@ _NAMED_PAIR = re.compile(
 )
 """A clause that ends with the right value, and the wrong one: "Emil is seven, not six"."""
 _PREPOSITION = re.compile(
-    r"^(?:gegen|im?|bei|nach|aus|en|con|contra|contre|chez|from|in|to|by|with)\s+", re.IGNORECASE
+    r"^(?:gegen|im?|bei|nach|aus|en|à|con|contra|contre|chez|from|in|to|by|with)\s+", re.IGNORECASE
 )
 """Preposition before the wrong value of a pair: "nicht gegen Erdnüsse"."""
+_WRONG_FIRST = re.compile(
+    r"(?P<clause>[^.,;:!?\n]*)"
+    r"(?:\b(?:not|nicht|no|pas)(?!\w)|\b(?:i|ich|yo) (?:said|wrote|typed|sagte|schrieb|dije|escribí)|\bj'ai (?:dit|écrit))\s+"
+    r"(?P<wrong>(?!only|just|nur|bloß|seulement|s[oó]lo|solamente)[^.,;:!?\n]{1,40}?)"
+    r"(?:\s*,?\s+(?:but|sondern|aber|mais|sino|pero|rather)|\s*[,;])\s+(?P<right>[^.,;:!?\n]{1,40})",
+    re.IGNORECASE,
+)
+"""The wrong value, and then the right one: "not Leeds but Sheffield", "Sie heißt nicht Lea, sondern Lena"."""
+_LONGEST_RIGHT = 2
+"""Words of the right value behind a wrong one. More of them tell something new: "not 3 but 4 of my friends"."""
 _UNSPACED_PAIRS = (
     re.compile(
         r"(?P<clause>.*[是在叫])(?P<right>[^是，,]{1,12})[，,]?而?不(?:是|在|叫)(?P<wrong>.{1,12})"
@@ -132,8 +150,10 @@ _WORD = re.compile(r"[^\W\d_]+(?:['’-][^\W\d_]+)*")
 _NAME = re.compile(r"(?<![.!?]\s)(?<!^)\b[A-ZÀ-ÖØ-Þ][\w'’-]+")
 _TITLED = re.compile(r"\b(?:Mr|Mrs|Ms|Dr)\. (?P<name>[A-ZÀ-ÖØ-Þ][\w'’-]+)")
 _CALLED = re.compile(
-    r"\b(?:called|named|is|heißt|llama|appelle|叫)\s+(?P<name>[A-ZÀ-ÖØ-Þ][\w'’-]+)"
+    r"\b(?:called|named|is|spel(?:led|t)|heißt|llama|appelle|叫)\s+(?P<name>[A-ZÀ-ÖØ-Þ][\w'’-]+)"
 )
+_APOSTROPHE_WORD = re.compile(r"\b\w['’]")
+"""A letter before the next word, which is no word of its own: "elle s'appelle"."""
 _NAMING = frozenset(("name", "nombre", "nom", "spelled", "written"))
 _SAID_TO_BE = re.compile(r"(?:的是|なのは)(?P<name>[^是は]{1,12})$")
 """Value of an unspaced clause: "过敏的是菠萝"."""
@@ -194,21 +214,29 @@ def read_value_correction(text: str) -> ValueCorrection | None:
     sort = _sort_value(value)
     if strong is None and (len(pieces) > 1 + is_bare or sort == "words"):
         return None
-    if is_bare and (sort != "name" or _names_other_subject(text)):
+    subject = _read_subject(text)
+    if is_bare and (sort != "name" or subject):
         return None
     if sort == "words" and _is_clause(value):
         return None
     exact = _find_exact(value, sort)
     beside = value.replace(exact, " ", 1) if exact else ""
     unit = tuple(fold(word) for word in _WORD.findall(beside) if fold(word) not in _ARTICLES)
-    return ValueCorrection(exact or value, wrong_value, unit, is_strong=strong is not None)
+    return ValueCorrection(exact or value, wrong_value, unit, subject, strong is not None)
 
 
-def _names_other_subject(text: str) -> bool:
-    """True for a statement about somebody of its own: "My sister is called Ines"."""
-    naming = _CALLED.search(text)
-    words = map(fold, _WORD.findall(text[: naming.start()])) if naming else ()
-    return any(word not in STOP and word not in _NAMING for word in words)
+def _read_subject(text: str) -> tuple[str, ...]:
+    """Return the terms of whom a naming is about: of the sister in "My sister is called Ines"."""
+    naming = _CALLED.search(_STRONG.sub(" ", _WEAK.sub(" ", text)))
+    if naming is None:
+        return ()
+    said_before = _APOSTROPHE_WORD.sub(" ", naming.string[: naming.start()])
+    words = [
+        word
+        for word in _WORD.findall(said_before)
+        if fold(word) not in STOP | _NAMING | _CLAUSE_WORDS
+    ]
+    return tuple(terms(" ".join(words)))
 
 
 def _read_pieces(text: str) -> tuple[str, str, Sequence[str]]:
@@ -238,11 +266,10 @@ def find_corrected_value(
 
     Returns where it begins and ends in the text. ``objects``: of the statements learned from it.
     """
+    if not _shares_frame(correction.frame, text):
+        return None
     if correction.wrong_value:
-        if not _shares_frame(correction.frame, text):
-            return None
-        start = fold(text).find(fold(correction.wrong_value))
-        return (start, start + len(correction.wrong_value)) if start >= 0 else None
+        return _find_folded(text, correction.wrong_value)
     sort = _sort_value(correction.value)
     if not set(correction.unit) <= {fold(word) for word in _WORD.findall(text)}:
         return None
@@ -258,6 +285,19 @@ def find_corrected_value(
     if not spans:
         return None
     return max(spans, key=lambda span: (_rate(text[slice(*span)], correction.value), span))
+
+
+def _find_folded(text: str, value: str) -> tuple[int, int] | None:
+    """Find a value as it may be written otherwise: "zurich" in "Ich wohne in Zürich"."""
+    # A folded letter may be longer: ß is ss.
+    folded_letters = [fold(letter) for letter in text]
+    starts = [0, *accumulate(map(len, folded_letters))]
+    start = "".join(folded_letters).find(fold(value))
+    if start < 0:
+        return None
+    first = bisect_right(starts, start) - 1
+    end = bisect_left(starts, start + len(fold(value)))
+    return first, end
 
 
 def is_reversed(correction: ValueCorrection, text: str) -> bool:
@@ -279,13 +319,17 @@ def exchange_values(text: str, value: str, other_value: str) -> str:
 
 def _read_named_pair(text: str) -> ValueCorrection | None:
     """Read a clause that names the right and the wrong value, of one sort; None: it is none."""
-    sentence = text.strip(" .!。！")
+    sentence = _OPENING.sub("", _CLOSING.sub("", text.strip(" .!。！")))
     for pattern in _UNSPACED_PAIRS:
         if match := pattern.fullmatch(sentence):
             frame = tuple(terms(match["clause"] or ""))
             return ValueCorrection(match["right"], match["wrong"], frame=frame, is_strong=True)
+    if _ASKS.search(sentence) or "?" in sentence:
+        return None
+    if match := _WRONG_FIRST.fullmatch(sentence):
+        return _read_wrong_first(match)
     match = _NAMED_PAIR.fullmatch(sentence)
-    if match is None or _ASKS.search(sentence) or "?" in sentence:
+    if match is None:
         return None
     wrong = _strip_title(_PREPOSITION.sub("", _strip_frame(match["wrong"])))
     span = _find_last_value(match["clause"], _sort_value(wrong), wrong)
@@ -298,6 +342,30 @@ def _read_named_pair(text: str) -> ValueCorrection | None:
     if value.islower() and not frame and _sort_value(value) == "words":
         return None
     return ValueCorrection(value, _find_number(wrong) or wrong, frame=frame, is_strong=True)
+
+
+def _read_wrong_first(match: re.Match[str]) -> ValueCorrection | None:
+    """Read the wrong value and the right one behind it; None: they are not of one sort."""
+    wrong = _strip_title(_strip_pair_value(match["wrong"]))
+    right = _strip_title(_strip_pair_value(match["right"]))
+    sort = _sort_value(right)
+    if not wrong or not right or sort != _sort_value(wrong):
+        return None
+    if max(len(wrong.split()), len(right.split())) > _LONGEST_RIGHT:
+        return None
+    if sort == "listed" and _find_group(wrong) != _find_group(right):
+        return None
+    clause = _STRONG.sub(" ", _WEAK.sub(" ", match["clause"]))
+    frame = tuple(term for term in terms(clause) if term not in STOP | _TITLES)
+    if sort == "words" and frame:
+        return None
+    return ValueCorrection(right, wrong, frame=frame, is_strong=True)
+
+
+def _strip_pair_value(text: str) -> str:
+    """Cut what a value of a pair stands in: "à Angers", "I meant Bosch"."""
+    value = _strip_frame(_STRONG.sub(" ", text))
+    return _strip_frame(_PREPOSITION.sub("", value))
 
 
 def _find_last_value(clause: str, sort: ValueSort, wrong: str) -> tuple[int, int] | None:

@@ -69,6 +69,8 @@ def _serve(settings: Settings, home: Path) -> None:
         open_engine(opened) as engine,
         serve_commands(engine, opened, note_call=clock.note_call),
     ):
+        # Hooks that answer by themselves leave their jobs to this process.
+        engine.work.start()
         clock.note_call()
         wait_until_idle(clock, home, opened.serve.resident_seconds)
 

@@ -233,3 +233,20 @@ def test_a_memory_tells_on_what_ground_it_is_believed(door: Door) -> None:
         (learned,) = engine.add("I live in Porto.", scope=("user", "tim")).derived
         record = engine.get(learned.id, scope=("user", "tim"))
         assert find_basis(record) == "extracted", record
+
+
+@pytest.mark.covers("S3.40")
+def test_a_prompt_puts_right_what_was_said_while_its_session_goes_on(home: Path) -> None:
+    """A hook that answers a prompt by itself leaves its jobs to the process that keeps the home
+    open, which does them at once.
+    """
+    home.mkdir(exist_ok=True)
+    options = ("--preset", "graph", "--resident", "--set", "serve.resident_seconds=5")
+    for prompt in ("My ferry to Gotland leaves on Friday.", "Sorry, I meant Thursday."):
+        hook(home, "UserPromptSubmit", *options, prompt=prompt)
+
+    def list_facts() -> str:
+        facts = run(home, "--preset", "graph", arguments=("list", "--kind", "fact"))
+        return facts if "Gotland" in facts else ""
+
+    assert "Thursday" in eventually(list_facts, 20)

@@ -49,6 +49,8 @@ SLIPS = (
         "Halverson",
         " o",
     ),
+    ("The train to Lyon leaves at 15:30.", "Sorry, I meant 16:45.", "at 16:45", "15:30"),
+    ("Le sac pèse 1,5 kilo.", "Pardon, je voulais dire 2,5 kilos.", "2,5 kilo", "1,5"),
     ("Unser Kater heißt Mops und ist 3", "nee warte, 4 ist er", "ist 4", "ist 3"),
     ("我对虾过敏。", "说错了，过敏的是螃蟹，虾没事。", "螃蟹", "没事"),
     ("我的牙医是王医生。", "我的牙医是李医生，不是王医生。", "李医生", "王医生"),

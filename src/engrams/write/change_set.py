@@ -242,6 +242,18 @@ class DigestChangeSet:
             superseded_by=fact.superseded_by,
         )
 
+    def retract_for(self, wrong: Record, right: Record, reason: str) -> None:
+        """Retract a statement that was never true, in favour of one that is there."""
+        self._link_replaced(right, wrong)
+        self._add_change(
+            wrong,
+            "retract",
+            reason,
+            status=Status.SUPERSEDED,
+            retired_at=right.recorded_at,
+            superseded_by=right.id,
+        )
+
     def end_by_turn(self, fact: Record, turn: Record, reason: str) -> None:
         """End a fact when a later turn was said."""
         said_at = turn.recorded_at
@@ -451,21 +463,12 @@ class DigestChangeSet:
         """End the targets at the new start; a correction retires them."""
         begins = record.valid_from or record.recorded_at
         for target in outcome.targets:
-            self._add_edge(record.id, target.id, EdgeType.SUPERSEDES)
-            if self.contradicts:
-                self._add_edge(record.id, target.id, EdgeType.CONTRADICTS)
             if target.valid_from is not None and target.valid_from > self.now:
                 self._release_ends(target)
             if outcome.retract:
-                self._add_change(
-                    target,
-                    "retract",
-                    outcome.reason,
-                    status=Status.SUPERSEDED,
-                    retired_at=record.recorded_at,
-                    superseded_by=record.id,
-                )
+                self.retract_for(target, record, outcome.reason)
                 continue
+            self._link_replaced(record, target)
             end = max(begins, target.valid_from) if target.valid_from else begins
             end = min(end, target.valid_to) if target.valid_to else end
             self._add_change(
@@ -488,6 +491,11 @@ class DigestChangeSet:
                 superseded_by="",
             )
         return record if outcome.retract else replace(record, valid_from=begins)
+
+    def _link_replaced(self, record: Record, target: Record) -> None:
+        self._add_edge(record.id, target.id, EdgeType.SUPERSEDES)
+        if self.contradicts:
+            self._add_edge(record.id, target.id, EdgeType.CONTRADICTS)
 
     def _refine_targets(self, outcome: ReconciliationResult, record: Record) -> Record:
         """Replace the targets by better words; keep their start and strength."""

@@ -8,14 +8,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import replace
 
 from engrams.core import STATEMENT_KINDS, EdgeType, Evidence, Kind, Record
 from engrams.extract.candidate import CandidateStatement
 from engrams.extract.predicate_slots import classify_value, is_single
+from engrams.frozen_data import dataclass, replace
 from engrams.ports import RecordQuery
 from engrams.text.measures import is_question
 from engrams.text.normalize import fold
+from engrams.text.stopwords import STOP
+from engrams.text.terms import terms
 from engrams.write.change_set import DigestChangeSet
 from engrams.write.reconcile_rules import ReconciliationResult, find_conflict, is_affirmative
 from engrams.write.related import OPEN, scopes_in_reach
@@ -37,7 +39,40 @@ _CONFIDENCE = 0.85
 _SENTENCE_END = re.compile(
     r"(?<!\bMr\.)(?<!\bMs\.)(?<!\bDr\.)(?<!\bMrs\.)(?<=[.!?])\s+|(?<=[。！？])(?=.)|\n+"
 )
+_TOLD_SHARE = 0.5
+"""Share of the words of a corrected sentence from which another text tells the same thing."""
 _REASON = "corrected within minutes"
+
+
+@dataclass(frozen=True, slots=True)
+class _CorrectedMessage:
+    """Message with a wrong value, and what was learned from it."""
+
+    message: Record
+    span: tuple[int, int]
+    """Where the wrong value begins and ends in its text."""
+    correction: ValueCorrection
+    facts: Sequence[Record]
+
+    @property
+    def wrong_value(self) -> str:
+        return self.message.text[slice(*self.span)]
+
+    @property
+    def is_reversal(self) -> bool:
+        return is_reversed(self.correction, self.message.text)
+
+    @property
+    def sentence(self) -> str:
+        """The sentence of the message with the right value."""
+        return _correct_sentence(
+            self.message.text, self.span, self.correction, is_reversal=self.is_reversal
+        )
+
+    def is_told_by(self, text: str) -> bool:
+        """True if a text speaks of what the sentence speaks of, whatever the value is."""
+        beside = set(terms(self.sentence)) - set(terms(self.correction.value)) - STOP
+        return len(beside & set(terms(text))) >= _TOLD_SHARE * len(beside)
 
 
 class CorrectionReconciler:
@@ -57,18 +92,52 @@ class CorrectionReconciler:
 
         The message that held the wrong value is linked as outdated by this one.
         """
+        corrected = self._find_corrected(record)
+        if corrected is None:
+            return []
+        self._link(record, corrected.message)
+        return self._correct(record, corrected)
+
+    def tells_correction(self, record: Record, text: str) -> bool:
+        """False for a statement that does not say of what a message sets the value right."""
+        corrected = self._find_corrected(record)
+        return corrected is None or corrected.is_told_by(text)
+
+    def reconcile_remaining(self, record: Record) -> list[ReconciliationResult]:
+        """Reconcile the statements that still hold a value that a message sets right.
+
+        A model saw the message. Where it learned the right statement, that takes their place; what
+        it did not learn at all is not added.
+        """
+        corrected = self._find_corrected(record)
+        if corrected is None:
+            return []
+        self._link(record, corrected.message)
+        right = next(
+            (fact for fact in self._find_facts(record) if corrected.is_told_by(fact.text)), None
+        )
+        outcomes = [outcome for outcome in self._correct(record, corrected) if outcome.targets]
+        if right is None:
+            return outcomes
+        for outcome in outcomes:
+            for wrong in outcome.targets:
+                if outcome.verdict == "replace" and wrong.id != right.id:
+                    self._changes.retract_for(wrong, right, _REASON)
+        return []
+
+    def _find_corrected(self, record: Record) -> _CorrectedMessage | None:
+        """Find the message whose value a message sets right; None: it corrects nothing."""
         correction = read_value_correction(record.text) if record.role == "user" else None
         if correction is None:
-            return []
+            return None
         for earlier in self._find_earlier(record, correction):
             facts = self._find_facts(earlier)
             span = find_corrected_value(
                 correction, earlier.text, [fact.object for fact in facts if fact.object]
             )
             if span is not None:
-                self._link(record, earlier)
-                return self._correct(record, earlier, span, correction, facts)
-        return []
+                return _CorrectedMessage(earlier, span, correction, facts)
+        return None
 
     def _find_earlier(self, record: Record, correction: ValueCorrection) -> list[Record]:
         """Find the speaker's messages shortly before, the latest first, without their questions."""
@@ -127,19 +196,14 @@ class CorrectionReconciler:
         edge_type = EdgeType.SUPERSEDES if is_single_sentence else EdgeType.MAY_OUTDATE
         self._changes.link(record.id, earlier.id, edge_type, 1.0)
 
-    def _correct(
-        self,
-        record: Record,
-        earlier: Record,
-        span: tuple[int, int],
-        correction: ValueCorrection,
-        facts: Sequence[Record],
-    ) -> list[ReconciliationResult]:
+    def _correct(self, record: Record, corrected: _CorrectedMessage) -> list[ReconciliationResult]:
         """Correct the statements that hold the wrong value, or state the corrected sentence."""
-        wrong = earlier.text[slice(*span)]
-        is_reversal = is_reversed(correction, earlier.text)
+        earlier = corrected.message
+        correction = corrected.correction
+        wrong = corrected.wrong_value
+        is_reversal = corrected.is_reversal
         candidate = CandidateStatement(
-            _correct_sentence(earlier.text, span, correction, is_reversal=is_reversal),
+            corrected.sentence,
             effect="corrects",
             wrong_value=wrong,
             evidence=(Evidence(record.text[:200], record.id, record.speaker),),
@@ -152,7 +216,7 @@ class CorrectionReconciler:
             reason=_REASON,
         )
         outcomes = []
-        for fact in facts:
+        for fact in corrected.facts:
             if wrong in fact.text:
                 text = _correct_values(fact.text, wrong, correction, is_reversal=is_reversal)
             elif _holds_spelled_out(fact, earlier, wrong):
@@ -160,7 +224,7 @@ class CorrectionReconciler:
             else:
                 continue
             value = _correct_values(fact.object, wrong, correction, is_reversal=is_reversal)
-            corrected = replace(
+            statement = replace(
                 candidate,
                 text=text,
                 kind=fact.kind,
@@ -172,8 +236,8 @@ class CorrectionReconciler:
                 single=is_single(fact.predicate, fact.subject),
             )
             outcomes.append(
-                find_conflict(corrected, [fact])
-                or ReconciliationResult("replace", corrected, (fact,), retract=True, reason=_REASON)
+                find_conflict(statement, [fact])
+                or ReconciliationResult("replace", statement, (fact,), retract=True, reason=_REASON)
             )
         return outcomes or [ReconciliationResult("add", candidate, reason=_REASON)]
 

@@ -104,7 +104,7 @@ def extract_candidates(
         (record, ((to_candidate(record), _GIVEN),))
         for record in select_given(ordered, deps.settings.write)
     ]
-    has_corrections = not deps.extracts_by_model and any(map(_is_correction, gated))
+    has_corrections = any(map(_is_correction, gated))
     return ExtractionResult(
         tuple(decided), tuple(decisions), cost, failed_lane, has_corrections=has_corrections
     )
@@ -114,16 +114,20 @@ def _gate(
     records: Sequence[Record], deps: WriteDeps, decisions: list[StageDecision]
 ) -> list[Record]:
     """Return the records that something may be learned from, without echoes of memory."""
-    if deps.extracts_by_model:
-        brief_ids = find_reply_ids(records, deps)
-    else:
-        brief_ids = frozenset(record.id for record in records if _is_correction(record))
+    uses_model = deps.extracts_by_model
+    brief_ids = frozenset(
+        record.id for record in records if _is_correction(record, is_strong=uses_model)
+    )
+    if uses_model:
+        brief_ids |= find_reply_ids(records, deps)
     gated = (gate_record(record, deps.settings.write, brief_ids, decisions) for record in records)
     return [record for record in gated if record is not None]
 
 
-def _is_correction(record: Record) -> bool:
-    return record.kind is Kind.TURN and read_value_correction(record.text) is not None
+def _is_correction(record: Record, *, is_strong: bool = False) -> bool:
+    """True for a turn that sets a value right; ``is_strong``: and that can mean nothing else."""
+    correction = read_value_correction(record.text) if record.kind is Kind.TURN else None
+    return correction is not None and (correction.is_strong or not is_strong)
 
 
 def _extract(

@@ -96,12 +96,19 @@ def reconcile_extraction(
     decisions = list(extraction.decisions)
     cost = extraction.cost
     reconciler = CandidateReconciler(deps, changes)
+    corrections = CorrectionReconciler(
+        deps, changes, [record for record, _ in extraction.by_record]
+    )
     if deps.reconciles_by_model:
+        extraction = _drop_fragments(extraction, corrections)
         model_reconciler = ModelReconciler(deps, changes, reconciler, is_patient=is_patient)
         derived_by_source, model_cost = model_reconciler.reconcile(extraction, decisions)
+        derived_by_source = _complete_corrections(
+            derived_by_source, extraction, corrections, changes
+        )
         cost += model_cost
     else:
-        derived_by_source = _reconcile_by_rules(extraction, reconciler, changes, deps)
+        derived_by_source = _reconcile_by_rules(extraction, reconciler, corrections, changes)
     _note_dropped(extraction, changes, deps)
     repeated = settle_given(given_records, changes, derived_by_source)
     _supersede_notes(changes, deps.store)
@@ -133,8 +140,8 @@ def make_empty_result(extraction: ExtractionResult, deps: WriteDeps) -> DigestRe
 def _reconcile_by_rules(
     extraction: ExtractionResult,
     reconciler: CandidateReconciler,
+    corrections: CorrectionReconciler,
     changes: DigestChangeSet,
-    deps: WriteDeps,
 ) -> dict[str, tuple[DerivedMemory, ...]]:
     """Reconcile candidate by candidate; each sees what became of those before it.
 
@@ -146,9 +153,6 @@ def _reconcile_by_rules(
     ]
     # One search of the index for all of them.
     nearest = iter(reconciler.finder.find_nearest(pairs))
-    corrections = CorrectionReconciler(
-        deps, changes, [record for record, _ in extraction.by_record]
-    )
     derived_by_source: dict[str, tuple[DerivedMemory, ...]] = {}
     for record, decided in extraction.by_record:
         changes.scope = record.scope
@@ -164,6 +168,40 @@ def _reconcile_by_rules(
             changes.apply(outcome, decision, record)
         derived_by_source[record.id] = tuple(changes.derived[start:])
     return derived_by_source
+
+
+def _drop_fragments(
+    extraction: ExtractionResult, corrections: CorrectionReconciler
+) -> ExtractionResult:
+    """Drop what a model read in a message that only sets a value right, and that does not say of what.
+
+    "The user meant Thursday" tells nobody anything.
+    """
+    by_record = tuple(
+        (
+            record,
+            tuple(pair for pair in decided if corrections.tells_correction(record, pair[0].text)),
+        )
+        for record, decided in extraction.by_record
+    )
+    return replace(extraction, by_record=by_record)
+
+
+def _complete_corrections(
+    derived_by_source: Mapping[str, tuple[DerivedMemory, ...]],
+    extraction: ExtractionResult,
+    corrections: CorrectionReconciler,
+    changes: DigestChangeSet,
+) -> dict[str, tuple[DerivedMemory, ...]]:
+    """Correct by rules the statements that hold a wrong value although a model saw it set right."""
+    completed = dict(derived_by_source)
+    for record, _ in extraction.by_record:
+        changes.scope = record.scope
+        start = len(changes.derived)
+        for outcome in corrections.reconcile_remaining(record):
+            changes.apply(outcome, _CORRECTED, record)
+        completed[record.id] = (*completed[record.id], *changes.derived[start:])
+    return completed
 
 
 def _note_dropped(extraction: ExtractionResult, changes: DigestChangeSet, deps: WriteDeps) -> None:

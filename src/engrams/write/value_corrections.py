@@ -135,7 +135,8 @@ _CLAUSE_WORDS = frozenset(
 """Words that stand in clauses and in no value."""
 _ARTICLES = frozenset(("the", "a", "der", "die", "das", "el", "la", "le", "of", "am", "um"))
 _TITLES = frozenset(("mr", "mrs", "ms", "dr", "herr", "frau", "madame", "monsieur"))
-_PIECES = re.compile(r"[,;:!?，。；！？、()…–—]+|\.(?!\w)")
+_PIECES = re.compile(r"[;!?，。；！？、()…–—]+|(?<!\d)[,:]|[,:](?!\d)|\.(?!\w)")
+"""Ends of the pieces of a message. "16:30" and "1,5" are one value each."""
 _CLOCK = re.compile(
     r"\b\d{1,2}[:.]\d\d\b|\b\d{1,2}\s?(?:am|pm|uhr|h)\b"
     r"|\b(?:half past|quarter (?:past|to)|halb) \w+\b"

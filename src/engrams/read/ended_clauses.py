@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
-from engrams.core import Evidence, Hit, OutdatedMark, Record, Status
+from engrams.core import Hit, OutdatedMark, Record, Status
 from engrams.core.meta_keys import last_said_at
 from engrams.frozen_data import replace
 from engrams.read.corrected_words import mask_corrected
 from engrams.read.fact_joining import SHOWN_STATUSES, FactGroupingRules, is_over
 from engrams.read.link_expansion import LinkCache
 from engrams.read.request import ReadRequest, sees_scope
+from engrams.text.remainders import cut_remainder
 
 
 def mark_ended_clauses(
@@ -74,8 +75,8 @@ def drop_doubted_facts(hits: Sequence[Hit], links: LinkCache) -> tuple[Hit, ...]
     )
 
 
-def _find_ended_facts(hit: Hit, rules: FactGroupingRules) -> list[tuple[Record, Evidence]]:
-    """Find the facts of a message that ended, each with its words in the message.
+def _find_ended_facts(hit: Hit, rules: FactGroupingRules) -> list[tuple[Record, str]]:
+    """Find the facts of a message that ended, each with the words in the message that did.
 
     None where the message is over as a whole, or the words are all that it says.
     """
@@ -83,42 +84,42 @@ def _find_ended_facts(hit: Hit, rules: FactGroupingRules) -> list[tuple[Record, 
         return []
     text = hit.record.text
     return [
-        (fact, quote)
+        (fact, clause)
         for fact in hit.facts
         if fact.valid_to is not None and is_over(fact, rules)
         for quote in fact.evidence
         if quote.source == hit.record.id
-        and quote.quote in text
-        and len(quote.quote) < len(text.strip())
+        and (clause := cut_remainder(quote.quote, fact.object)) in text
+        and len(clause) < len(text.strip())
     ]
 
 
 def _mark_clauses(
-    hit: Hit, ended_facts: Sequence[tuple[Record, Evidence]], successors: Mapping[str, Record]
+    hit: Hit, ended_facts: Sequence[tuple[Record, str]], successors: Mapping[str, Record]
 ) -> Hit:
     marks: dict[str, OutdatedMark] = {}
     own_mark = hit.outdated
     own_clause = own_mark.clause if own_mark is not None and own_mark.is_told else ""
-    for fact, quote in ended_facts:
+    for fact, clause in ended_facts:
         if own_mark is not None and not own_mark.closed and own_mark.by == fact.superseded_by:
             # The message only may be over, as its mark says.
             continue
-        if own_clause and own_clause in quote.quote and own_clause != quote.quote:
+        if own_clause and own_clause in clause and own_clause != clause:
             # The fact says more than what ends.
             continue
         successor = successors.get(fact.superseded_by)
         said_at = successor.recorded_at if successor else fact.valid_to
         if said_at is not None:
-            marks[quote.quote] = OutdatedMark(
+            marks[clause] = OutdatedMark(
                 by=successor.id if successor else "",
                 said_at=said_at,
                 probability=1.0,
                 closed=True,
                 words=_read_words(successor) if successor else "",
-                clause=quote.quote,
+                clause=clause,
             )
     if own_mark is not None and own_clause:
-        is_told = any(clause in own_clause or own_clause in clause for clause in marks)
+        is_told = any(over in own_clause or own_clause in over for over in marks)
         if not is_told:
             marks[own_clause] = own_mark
     if not marks:

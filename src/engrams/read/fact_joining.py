@@ -16,6 +16,7 @@ from engrams.ports import AsOf
 from engrams.read.corrected_words import mask_corrected
 from engrams.text.clause_kinds import may_end
 from engrams.text.clause_split import split_clauses
+from engrams.text.remainders import find_remainder
 from engrams.text.terms import terms
 
 SHOWN_STATUSES = (Status.ACTIVE, Status.SUPERSEDED, Status.ARCHIVED)
@@ -180,8 +181,15 @@ def _is_turn_over(
     quoting = [fact for fact in facts if turn.id in [quote.source for quote in fact.evidence]]
     if not quoting or not all(is_over(refined.get(fact.id, fact), rules) for fact in quoting):
         return False
-    quotes = [quote.quote for fact in quoting for quote in fact.evidence if quote.source == turn.id]
-    return not says_more(turn.text, quotes)
+    quotes = [
+        (quote.quote, fact.object)
+        for fact in quoting
+        for quote in fact.evidence
+        if quote.source == turn.id
+    ]
+    if any(find_remainder(quote, value) for quote, value in quotes):
+        return False
+    return not says_more(turn.text, [quote for quote, _ in quotes])
 
 
 def says_more(text: str, quotes: Sequence[str]) -> bool:

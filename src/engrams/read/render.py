@@ -27,6 +27,7 @@ from engrams.read.decay import is_of_custom_category
 from engrams.read.excerpts import cut_sentences
 from engrams.text.invisible import drop_invisible
 from engrams.text.normalize import fold
+from engrams.text.remainders import cut_remainder
 from engrams.text.tag_escape import escape_tags
 from engrams.text.terms import terms
 
@@ -57,6 +58,9 @@ ANSWER_CHARACTERS = 500
 """Characters of an assistant's answer in a context: its sentences that bear on the question."""
 _LEAST_CHARACTERS = 200
 """Characters that an item may have however small the budget is."""
+
+_FEWEST_TERMS = 2
+"""Terms from which the rest of a message says something."""
 
 _STRAIGHT_QUOTES = str.maketrans("“”", '""')
 """A passage stands in curly quotes, which its own words must not end."""
@@ -258,8 +262,9 @@ def recalled_text(hits: Sequence[Hit], style: RecallStyle, tokens: int) -> str:
     answer ``ANSWER_CHARACTERS``.
     """
     if style.line_format == "sections":
-        records = [_current_statement(hit) for hit in hits]
-        return frame_statements(map(_section_statement, hits), profile_version(records))
+        pairs = [(hit, record) for hit in hits for record in _list_current(hit)]
+        statements = [_section_statement(hit, record) for hit, record in pairs]
+        return frame_statements(statements, profile_version([record for _, record in pairs]))
     query_terms = style.query_terms
     characters = max(_LEAST_CHARACTERS, tokens * 4 // 3)
     limits = {
@@ -276,8 +281,13 @@ def recalled_text(hits: Sequence[Hit], style: RecallStyle, tokens: int) -> str:
     if style.line_format == "triple":
         lines = []
         for hit in in_order:
-            triples = _triple_lines(hit, with_ended=style.asks_past)
-            lines += triples or [_dated_line(hit, query_terms, limits[hit.record.id])]
+            facts = [
+                record for record in (hit.record, *hit.facts) if record.predicate and record.object
+            ]
+            triples = _triple_lines(facts, with_ended=style.asks_past)
+            lines += triples
+            if not triples or _says_besides(hit, facts):
+                lines.append(_dated_line(hit, query_terms, limits[hit.record.id]))
         return _recalled_frame(lines)
     return _recalled_frame(recalled_days(in_order, query_terms, limits))
 
@@ -290,15 +300,14 @@ def _recalled_frame(lines: Sequence[str]) -> str:
     return f"<recalled>\n{_DATA_NOTE}\n{body}\n</recalled>"
 
 
-def _current_statement(hit: Hit) -> Record:
-    """First fact of a hit that still holds, else the record itself."""
-    active = (fact for fact in hit.facts if fact.status is Status.ACTIVE)
-    return next(active, hit.record)
+def _list_current(hit: Hit) -> list[Record]:
+    """List the facts of a hit that still hold, and the record itself where it says more than these."""
+    active = [fact for fact in hit.facts if fact.status is Status.ACTIVE]
+    return active if active and not _says_besides(hit, active) else [*active, hit.record]
 
 
-def _section_statement(hit: Hit) -> ProfileStatement:
-    """Render a hit as a statement of a section, with the words that end it, or a clause of it."""
-    record = _current_statement(hit)
+def _section_statement(hit: Hit, record: Record) -> ProfileStatement:
+    """Render a record of a hit as a statement of a section, with what ends it, or a clause of it."""
     if record is not hit.record:
         return profile_statement(record)
     annotated = hit.annotate(record.text)
@@ -378,17 +387,28 @@ def _role_line(hit: Hit, query_terms: frozenset[str], characters: int) -> str:
     return f"[{role}] {_annotated_text(hit, query_terms, characters)}{_ended_note(hit)}"
 
 
-def _triple_lines(hit: Hit, *, with_ended: bool) -> list[str]:
-    """Render a hit as lines "[category] Subject PREDICATE object - 'quote'".
+def _triple_lines(records: Sequence[Record], *, with_ended: bool) -> list[str]:
+    """Render facts as lines "[category] Subject PREDICATE object - 'quote'".
 
     Beside facts that hold, those that are over would only crowd the lines; ``with_ended`` keeps
     them for a question about the past.
     """
-    records = [record for record in (hit.record, *hit.facts) if record.predicate and record.object]
     if not with_ended:
         current = [record for record in records if record.status is not Status.SUPERSEDED]
         records = current or records
     return [_triple_line(record) for record in records]
+
+
+def _says_besides(hit: Hit, facts: Sequence[Record]) -> bool:
+    """True for a message that says more than some of its facts, or than what one of them ended."""
+    remaining_text = hit.record.text
+    for fact in facts:
+        for words in (fact.text, *(item.quote for item in fact.evidence)):
+            is_over = fact.status is Status.SUPERSEDED
+            remaining_text = remaining_text.replace(
+                cut_remainder(words, fact.object) if is_over else words, " "
+            )
+    return hit.record not in facts and len(terms(remaining_text)) >= _FEWEST_TERMS
 
 
 def _triple_line(record: Record) -> str:

@@ -21,6 +21,7 @@ from engrams.core import (
 from engrams.extract.policy import StoragePolicyDecision, resolve_mode
 from engrams.frozen_data import dataclass, replace
 from engrams.ports import Store, WriteBatch
+from engrams.text.remainders import find_remainder
 from engrams.write.candidate_reconciler import CandidateReconciler
 from engrams.write.change_set import DigestChangeSet
 from engrams.write.correction_reconciler import CorrectionReconciler
@@ -220,7 +221,10 @@ def _note_dropped(extraction: ExtractionResult, changes: DigestChangeSet, deps: 
 
 
 def _supersede_notes(changes: DigestChangeSet, store: Store) -> None:
-    """Supersede notes whose only statement was superseded; turns stay."""
+    """Supersede notes whose only statement was superseded; turns stay.
+
+    So does a note that says something besides the value of that statement.
+    """
     ended: list[Record] = [
         record
         for record in changes.current.values()
@@ -228,6 +232,7 @@ def _supersede_notes(changes: DigestChangeSet, store: Store) -> None:
         and record.meta.get("whole")
         and record.superseded_by
         and _was_changed(record, changes)
+        and not any(find_remainder(item.quote, record.object) for item in record.evidence[:1])
     ]
     fact_by_note = {item.source: fact for fact in ended for item in fact.evidence[:1]}
     if not fact_by_note:

@@ -9,6 +9,8 @@ from engrams.extract.rules.english_lexicon import ADVERBS, BE, DETERMINERS, PREP
 from engrams.extract.rules.sentence_segmenter import ClauseToken
 from engrams.text.vocabulary import word_set
 
+STATES = frozenset("allergic intolerant vegan vegetarian diabetic coeliac celiac".split())
+"""States that share the subject of the clause before them: "and allergic to kiwi"."""
 _PURE = word_set(
     "go goes live lives stay stays listen listens talk talks sit sits eat eats drink drinks write"
     " writes sing sings swim swims"
@@ -66,6 +68,7 @@ def _stops(words: Sequence[ClauseToken], place: int, at: int) -> bool:
     if lower == "and" and following:
         return (
             following in PRONOUN
+            or (following in STATES and place > at)
             or _starts_predicate(words, place + 1)
             or (not following.endswith("ing") and _starts_sentence(words, place + 1))
         )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from engrams.extract.rules.clause_end import find_clause_end, is_work
+from engrams.extract.rules.clause_end import STATES, find_clause_end, is_work
 from engrams.extract.rules.clause_subject import LEAD, MARKERS, find_subject
 from engrams.extract.rules.english_lexicon import (
     ADVERBS,
@@ -28,8 +28,6 @@ _AFTER_PASSIVE = frozenset(("by", "to", "on", "in", "at")) | BE.keys()
 _SHARED: dict[Tense, VerbForm] = {
     "past": "past", "used": "past", "perfect": "part", "progressive": "ing", "been": "ing", "was": "ing", "present": "base",
 }  # fmt: skip
-_STATES = frozenset("allergic intolerant vegan vegetarian diabetic coeliac celiac".split())
-"""Words behind "am", "are" or "is" that tell of a person's health or diet."""
 _OPEN = frozenset(("to", "married", "engaged"))
 _STATE_FORMS: dict[Person, str] = {"self": "am", "group": "are", "other": "is"}
 _OTHERS_VERB = frozenset(("i", "we", "to", "help", "helps", "let", "lets", "make", "makes"))
@@ -143,6 +141,21 @@ def _parse_coordinated(
             after += 1
         reading = find_lemma(words[after].lower)
         last = found[-1]
+        if words[after].lower in STATES and _shares_copula(last):
+            # "I'm married to Paul and allergic to kiwi": the verb is shared as well.
+            end = find_clause_end(words, after, names)
+            found.append(
+                replace(
+                    last,
+                    rest=tuple(words[after:end]),
+                    start=words[after].start,
+                    end=words[end - 1].end,
+                    lead=(),
+                    is_coordinated=True,
+                )
+            )
+            at = end
+            continue
         is_sure = is_work(words, after) or _tells_state(last, words, after)
         is_parallel = reading is not None and _is_parallel(last, reading.forms, words, after)
         if not is_sure and not is_parallel:
@@ -163,6 +176,11 @@ def _parse_coordinated(
     return at
 
 
+def _shares_copula(clause: EnglishClause) -> bool:
+    """True for a clause with "am" or "is", which a state behind it may share."""
+    return clause.surface in BE and clause.tense == "present" and not clause.negated
+
+
 def drop_addressee(
     words: tuple[ClauseToken, ...], names: frozenset[str]
 ) -> tuple[ClauseToken, ...]:
@@ -177,7 +195,7 @@ def _tells_state(last: EnglishClause, words: Sequence[ClauseToken], at: int) -> 
     """True for "am allergic" or "is vegan" behind a clause of the present, whose subject it shares."""
     is_state_form = words[at].lower == _STATE_FORMS[last.person]
     is_present = last.tense == "present"
-    return is_present and is_state_form and words[at + 1].lower in _STATES
+    return is_present and is_state_form and words[at + 1].lower in STATES
 
 
 def _is_parallel(

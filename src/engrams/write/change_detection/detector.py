@@ -32,6 +32,7 @@ from engrams.extract.rules.story_marks import find_story
 from engrams.ports import CandidateSearchQuery, Embedder, RecordQuery, ScopeReach
 from engrams.ports.read_ahead import ReadAhead
 from engrams.text.foreign_parts import blank_foreign_parts, blank_quoted_words
+from engrams.text.remainders import find_remainder
 from engrams.text.terms import terms
 from engrams.text.text_spans import find_span
 from engrams.text.times import detect_language
@@ -222,7 +223,7 @@ class ChangeDetector:
             is_ended_by_rule = not ended_by.isdisjoint(
                 {record.id, *(fact.id for fact in new_facts)}
             )
-            if open_facts and is_ended_by_rule:
+            if is_ended_by_rule and (open_facts or _tells_besides(earlier_facts, change.earlier)):
                 continue
             self._end_statement(record, change, changes, (open_facts, new_facts))
 
@@ -294,7 +295,12 @@ class ChangeDetector:
             else:
                 changes.link(record.id, fact.id, EdgeType.MAY_OUTDATE, change.probability)
         has_no_other_fact = not open_facts or (closes_fact and len(open_facts) == len(ended_facts))
-        closes_statement = is_certain and not change.is_partial and has_no_other_fact
+        closes_statement = (
+            is_certain
+            and not change.is_partial
+            and has_no_other_fact
+            and not _tells_besides(open_facts, change.earlier)
+        )
         changes.link(
             record.id,
             change.earlier.id,
@@ -639,6 +645,11 @@ def _says_more(fact: Record, change: DetectedChange) -> bool:
     """True if a fact's words tell another thing beside the one that ends: "peanuts and kiwi"."""
     quote = _find_quote(fact, change.earlier)
     return change.clause in quote and bool(terms(quote.replace(change.clause, " ")))
+
+
+def _tells_besides(facts: Sequence[Record], source: Record) -> bool:
+    """True if a message says something besides the values of its facts: "with my dog Rex"."""
+    return any(find_remainder(_find_quote(fact, source), fact.object) for fact in facts)
 
 
 def _says_the_same(quote_terms: set[str], clause_terms: set[str]) -> bool:

@@ -7,14 +7,11 @@ its words are of machinery, and one of them of failing: "Error de conexión: tie
 from __future__ import annotations
 
 import re
-from functools import cache
 
-from engrams.frozen_data import dataclass
+from engrams.text.closed_vocabulary import load_closed_vocabulary
 from engrams.text.late_patterns import holds_any, late_pattern
 from engrams.text.normalize import fold
-from engrams.text.stopwords import STOP
-from engrams.text.terms import is_unspaced, tokens
-from engrams.text.vocabulary import read_classes
+from engrams.text.terms import tokens
 
 # Lines that only a program writes: nobody tells something in them.
 _TRACE = late_pattern(
@@ -105,22 +102,7 @@ _ADDRESS = re.compile(
     r"'[^'\n]*'|\"[^\"\n]*\"|`[^`\n]*`|\S*[\d_/\\@=<>{}$]\S*|\b\w+\.\w[\w.]*|\([^)\n]*\)"
 )
 """What a report quotes or numbers: an address, a path, a name of code."""
-
-
 _ELIDED = re.compile(r"\b[dln]'")
-
-
-@dataclass(frozen=True, slots=True)
-class _MachineWords:
-    failing: frozenset[str]
-    apology: frozenset[str]
-    negation: frozenset[str]
-    """Words that make a report of an apology: "Sorry, I could not reach the model"."""
-    vocabulary: frozenset[str]
-    """All words of a report, those of failing among them."""
-    unspaced_failing: re.Pattern[str]
-    unspaced: re.Pattern[str]
-    """One or several words of Chinese or Japanese, and nothing else."""
 
 
 def is_noise(text: str) -> bool:
@@ -141,29 +123,11 @@ def is_noise(text: str) -> bool:
 
 def _is_report(folded: str) -> bool:
     """True for a text of which each word is one of machinery, and one of failing."""
-    machine = _load_machine_words()
+    vocabulary = load_closed_vocabulary(__file__, "machine_reports")
     words = tokens(_ELIDED.sub("", _ADDRESS.sub(" ", folded)))
-    spaced = {word.replace("'", "") for word in words if not is_unspaced(word)}
-    unspaced = "".join(word for word in words if is_unspaced(word))
-    regrets = not (spaced.isdisjoint(machine.apology) or spaced.isdisjoint(machine.negation))
-    fails = regrets or not spaced.isdisjoint(machine.failing)
-    if not fails and machine.unspaced_failing.search(unspaced) is None:
+    # "Sorry, I could not reach the model."
+    regrets = vocabulary.holds_one(words, "apology") and vocabulary.holds_one(words, "negation")
+    if not regrets and not vocabulary.holds_one(words, "failing"):
         return False
     has_several = len(words) > 1 or len(words) < len(tokens(folded))
-    is_of_machinery = spaced - STOP <= machine.vocabulary
-    return has_several and is_of_machinery and machine.unspaced.fullmatch(unspaced) is not None
-
-
-@cache
-def _load_machine_words() -> _MachineWords:
-    classes = read_classes(__file__, "machine_reports")
-    failing = sorted(classes["unspaced-failing"], key=len, reverse=True)
-    unspaced = sorted((*failing, *classes["unspaced"]), key=len, reverse=True)
-    return _MachineWords(
-        classes["failing"],
-        classes["apology"],
-        classes["negation"],
-        frozenset().union(*(classes[name] for name in ("failing", "apology", "negation", "words"))),
-        re.compile("|".join(failing)),
-        re.compile(f"(?:{'|'.join(unspaced)})*"),
-    )
+    return has_several and vocabulary.holds_all(words)

@@ -73,6 +73,11 @@ def may_tell_change(clause: str) -> bool:
     return bool(folded) and not _find("long_ago", folded) and not _find("unreal", folded)
 
 
+def tells_something(clause: str) -> bool:
+    """True for a clause that neither asks nor thanks, greets, cheers or judges in general."""
+    return bool(_read_told(clause))
+
+
 def tells_past_event(clause: str) -> bool:
     """True for what happened once and for what was."""
     return _is_past_event(fold(clause))

@@ -8,6 +8,7 @@ from dataclasses import replace
 from itertools import islice, pairwise
 
 from engrams.core import STATEMENT_KINDS, Kind, Record, Status
+from engrams.core.timer_messages import drop_timer_turns
 from engrams.extract.gate import BRIEF, gate_text
 from engrams.ports import RecordQuery, ScopeReach
 from engrams.write.related import scopes_in_reach
@@ -21,6 +22,7 @@ _KNOWN_STATEMENTS = 80
 _READ_BESIDE = 5
 """Times as many are read, as those of other projects are left out."""
 _QUESTION_MARK = re.compile(r"[?？؟]")
+_ANSWERING_ROLES = ("assistant", "tool")
 _ROLES = ("user", "assistant", "system", "tool")
 
 
@@ -33,12 +35,7 @@ def find_context(records: Sequence[Record], deps: WriteDeps) -> list[Record]:
     if not limit:
         return []
     first = records[0]
-    turns = RecordQuery(
-        ScopeReach(first.scope.owner, (first.scope,)),
-        (Kind.TURN,),
-        (Status.ACTIVE, Status.ARCHIVED),
-        session=first.session,
-    )
+    turns = _query_turns(first)
     # Turns are listed by id, which begins with their time.
     before = deps.store.find(replace(turns, after=first.id, limit=_TURNS_BEFORE)).records
     among = deps.store.find(
@@ -74,6 +71,17 @@ def find_reply_ids(records: Sequence[Record], deps: WriteDeps) -> frozenset[str]
     )
 
 
+def find_timer_ids(records: Sequence[Record], deps: WriteDeps) -> frozenset[str]:
+    """Find the ids of the messages that a timer sent, and of the answers to them."""
+    first = records[0]
+    turns = [*records]
+    if any(record.role in _ANSWERING_ROLES for record in records):
+        before = replace(_query_turns(first), after=first.id, limit=_TURNS_BEFORE)
+        turns += deps.store.find(before).records
+    by_time = sorted(turns, key=lambda turn: turn.story_key)
+    return frozenset(turn.id for turn in turns) - {turn.id for turn in drop_timer_turns(by_time)}
+
+
 def find_known_statements(record: Record, deps: WriteDeps) -> tuple[Record, ...]:
     """Find statements to show the model, so that it repeats none.
 
@@ -98,6 +106,16 @@ def find_speaker_names(records: Sequence[Record], deps: WriteDeps) -> frozenset[
     reach = scopes_in_reach(records[0].scope, deps.settings.write.reach)
     speakers = {record.speaker for record in records} | set(deps.store.speakers(reach))
     return frozenset(name.strip().lower() for name in speakers if name.strip()).difference(_ROLES)
+
+
+def _query_turns(record: Record) -> RecordQuery:
+    """Query the turns of a record's conversation."""
+    return RecordQuery(
+        ScopeReach(record.scope.owner, (record.scope,)),
+        (Kind.TURN,),
+        (Status.ACTIVE, Status.ARCHIVED),
+        session=record.session,
+    )
 
 
 def _is_brief(record: Record) -> bool:

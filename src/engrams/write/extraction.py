@@ -27,6 +27,7 @@ from engrams.write.conversation_context import (
     find_known_statements,
     find_reply_ids,
     find_speaker_names,
+    find_timer_ids,
 )
 from engrams.write.given_statements import select_given, to_candidate
 from engrams.write.value_corrections import read_value_correction
@@ -114,6 +115,13 @@ def _gate(
     records: Sequence[Record], deps: WriteDeps, decisions: list[StageDecision]
 ) -> list[Record]:
     """Return the records that something may be learned from, without echoes of memory."""
+    timer_ids = find_timer_ids(records, deps)
+    decisions += [
+        StageDecision("gate", "skip", "sent by a timer", record.text[:80], record=record.id)
+        for record in records
+        if record.id in timer_ids
+    ]
+    records = [record for record in records if record.id not in timer_ids]
     uses_model = deps.extracts_by_model
     brief_ids = frozenset(
         record.id for record in records if _is_correction(record, is_strong=uses_model)

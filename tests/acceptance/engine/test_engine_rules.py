@@ -234,8 +234,8 @@ def test_long_messages_are_shortened_for_extraction(
 
 @pytest.mark.covers("S1.35", "S1.36", "S1.37")
 def test_notes_of_the_day(engine: MemoryEngine, model: ScriptedModel, home: Path) -> None:
-    """A model's "None", in Chinese too, as a list or in more words, and an answer without words
-    write nothing;
+    """A model's "None", in other languages too, as a list or in more words, and an answer without
+    words write nothing;
 
     a failing one leaves it to rules, ten lines at most; the same messages are written once.
     """
@@ -249,6 +249,13 @@ def test_notes_of_the_day(engine: MemoryEngine, model: ScriptedModel, home: Path
         "- \n-\n",
         "{}",
         "Nothing worth noting.",
+        "No noteworthy information was shared.",
+        "Output: none",
+        "\u6ca1\u6709\u4ec0\u4e48\u503c\u5f97\u8bb0\u7684",
+        "\u7279\u306b\u306a\u3057",
+        "Keine besonderen Ereignisse.",
+        "Rien \u00e0 signaler.",
+        "Sin novedades",
     )
     for number, nothing in enumerate(nothings):
         said = f"I am allergic to {number} kinds of nuts"
@@ -267,6 +274,62 @@ def test_notes_of_the_day(engine: MemoryEngine, model: ScriptedModel, home: Path
     assert note.exists()
     lines = [line for line in note.read_text().splitlines() if line.startswith("- ")]
     assert 0 < len(lines) <= 10
+
+
+@pytest.mark.covers("S1.36")
+def test_rules_pick_no_supposition(home: Path, clock: SettableClock) -> None:
+    """Of a message that taught nothing, a note has the sentences that tell something; what only may
+    be, would be, is asked or thanks is in none, in six languages.
+    """
+    supposed = (
+        "Maybe I should learn Italian one day.",
+        "If I had a million I would buy a farm.",
+        "Vielleicht sollte ich nach Wien ziehen.",
+        "Wenn ich reich w\u00e4re, k\u00e4me ein Boot ins Haus.",
+        "Peut-\u00eatre que je devrais apprendre le piano.",
+        "Quiz\u00e1s deber\u00eda mudarme a Lima.",
+        "\u4e5f\u8bb8\u6211\u5e94\u8be5\u5b66\u65e5\u8bed\u3002",
+        "\u3082\u3057\u304b\u3057\u305f\u3089\u5f15\u3063\u8d8a\u3059\u304b\u3082\u3057\u308c\u307e\u305b\u3093\u3002",
+        "Thank you so much for the help today!",
+    )
+    note = home / "vault/memory/users/ann/2026-03-01.md"
+    with engrams.open(home=home, preset="engine", clock=clock, jobs__workers=0) as engine:
+        for text in supposed:
+            engine.flush([{"role": "user", "content": text}], scope=ANN)
+            engine.drain()
+        assert not note.exists()
+        told = "The ferry was late by an hour. I might take the train next time."
+        engine.flush([{"role": "user", "content": told}], scope=ANN)
+        engine.drain()
+    lines = [line for line in note.read_text("utf-8").splitlines() if line.startswith("- ")]
+    assert lines == ["- The ferry was late by an hour."]
+
+
+@pytest.mark.covers("S1.37")
+@pytest.mark.parametrize("by_model", [False, True])
+def test_nothing_is_learned_from_what_a_timer_sent(
+    home: Path, model: ScriptedModel, clock: SettableClock, by_model: bool
+) -> None:
+    """No rule reads the message or its answer, and no model is shown them; the message is found."""
+    pair = ("[SCHEDULED] My brother Karl is a pilot.", "Karl lives in Oslo, and I like jazz.")
+    roles: dict[str, Any] = {"write__roles": ("user", "assistant")}
+    if by_model:
+        made = opened(home, model, clock, **roles)
+    else:
+        made = engrams.open(home=home, preset="engine", clock=clock, jobs__workers=0, **roles)
+    with made as engine:
+        for role, text in zip(("user", "assistant"), pair, strict=True):
+            engine.updates.add_nowait(Turn(text, role=role, session="s1"), scope=ANN)
+            engine.drain()
+        assert not engine.list(scope=ANN, kinds=(Kind.FACT, Kind.PREFERENCE)).records
+        assert not any("Karl" in prompt for prompt in asked(model))
+        assert "Karl" not in engine.format_for_injection(scope=ANN)
+        assert engine.search("Karl", scope=ANN).hits
+        engine.observe(turn("My sister Eva lives in Graz."), scope=ANN)
+        clock.forward(seconds=31)
+        engine.drain()
+        assert by_model or engine.list(scope=ANN, text="Eva", kinds=(Kind.FACT,)).records
+        assert not by_model or "Eva" in asked(model)[-1]
 
 
 @pytest.mark.covers("S1.37")

@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from typing import get_args
 
 from engrams.core import Kind, Receipt, Scope, Turn, is_blank, to_role
+from engrams.core.timer_messages import SCHEDULED
 from engrams.errors import InputError, RefusedError
 from engrams.ports import DAILY, JobSpec, NoteReason
 from engrams.session.summaries.dependencies import SummaryDeps
@@ -55,7 +56,7 @@ class MessageFlusher:
                 role=to_role(message.get("role", "")),
                 session=session,
                 external_id=external_id,
-                meta={"scheduled": True} if _is_scheduled(message) else {},
+                meta={SCHEDULED: True} if _is_scheduled(message) else {},
             )
             for message, external_id in zip(
                 messages_with_text, _make_external_ids(messages_with_text, session), strict=True
@@ -105,4 +106,4 @@ def _is_made(external_id: str) -> bool:
 def _is_scheduled(message: Message) -> bool:
     """Return True for a message that a timer sent."""
     meta = message.get("meta")
-    return bool(message.get("scheduled") or (isinstance(meta, Mapping) and meta.get("scheduled")))
+    return bool(message.get(SCHEDULED) or (isinstance(meta, Mapping) and meta.get(SCHEDULED)))

@@ -2,7 +2,8 @@
 
 ``VaultNotes`` (``vault_notes``) is the entry; it runs the jobs and brings the parts together.
 
-- ``daily_notes``: appends what was said to the note of the day.
+- ``daily_notes``: appends what was said to the note of the day; ``empty_answers`` knows answers of
+  a model that has nothing to write down.
 - ``dream``: moves lasting facts from daily notes into MEMORY.md; ``dream_schedule`` says when,
   ``dream_model`` lets a model choose, ``memory_md`` chooses by rules.
 - ``note_index``: makes notes searchable, in chunks (``text_chunks``).

@@ -13,6 +13,7 @@ from datetime import UTC, date, datetime, time, timedelta
 
 from engrams import prompts
 from engrams.core import MESSAGE_KINDS, Kind, Record, Scope, Status
+from engrams.core.timer_messages import drop_timer_turns
 from engrams.errors import BudgetError, ModelError
 from engrams.ports import (
     ChatMessage,
@@ -22,9 +23,12 @@ from engrams.ports import (
     RecordQuery,
     ScopeReach,
 )
+from engrams.text.clause_kinds import tells_something
 from engrams.text.measures import is_question, word_count
+from engrams.text.unreal_sentences import is_supposition
 from engrams.text.word_support import find_unsupported
 from engrams.vault.dependencies import VaultDeps
+from engrams.vault.notes.empty_answers import begins_with_nothing, says_nothing
 from engrams.vault.notes.note_lines import STANDING, NoteLineLedger
 from engrams.vault.notes.note_paths import daily_path
 
@@ -32,30 +36,10 @@ _MAX_PICKED = 10
 """Lines that rules pick, at most."""
 _MAX_WRITTEN = 30
 """Lines that a model writes, at most."""
-_NOTHING = frozenset(
-    {
-        "",
-        "none",
-        "null",
-        "nothing",
-        "n/a",
-        "无",
-        "無",
-        "没有",
-        "沒有",
-        "なし",
-        "нет",
-        "keine",
-        "ninguno",
-        "aucun",
-    }
-)
-"""Answers of a model that has nothing to write down, and lines of such an answer."""
-_TIMER_TAG = re.compile(r"\s*\[scheduled\b[^\]\n]*\]", re.IGNORECASE)
-"""Mark with which agents begin the message of a timer: "[SCHEDULED] Send the report"."""
+_SENTENCE_END = re.compile(r"(?<=[.!?…])\s+|(?<=[。！？])|\n+")
+_FEWEST_WORDS = 4
+"""Words of a message that a note quotes, at least."""
 _BULLET = re.compile(r"^\s*[-*•](?:\s+|$)")
-_LINE_MARKS = " .。\"'`*()"
-_FIRST_WORD = re.compile(r"[\s.,;:–—-]+")
 _STATED = (Kind.CORRECTION, Kind.PREFERENCE, Kind.FACT, Kind.PROCEDURE, Kind.NEGATIVE)
 """Kinds of statements that rules pick, the most important first."""
 _SHOWN_TURNS = 400
@@ -197,10 +181,10 @@ class VaultDailyNoteWriter:
             for line in answer.splitlines()
             if not line.startswith(("#", "```"))
         ]
-        told_lines = [line for line in lines if not _says_nothing(line)]
+        told_lines = [line for line in lines if not says_nothing(line)]
         unsupported = find_unsupported(told_lines, transcript)
         supported_lines = [line for line in told_lines if line not in unsupported]
-        if not supported_lines and not all(map(_begins_with_nothing, told_lines)):
+        if not supported_lines and not all(map(begins_with_nothing, told_lines)):
             raise ModelError("The model wrote nothing that was said.")
         return [f"- {line}" for line in supported_lines][:_MAX_WRITTEN]
 
@@ -208,7 +192,7 @@ class VaultDailyNoteWriter:
         """Pick learned statements by importance, then the texts that taught none.
 
         Where something was learned, only notes are left of the latter; else what people said in
-        more than three words.
+        more than three words. What only supposes or asks something, or thanks, is left out.
         """
         statements = self._deps.store.find(
             RecordQuery(
@@ -220,20 +204,20 @@ class VaultDailyNoteWriter:
             )
         ).records
         rank = {kind: index for index, kind in enumerate(_STATED)}
-        picked = [
-            record.text
-            for record in sorted(
-                statements,
-                key=lambda record: (rank[record.kind], -record.importance, record.recorded_at),
-            )
-        ]
+        ranked = sorted(
+            statements,
+            key=lambda record: (rank[record.kind], -record.importance, record.recorded_at),
+        )
+        picked = [record.text for record in ranked if not is_supposition(record.text)]
         source_ids = {item.source for record in statements for item in record.evidence}
         for record in turns:
             if record.id in source_ids or is_question(record.text):
                 continue
-            is_talk = record.role not in ("assistant", "tool") and word_count(record.text) > 3
-            if record.kind is Kind.NOTE or (not statements and is_talk):
+            if record.kind is Kind.NOTE:
                 picked.append(record.text)
+            elif not statements and record.role not in ("assistant", "tool"):
+                text = _cut_empty_sentences(record.text)
+                picked += [text] if word_count(text) >= _FEWEST_WORDS else []
         return list(dict.fromkeys(picked))[:_MAX_PICKED]
 
 
@@ -242,33 +226,14 @@ def _summary_fact(owner: Scope, day: date) -> str:
     return f"summary:{owner.key}:{day}"
 
 
-def drop_timer_turns(records: Sequence[Record]) -> list[Record]:
-    """Leave out turns that a timer sent, with what tools and the assistant answered to them.
-
-    Sessions run side by side: a turn of one session ends no answer in another.
-    """
-    kept_turns: list[Record] = []
-    timer_sessions: set[str] = set()
-    for record in records:
-        if record.meta.get("scheduled") or _TIMER_TAG.match(record.text):
-            timer_sessions.add(record.session)
-            continue
-        if record.session in timer_sessions and record.role in ("assistant", "tool"):
-            continue
-        timer_sessions.discard(record.session)
-        kept_turns.append(record)
-    return kept_turns
-
-
-def _says_nothing(line: str) -> bool:
-    """Return True for a line of a model that has nothing to write down."""
-    has_words = any(map(str.isalnum, line))
-    return not has_words or line.casefold().strip(_LINE_MARKS) in _NOTHING
-
-
-def _begins_with_nothing(line: str) -> bool:
-    """Return True for a line that says in more words that there is nothing: "None to note"."""
-    return _FIRST_WORD.split(line.casefold().strip(_LINE_MARKS), maxsplit=1)[0] in _NOTHING
+def _cut_empty_sentences(text: str) -> str:
+    """Cut the sentences of a message that tell nothing: suppositions, requests, thanks."""
+    sentences = [sentence.strip() for sentence in _SENTENCE_END.split(text)]
+    return " ".join(
+        sentence
+        for sentence in sentences
+        if tells_something(sentence) and not is_supposition(sentence)
+    )
 
 
 def shorten_to_line(text: str) -> str:

@@ -111,3 +111,31 @@ def test_notes_are_dreamed_of_once_a_day_by_each_number_of_days(home: Path) -> N
         engine.flush([{"role": "user", "content": "The oar is kept in the shed."}], scope=ANN)
         engine.drain()
         assert engine.dream(1, scope=ANN)
+
+
+@pytest.mark.covers("S1.39")
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        ("The heating is off in winter", "The heating is on in winter"),
+        (
+            "My cousin Ada does eat fish or shrimp or crab at Christmas dinners",
+            "My cousin Ada does not eat fish or shrimp or crab at Christmas dinners",
+        ),
+        (
+            "At the harbour Kim lent Lee the long saw",
+            "At the harbour Lee lent Kim the long saw",
+        ),
+    ],
+)
+def test_what_differs_in_a_detail_is_not_said_twice(home: Path, first: str, second: str) -> None:
+    """A negation, a small word or the order of names makes another statement: both are in MEMORY.md."""
+    core = home / CORE
+    core.parent.mkdir(parents=True)
+    core.write_text(f"- {first}\n", "utf-8")
+    with opened(home, SettableClock(START)) as engine:
+        engine.manage(second, scope=ANN)
+        assert engine.dream(scope=ANN)
+    lines = core.read_text("utf-8").splitlines()
+    assert f"- {first}" in lines
+    assert f"- {second}" in lines

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from engrams.core import content_hash
+from engrams.text.comparison.statement_comparison import differ_in_detail
 from engrams.text.terms import terms
 
 CORRECTIONS = "Corrections"
@@ -17,7 +18,6 @@ TITLE = "# Memory"
 _CORRECTION_TOPICS = ("correction", "corrections", "corrected")
 _ALIKE = 0.85
 """Share of common words (Jaccard) from which two items say the same."""
-_PUNCTUATION = ".,;:!?。，；：！？()"
 _TOPIC_ALIKE = 0.2
 """Share of common words from which an item gets the topic of another one."""
 _TOPIC_ITEMS = 240
@@ -190,8 +190,8 @@ def _find_twin(
         if (
             words
             and kept_words
-            and _find_numbers(item.text) == _find_numbers(kept_item.text)
             and _measure_overlap(words, kept_words) >= _ALIKE
+            and not differ_in_detail(item.text, kept_item.text)
         ):
             return index
     return None
@@ -212,8 +212,3 @@ def _find_nearest_topic(words: frozenset[str], kept_items: Sequence[_KeptItem]) 
 
 def _measure_overlap(words: frozenset[str], other_words: frozenset[str]) -> float:
     return len(words & other_words) / len(words | other_words)
-
-
-def _find_numbers(text: str) -> set[str]:
-    words = (word.strip(_PUNCTUATION) for word in text.split())
-    return {word for word in words if any(char.isdigit() for char in word)}

@@ -485,6 +485,32 @@ def test_only_lasting_facts_about_the_user_are_in_the_profile(
 
 
 @pytest.mark.covers("S1.20")
+@pytest.mark.parametrize(
+    ("said", "fact"),
+    [
+        ("Fix the bug. I love jazz.", "I love jazz"),
+        ("Hey, fix the layout! I hate dark mode.", "I hate dark mode"),
+        ("Open the door please. My favourite colour is green.", "My favourite colour is green"),
+        ("Summarise this. I hate dark mode.", ""),
+    ],
+)
+def test_an_order_does_not_hide_the_fact_behind_it(
+    home: Path, clock: SettableClock, said: str, fact: str
+) -> None:
+    """An order states nothing, and what follows is judged as if it stood alone; unless it may be
+    the text to work on.
+    """
+    with engrams.open(home=home, preset="engine", clock=clock, jobs__workers=0) as engine:
+        engine.observe(turn(said), scope=ANN)
+        clock.forward(seconds=31)
+        engine.drain()
+        kinds = (Kind.FACT, Kind.PREFERENCE)
+        stored = [record.text for record in engine.list(scope=ANN, kinds=kinds).records]
+        assert stored == [fact] * bool(fact)
+        assert fact in engine.format_for_injection(scope=ANN)
+
+
+@pytest.mark.covers("S1.20")
 def test_the_gate_of_a_users_profile_is_shut_for_what_it_does_not_know(
     home: Path, model: ScriptedModel, clock: SettableClock
 ) -> None:

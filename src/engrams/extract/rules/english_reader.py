@@ -30,13 +30,14 @@ from engrams.extract.rules.denied_events import (
     is_plain_denial,
     reword_denial,
 )
-from engrams.extract.rules.english_lexicon import DETERMINERS, PREPOSITIONS
+from engrams.extract.rules.english_lexicon import DETERMINERS, PREPOSITIONS, find_lemma
 from engrams.extract.rules.meaning_table import ClauseMeaning, read_meanings, says_nothing
 from engrams.extract.rules.read_clause import ReadClause
 from engrams.extract.rules.sentence_segmenter import ClauseToken, Tense, TextSentence, tokens
 from engrams.extract.rules.utterance import UtteranceContext
 from engrams.extract.rules.word_classes import RELATIONS
 from engrams.frozen_data import dataclass, replace
+from engrams.text.line_voice import asks_for_work
 from engrams.text.times import TimeSpan
 from engrams.text.vocabulary import word_set
 
@@ -72,6 +73,12 @@ _PARENTS = word_set(
 """Relations of whom one speaks as such, although they have a name."""
 _MOST_REJECTED = 4
 """Words of the longest value that ", not" rejects."""
+_ORDER_LEAD = re.compile(
+    r"\W*(?:(?:please|pls|hey|hi|hello|ok|okay|now|also|and|then|so|just|quickly|first|next|kindly|let's|go ahead and"
+    r"|(?:can|could|would|will) you|i (?:want|need|would like) you to|i'd like you to)\b\W*)*",
+    re.IGNORECASE,
+)
+"""Words before the verb of an order."""
 _SEVERAL = re.compile(r"(?:we|they|it)\b", re.IGNORECASE)
 """Who has no age: "we're 5 now" counts."""
 
@@ -109,6 +116,8 @@ class _EnglishReader:
         self._names_of_relations: dict[str, str] = {}
         """Names by the key of the relation who is called so: "user's son" is Tim."""
         self._clauses: list[ReadClause] = []
+        self._orders = tuple(_is_order(sentence.text) for sentence in sentences)
+        """Sentences that order something, which do not count for the position of a statement."""
 
     def read(self) -> list[ReadClause]:
         for index, sentence in enumerate(self._sentences):
@@ -424,8 +433,8 @@ class _EnglishReader:
             quote=candidate.text,
             before=self._text[sentence.start : clause.start],
             mark=self._text[clause.start + len(quote) :][:1].strip(),
-            index=index,
-            sentences=len(self._sentences),
+            index=index - sum(self._orders[:index]),
+            sentences=len(self._sentences) - sum(self._orders) + self._orders[index],
             language="en",
             predicate=candidate.predicate,
             category=candidate.category,
@@ -442,6 +451,19 @@ class _EnglishReader:
         """
         view = ClauseView("", "", "", index, len(self._sentences), "en")
         self._clauses.append(ReadClause(view, tuple(candidates), start, end, True))
+
+
+def _is_order(sentence: str) -> bool:
+    """True for an order to the assistant: "please fix the bug".
+
+    Not if it asks for work on a text: what follows may be the text.
+    """
+    lead = _ORDER_LEAD.match(sentence)
+    words = sentence[lead.end() if lead else 0 :].split(maxsplit=1)
+    first_word = words[0].strip(",.!:").lower() if words else ""
+    verb = find_lemma(first_word)
+    is_imperative = verb is not None and verb.base == first_word
+    return is_imperative and not asks_for_work(sentence)
 
 
 def _quote_sentence(sentence: TextSentence, text: str) -> str:

@@ -511,6 +511,41 @@ def test_an_order_does_not_hide_the_fact_behind_it(
 
 
 @pytest.mark.covers("S1.20")
+def test_what_belongs_to_somebody_else_is_in_nobodys_profile(
+    home: Path, clock: SettableClock
+) -> None:
+    """Without a model, in six languages: what is another's is no fact about the user."""
+    others = (
+        "Der Hund von Kim hei\u00dft Rex.",
+        "Die Katze vom Nachbarn hei\u00dft Mimi.",
+        "Le chien de Kim s'appelle Rex.",
+        "El perro de Kim se llama Rex.",
+        "The dog of Kim is called Rex.",
+        "\u30ad\u30e0\u3055\u3093\u306e\u72ac\u306f\u30ec\u30c3\u30af\u30b9\u3067\u3059\u3002",
+        "\u7530\u4e2d\u3055\u3093\u306f\u5927\u962a\u306b\u4f4f\u3093\u3067\u3044\u307e\u3059\u3002",
+        "\u5c0f\u660e\u7684\u72d7\u53eb\u65fa\u8d22\u3002",
+    )
+    own = (
+        "Mein Hund hei\u00dft Wolke.",
+        "El gato se llama Mimi.",
+        "\u79c1\u306e\u72ac\u306f\u30cf\u30c1\u3067\u3059\u3002",
+    )
+    settings: dict[str, Any] = {"read__profile": "user", "read__profile_notes": False}
+    with engrams.open(
+        home=home, preset="engine", clock=clock, jobs__workers=0, **settings
+    ) as engine:
+        for number, text in enumerate((*others, *own)):
+            engine.observe(turn(text, f"s{number}"), scope=ANN)
+        clock.forward(seconds=31)
+        engine.drain()
+        profile = engine.format_for_injection(scope=ANN)
+    for text in others:
+        assert text.rstrip(".\u3002") not in profile
+    for text in own:
+        assert text.rstrip(".\u3002") in profile
+
+
+@pytest.mark.covers("S1.20")
 def test_the_gate_of_a_users_profile_is_shut_for_what_it_does_not_know(
     home: Path, model: ScriptedModel, clock: SettableClock
 ) -> None:

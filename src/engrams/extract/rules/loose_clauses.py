@@ -83,6 +83,16 @@ _NAMED = re.compile(
 _SAFETY = re.compile(
     r"\b(?:allerg|alérg|c(?:o?e|œ)liac|zöliakie|celíac|diabet|epilep)", re.IGNORECASE
 )
+_OF_SOMEBODY = late_pattern(
+    r"\W*(?:[^\W\d_]+\s+){1,3}?(?:(?:[vV]on|de|of)\s+[A-ZÀ-Þ]|d['’][A-ZÀ-Þ]"
+    r"|(?:vom|von der|der|des|du|de la|del|de l['’]|of the|of my)\s*(?:neighbou?r|boss|colleague|friend|Nachbar|Chef|Kolleg|Freund"
+    r"|voisin|collègue|ami|patron|vecin|jef|amig|compañer)\w*)"
+)
+"""Something near that is somebody else's: "der Hund von Kim", "le chat du voisin"."""
+_OTHER_NAMED = late_pattern(
+    r"(?!.{0,2}(?:同僚|友|上司|部下|先輩|後輩|夫|妻|彼|母|父|兄|姉|奥|旦那|子|おば|おじ|祖母|祖父|娘|息子))[^、。\s私僕俺]{1,10}(?:さん|くん|ちゃん|氏)(?:の[^、。]{1,10}?)?[はがも]"
+)
+"""Somebody with a name, who is no relative called by what they are: "お母さんは…"."""
 _WEEKLY = late_pattern(
     r"\b(?:on (?:mon|tues|wednes|thurs|fri|satur|sun)days|every (?:mon|tues|wednes|thurs|fri|satur|sun)day)\b"
     r"|\b(?:every|each) (?:week|morning|evening|afternoon)\b"
@@ -126,7 +136,7 @@ def split_loosely(
         return
     text = cut_unmarked_question(sentence.text)
     if language == "ja":
-        if cue.search(text.rstrip(" 。！!")):
+        if cue.search(text.rstrip(" 。！!")) and not opens_with_other(text):
             yield sentence.start, sentence.start + len(text)
         return
     asks = _OPENS_QUESTION.match(text) if language == "en" else is_question(text)
@@ -167,7 +177,13 @@ def _opens_near(text: str) -> bool:
     """True for a sentence that begins with a relative or a thing of the speaker's home."""
     lead = _LEAD_IN.match(text)
     start = lead.end() if lead else 0
-    return word_pattern(__file__, "near").match(text.lower(), start) is not None
+    is_near = word_pattern(__file__, "near").match(text.lower(), start) is not None
+    return is_near and _OF_SOMEBODY.match(text, start) is None
+
+
+def opens_with_other(text: str) -> bool:
+    """True for a Japanese sentence about somebody named: "田中さんは…", "キムさんの犬は…"."""
+    return _OTHER_NAMED.match(text) is not None
 
 
 def find_allergic(quote: str) -> tuple[str, str] | None:

@@ -20,6 +20,7 @@ from engrams.extract.rules.languages.language_table import (
 )
 from engrams.extract.rules.languages.other_words import find_others
 from engrams.extract.rules.languages.unsettled import find_clause, is_unsettled
+from engrams.extract.rules.loose_clauses import opens_with_other
 from engrams.extract.rules.named_people import RELATIVES
 from engrams.extract.rules.sentence_segmenter import split_sentences
 from engrams.extract.rules.utterance import FAINT, UtteranceContext
@@ -109,7 +110,7 @@ def extract_foreign(text: str, speech: UtteranceContext) -> list[CandidateStatem
                 if language.code == "zh" and mine and not _PERSON.search(piece) and piece[0] != "叫"
                 else piece
             )
-            if language.hypothetical.search(piece):
+            if language.hypothetical.search(piece) or opens_with_other(piece):
                 continue
             is_faint = language.faint.search(sentence) is not None
             match = (_find_faint_liking(whole, language) if is_faint else None) or _find_form(

@@ -1153,6 +1153,10 @@ class AsyncMemoryTiers(AsyncPart["MemoryTiers"]):
         """
         return await self._run(lambda part: part.working(scope))
 
+    async def working_item(self, id: str, scope: Place) -> dict[str, Any] | None:
+        """Return one item of the working tier of exactly this scope; None: it is not there."""
+        return await self._run(lambda part: part.working_item(id, scope))
+
     async def hot(self, scope: Place) -> tuple[str, ...]:
         """List the ids of the memories in the hot buffer of exactly this scope, least used first."""
         return await self._run(lambda part: part.hot(scope))
@@ -1164,6 +1168,13 @@ class AsyncMemoryTiers(AsyncPart["MemoryTiers"]):
     async def jobs(self) -> tuple[str, ...]:
         """Name the jobs in flight, as ``kind:key``."""
         return await self._run(lambda part: part.jobs())
+
+    async def drain(self, scope: Place) -> tuple[dict[str, Any], ...]:
+        """Empty the working tier of exactly this scope; return its items, oldest first.
+
+        They leave as if newer ones had pushed them out: what is important enough becomes recent.
+        """
+        return await self._run(lambda part: part.drain(scope))
 
     async def consolidate(self, scope: Place) -> dict[str, int]:
         """Move the working and recent tier to the long term now.

@@ -178,14 +178,14 @@ class WorkingTier:
             self._append(scope, copies)
         self._drop_changed(scope.owner, records)
 
-    def release(self, scope: Scope) -> int:
-        """Evict all items of a scope; return how many were turns."""
+    def release(self, scope: Scope) -> tuple[tuple[str, str, str, float], ...]:
+        """Evict all items of a scope; return them as ``items`` does."""
         ring = self.ring(scope)
         with ring.writing:
-            number = len(ring.last(len(ring)))
+            items = self.items(scope)
             self._evict(scope, self._tiers.working_size)
             self._tell_peers("evict", scope.key, [item.id for item in ring.drain()])
-        return number
+        return items
 
     def close(self) -> None:
         """Evict all items; rows left by a failure wait for a sweep."""

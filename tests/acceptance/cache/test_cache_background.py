@@ -136,6 +136,23 @@ def test_the_working_tier_is_listed_oldest_first_and_emptied(
         assert all(f"hall {number}" in text for number in range(4))
 
 
+@pytest.mark.covers("S0.13")
+def test_the_working_tier_is_drained_oldest_first(home: Path, model: ScriptedModel) -> None:
+    """An item is there by its id until the tier is drained, which returns all, oldest first, and
+    leaves it empty; what was important enough is recent then.
+    """
+    with opened(home, model, tiers__working_size=3) as engine:
+        ids = [say(engine, f"The lamp of hall {number} is broken") for number in range(4)]
+        item = engine.tiers.working_item(ids[2], ANN)
+        assert item is not None
+        assert item["text"] == "The lamp of hall 2 is broken"
+        assert engine.tiers.working_item(ids[0], ANN) is None, "it was pushed out"
+        assert [item["id"] for item in engine.tiers.drain(ANN)] == ids[1:]
+        assert engine.tiers.working(ANN) == engine.tiers.drain(ANN) == ()
+        assert engine.tiers.working_item(ids[2], ANN) is None
+        assert {engine.get(id, scope=ANN).tier for id in ids} == {Tier.RECENT}
+
+
 @pytest.mark.covers("S0.15")
 def test_what_left_before_it_was_judged_is_judged_where_it_is(
     home: Path, model: ScriptedModel

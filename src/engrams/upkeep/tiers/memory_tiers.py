@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from datetime import timedelta
 from typing import Any, Protocol, TypeAlias
 
@@ -34,9 +34,14 @@ from engrams.upkeep.tiers.memory_limits import MemoryCapEnforcer
 from engrams.write.turn_eviction import evict_turn
 
 Place: TypeAlias = ScopeInput
+_WorkingItem: TypeAlias = tuple[str, str, str, float]
+"""Id, source, text and importance of an item of the working tier."""
 
 _STRAY_AGE = timedelta(hours=1)
 """Age from which working rows outside this process count as left behind by another one."""
+_TURN_SOURCES = ("user", "agent")
+"""Sources of items that are no copies of recalled memories."""
+_ITEM_FIELDS = ("id", "source", "text", "importance")
 _MAX_ATTEMPTS = 5
 _MAX_JOBS = 10_000
 _SOON = timedelta(seconds=0.1)
@@ -51,11 +56,11 @@ class WorkingTierPort(Protocol):
 
     def holds(self, scope: Scope, id: str) -> bool: ...
 
-    def release(self, scope: Scope) -> int: ...
+    def release(self, scope: Scope) -> tuple[_WorkingItem, ...]: ...
 
     def sizes(self, scope: Scope) -> dict[str, int]: ...
 
-    def items(self, scope: Scope) -> tuple[tuple[str, str, str, float], ...]: ...
+    def items(self, scope: Scope) -> tuple[_WorkingItem, ...]: ...
 
     def hot_ids(self, scope: Scope) -> tuple[str, ...]: ...
 
@@ -116,10 +121,11 @@ class MemoryTiers:
 
         Keys: ``id``, ``source`` (user, agent, promoted_l1, promoted_l2), ``text``, ``importance``.
         """
-        keys = ("id", "source", "text", "importance")
-        return tuple(
-            dict(zip(keys, item, strict=True)) for item in self._working.items(Scope.of(scope))
-        )
+        return _name_fields(self._working.items(Scope.of(scope)))
+
+    def working_item(self, id: str, scope: Place) -> dict[str, Any] | None:
+        """Return one item of the working tier of exactly this scope; None: it is not there."""
+        return next((item for item in self.working(scope) if item["id"] == id), None)
 
     def hot(self, scope: Place) -> tuple[str, ...]:
         """List the ids of the memories in the hot buffer of exactly this scope, least used first."""
@@ -144,6 +150,13 @@ class MemoryTiers:
     # ----------------------------------------------------------------------------------------------
     # moving
 
+    def drain(self, scope: Place) -> tuple[dict[str, Any], ...]:
+        """Empty the working tier of exactly this scope; return its items, oldest first.
+
+        They leave as if newer ones had pushed them out: what is important enough becomes recent.
+        """
+        return _name_fields(self._working.release(Scope.of(scope)))
+
     def consolidate(self, scope: Place) -> dict[str, int]:
         """Move the working and recent tier to the long term now.
 
@@ -152,7 +165,8 @@ class MemoryTiers:
         """
         counts = {"left": 0, "moved": 0}
         for member_scope in self._list_scopes(Scope.of(scope)):
-            counts["left"] += self._working.release(member_scope)
+            released = self._working.release(member_scope)
+            counts["left"] += sum(source in _TURN_SOURCES for _, source, _, _ in released)
             counts["left"] += self._evict_strays(member_scope, timedelta(0))
             counts["moved"] += self._move_recent(member_scope)
         return counts
@@ -250,3 +264,7 @@ class MemoryTiers:
         if changes:
             self._store.commit(WriteBatch("engrams", "left the working tier", now, changes=changes))
         return len(changes)
+
+
+def _name_fields(items: Iterable[_WorkingItem]) -> tuple[dict[str, Any], ...]:
+    return tuple(dict(zip(_ITEM_FIELDS, item, strict=True)) for item in items)

@@ -45,7 +45,10 @@ class DocumentLocation:
     media: str = ""
     """Media type of a picture or sound, whose bytes are kept: ``image/png``."""
     by: str = ""
-    """Name of the model whose words the passage has. Empty: they are the document's."""
+    """Name of the model whose words the passage has; ``OCR``: it read them in a picture.
+
+    Empty: they are the document's.
+    """
 
     @property
     def label(self) -> str:

@@ -271,6 +271,7 @@ class EngineComponents:
             redact_name=self._redact_name,
             attachments=self.attachments,
             keeps_places=settings.documents.picture_places,
+            recognises_text=settings.documents.ocr == "auto",
             media_models=self.deps.media_models,
         )
         return ImportRunRegistry(target, self.purge, self.privacy.is_silent)
@@ -295,7 +296,6 @@ class EngineComponents:
             self.imports,
             lambda: self.forgetter,
             self.purge,
-            attachments=self.attachments,
             allow_private=self.deps.settings.serve.allow_private_webhooks,
         )
 

@@ -262,6 +262,10 @@ class DocumentSettings(SettingsSection):
     picture_places: bool = Field(
         False, description="Store the place at which a picture says that it was taken."
     )
+    ocr: Literal["auto", "off"] = Field(
+        "auto",
+        description="Read the text in pictures and scans. auto: where the extra `ocr` is installed.",
+    )
     sync_bytes: int = Field(
         10_000_000,
         ge=0,

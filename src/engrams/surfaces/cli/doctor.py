@@ -39,6 +39,8 @@ _EXTRAS = {
     "server": ("fastapi", "uvicorn"),
     "local": ("onnxruntime", "tokenizers"),
     "vault": ("dulwich", "watchfiles"),
+    "documents": ("pypdf", "PIL"),
+    "ocr": ("faster_paddle",),
     "encrypted": ("cryptography", "keyring"),
 }
 _COLOURS = {"ok": "green", "info": "dim", "warn": "yellow", "fail": "red"}

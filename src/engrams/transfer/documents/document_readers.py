@@ -63,7 +63,7 @@ def read_document(data: bytes, name: str) -> ReadDocument:
     module, function = _READERS[kind]
     reader: DocumentReader = getattr(import_module(f"{__package__}.{module}"), function)
     document = reader(data)
-    if not any(block.text for block in document.blocks):
+    if not document.has_text and not document.scanned_pages:
         raise InputError("There is no text in it.", hint="Add a file that has text.")
     return document
 

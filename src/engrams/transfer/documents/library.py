@@ -11,7 +11,7 @@ from engrams.core import ImportOptions, Record, Scope, ScopeInput, Status
 from engrams.core.document_location import read_location
 from engrams.errors import EngramsError, InputError, NotFoundError
 from engrams.forget.memory_forgetter import MemoryForgetter
-from engrams.ports import AttachmentStore, PurgeReport, ScopeReach, Store
+from engrams.ports import PurgeReport, ScopeReach, Store
 from engrams.transfer.documents.document_notes import read_note
 from engrams.transfer.documents.stored_documents import (
     KEPT_STATUSES,
@@ -23,6 +23,7 @@ from engrams.transfer.documents.stored_documents import (
     iter_passages,
     list_documents,
 )
+from engrams.transfer.documents.text_recognition import OCR
 from engrams.transfer.documents.watched_folders import WatchedFolder
 from engrams.transfer.documents.web_pages import fetch_page, is_address
 from engrams.transfer.imports.importer import DOCUMENT_FORMAT, ImportCounts
@@ -54,17 +55,16 @@ class DocumentLibrary:
         forgetter: Callable[[], MemoryForgetter],
         purge: PurgeFunction,
         *,
-        attachments: AttachmentStore | None,
         allow_private: bool,
     ) -> None:
         """Set the library up.
 
-        ``attachments``: files of pictures and sounds; None: they are not kept.
         ``purge`` erases memories with what derives from them. ``allow_private``: pages may come from
         the private network of this machine.
         """
         self._allow_private = allow_private
-        self._attachments = attachments
+        self._attachments = imports.target.attachments
+        self._media_models = imports.target.media_models
         self._store = store
         self._imports = imports
         self._forgetter = forgetter
@@ -136,11 +136,14 @@ class DocumentLibrary:
                     hint="A document of text needs no description.",
                 )
             return (self._describe(chosen),)
-        return tuple(
-            self._describe(item)
-            for item in documents
-            if not any(map(_tells_a_model, self._find_passages(item, (Status.ACTIVE,))))
-        )
+        return tuple(self._describe(item) for item in documents if self._lacks_words(item))
+
+    def _lacks_words(self, document: StoredDocument) -> bool:
+        """True for a picture or sound of which no model told; without one, also no OCR."""
+        passages = self._find_passages(document, (Status.ACTIVE,))
+        readers = {location.by for item in passages if (location := read_location(item))}
+        is_described = document.first.media.partition("/")[0] in self._media_models
+        return not readers - ({"", OCR} if is_described else {""})
 
     def _describe(self, document: StoredDocument) -> DescribedDocument:
         first = self._find_passages(document, (Status.ACTIVE,))[0]
@@ -266,11 +269,6 @@ class DocumentLibrary:
     ) -> tuple[Record, ...]:
         reach = ScopeReach(document.scope.owner, (document.scope,))
         return tuple(iter_passages(reach, self._store, document.id, statuses))
-
-
-def _tells_a_model(passage: Record) -> bool:
-    location = read_location(passage)
-    return location is not None and bool(location.by)
 
 
 def _reach_below(scope: ScopeInput) -> ScopeReach:

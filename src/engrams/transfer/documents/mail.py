@@ -93,6 +93,8 @@ def _read_attachment(name: str, part: EmailMessage) -> Iterator[TextBlock]:
         document = read_document(data, name)
     except _UNREADABLE:
         return
+    if not document.has_text:
+        return
     yield TextBlock(name, level=_ATTACHMENT_LEVEL)
     for block in document.blocks:
         level = block.level + _ATTACHMENT_LEVEL if block.level else 0

@@ -6,13 +6,19 @@ import io
 import logging
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from statistics import median
+from typing import TYPE_CHECKING
 
 from engrams.errors import ExtraError, InputError
 from engrams.installation import install_hint
 from engrams.transfer.documents.pdf_tables import PagePart, PageText
 from engrams.transfer.documents.read_document import ReadDocument, TextBlock, check_length
+
+if TYPE_CHECKING:
+    from PIL.Image import Image
+    from pypdf import PageObject, PdfReader
 
 _MOST_PAGES = 5000
 _HEADING = re.compile(
@@ -27,22 +33,15 @@ _SHOWN_PAGES = 3
 _LEAST_CHARACTERS = 20
 """Characters of a page below which it is a picture of text."""
 
+_ODD_RESOURCES = (ValueError, TypeError, LookupError, AttributeError, RecursionError)
+"""Errors of a page whose list of pictures is damaged."""
+
 
 def read(data: bytes) -> ReadDocument:
-    """Read a PDF page by page. InputError: it is locked, damaged, or a scan without text."""
-    try:
-        import pypdf  # an optional part, which only PDFs need
-        from pypdf.errors import PyPdfError
-    except ImportError:
-        raise ExtraError("Reading PDFs needs pypdf.", hint=install_hint("documents")) from None
-    logging.getLogger("pypdf").setLevel(logging.CRITICAL)  # it tells of every small flaw
-    try:
-        reader = pypdf.PdfReader(io.BytesIO(data))
-        if reader.is_encrypted and not reader.decrypt(""):
-            raise InputError(
-                "It is locked by a password.",
-                hint="Save a copy without the password (print it to a PDF), then add that.",
-            )
+    """Read a PDF page by page. InputError: it is locked, damaged, or without text and pictures."""
+    reader = _open(data)
+    scanned_pages: list[int] = []
+    with _name_damage():
         if len(reader.pages) > _MOST_PAGES:
             raise InputError(
                 f"It has {len(reader.pages):,} pages; {_MOST_PAGES:,} is the most.",
@@ -52,21 +51,73 @@ def read(data: bytes) -> ReadDocument:
         title = str(metadata.get("/Title") or "") if metadata else ""
         pages: list[list[PagePart]] = []
         size = 0
-        for page in reader.pages:
+        for number, page in enumerate(reader.pages, 1):
             page_text = PageText()
-            size += len(page.extract_text(visitor_text=page_text.take))
+            page_size = len(page.extract_text(visitor_text=page_text.take))
+            size += page_size
             check_length(size)
             pages.append([*page_text.split()])
+            if page_size < _LEAST_CHARACTERS and _has_pictures(page):
+                scanned_pages.append(number)
+    if pages and size < _LEAST_CHARACTERS * len(pages) and not scanned_pages:
+        raise make_scan_error()
+    return ReadDocument(
+        _read_pages(pages), " ".join(title.split()), scanned_pages=tuple(scanned_pages)
+    )
+
+
+def _has_pictures(page: PageObject) -> bool:
+    try:
+        return len(page.images) > 0
+    except _ODD_RESOURCES:
+        return False
+
+
+def make_scan_error(advice: str = "") -> InputError:
+    """Make the error of a PDF without text. ``advice``: the way to have engrams read it."""
+    hint = "Run it through a program that recognises text (OCR), then add the result."
+    return InputError(
+        "It is a scan: its pages are pictures without text.", hint=f"{advice} {hint}".strip()
+    )
+
+
+def iter_images(data: bytes, page: int) -> Iterator[Image]:
+    """Yield the pictures of a page, from 1, as it is turned. InputError: the PDF is damaged."""
+    with _name_damage():
+        pdf_page = _open(data).pages[page - 1]
+        for picture in pdf_page.images:
+            if picture.image is not None:
+                yield picture.image.rotate(-pdf_page.rotation, expand=True)
+
+
+def _open(data: bytes) -> PdfReader:
+    """Open a PDF. InputError: it is locked or damaged. ExtraError: no library."""
+    try:
+        import pypdf  # an optional part, which only PDFs need
+    except ImportError:
+        raise ExtraError("Reading PDFs needs pypdf.", hint=install_hint("documents")) from None
+    logging.getLogger("pypdf").setLevel(logging.CRITICAL)  # it tells of every small flaw
+    with _name_damage():
+        reader = pypdf.PdfReader(io.BytesIO(data))
+        if reader.is_encrypted and not reader.decrypt(""):
+            raise InputError(
+                "It is locked by a password.",
+                hint="Save a copy without the password (print it to a PDF), then add that.",
+            )
+    return reader
+
+
+@contextmanager
+def _name_damage() -> Iterator[None]:
+    """Turn the library's errors into InputError."""
+    from pypdf.errors import PyPdfError
+
+    try:
+        yield
     except PyPdfError as problem:
         raise InputError(
             f"The PDF is damaged: {type(problem).__name__}.", hint="Get a fresh copy of it."
         ) from None
-    if pages and size < _LEAST_CHARACTERS * len(pages):
-        raise InputError(
-            "It is a scan: its pages are pictures without text.",
-            hint="Run it through a program that recognises text (OCR), then add the result.",
-        )
-    return ReadDocument(_read_pages(pages), " ".join(title.split()))
 
 
 def _read_pages(pages: Sequence[Sequence[PagePart]]) -> list[TextBlock]:
@@ -82,7 +133,7 @@ def _read_pages(pages: Sequence[Sequence[PagePart]]) -> list[TextBlock]:
             body = [line for line in part.lines if _NUMBER.sub("", line) not in repeated]
             blocks += [
                 TextBlock(text, level=2 if _is_heading(text) else 0, page=number)
-                for text in _join_paragraphs(body)
+                for text in join_paragraphs(body)
             ]
     return blocks
 
@@ -98,7 +149,7 @@ def _find_repeated(pages: Sequence[Sequence[str]]) -> frozenset[str]:
     return frozenset(edge for edge, count in edges.items() if count >= smallest_count)
 
 
-def _join_paragraphs(lines: Sequence[str]) -> list[str]:
+def join_paragraphs(lines: Sequence[str]) -> list[str]:
     """Join the lines of a page to paragraphs; a short line ends one, and a heading stands alone."""
     usual = median(sorted(map(len, lines))[len(lines) // 2 :]) if lines else 0
     paragraphs: list[str] = []

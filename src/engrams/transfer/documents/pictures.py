@@ -94,6 +94,14 @@ def read(data: bytes) -> ReadDocument:
     )
 
 
+def read_upright(data: bytes, side: int) -> Image:
+    """Read a picture as it is to be looked at, without metadata, ``side`` pixels long at most.
+
+    ``read`` has checked it. InputError: it is damaged.
+    """
+    return _make_small(_open(data, find_media_type(data[:HEAD])), side)
+
+
 def _refuse_other_kinds(data: bytes) -> None:
     """Refuse a file that other programs read as another kind. InputError: it is one."""
     foreign_kind = ""
@@ -170,10 +178,16 @@ def _read_webp_size(data: bytes) -> tuple[int, int]:
 
 def _make_preview(opened: Image) -> str:
     """Decode the first picture of a file, and return a small JPEG of it as base64."""
+    out = io.BytesIO()
+    _make_small(opened, _PREVIEW_SIDE).save(out, "JPEG", quality=_PREVIEW_QUALITY)
+    return base64.b64encode(out.getvalue()).decode()
+
+
+def _make_small(opened: Image, side: int) -> Image:
+    """Decode the first picture of a file, turned upright, with a longer side of ``side`` at most."""
     from PIL import Image as images  # noqa: N813
     from PIL import ImageOps
 
-    side = _PREVIEW_SIDE
     opened.draft("RGB", (side, side))  # a JPEG is decoded at a fraction of its size
     opened.load()
     small = opened
@@ -187,11 +201,9 @@ def _make_preview(opened: Image) -> str:
         layer = upright.convert("RGBA")
         upright = images.new("RGB", layer.size, "white")
         upright.paste(layer, mask=layer.getchannel("A"))
-    out = io.BytesIO()
     clean = images.new("RGB", upright.size)  # a picture of its own carries no metadata along
     clean.paste(upright.convert("RGB"))
-    clean.save(out, "JPEG", quality=_PREVIEW_QUALITY)
-    return base64.b64encode(out.getvalue()).decode()
+    return clean
 
 
 def _read_metadata(opened: Image) -> tuple[str, str]:

@@ -29,7 +29,7 @@ class TextBlock:
     slide: int = 0
     sheet: str = ""
     by: str = ""
-    """Name of the model whose words these are. Empty: the document's."""
+    """Name of the model whose words these are, or ``OCR``. Empty: the document's."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +46,12 @@ class ReadDocument:
     """Base64 of a small JPEG of a picture, without its metadata. Empty: there is none."""
     place: str = ""
     """Place at which a picture says that it was taken: "59.9139, 10.7522". Empty: it tells none."""
+    scanned_pages: Sequence[int] = ()
+    """Pages of a PDF that are pictures without text, from 1."""
+
+    @property
+    def has_text(self) -> bool:
+        return any(block.text for block in self.blocks)
 
 
 DocumentReader: TypeAlias = Callable[[bytes], ReadDocument]

@@ -9,7 +9,7 @@ from __future__ import annotations
 import base64
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, field, replace
 from itertools import groupby, pairwise
 from pathlib import Path
@@ -32,6 +32,12 @@ from engrams.transfer.documents.media_words import describe_media
 from engrams.transfer.documents.passages import to_turns
 from engrams.transfer.documents.read_document import ReadDocument
 from engrams.transfer.documents.reading_process import DocumentReadingProcess
+from engrams.transfer.documents.recognised_text import (
+    describe_unread,
+    needs_recognition,
+    recognise_pages,
+    recognise_picture,
+)
 from engrams.transfer.documents.stored_documents import (
     GivenDocument,
     StoredDocument,
@@ -40,6 +46,7 @@ from engrams.transfer.documents.stored_documents import (
     find_stored_copy,
     replace_earlier,
 )
+from engrams.transfer.documents.text_recognition import TextRecogniser, is_installed
 from engrams.transfer.formats import (
     ExportedEdge,
     ExportedRecord,
@@ -126,6 +133,8 @@ class ImportTarget:
     """Keeps the files of pictures and sounds. None: only what is said of them is kept."""
     keeps_places: bool = False
     """Store the place at which a picture says that it was taken."""
+    recognises_text: bool = True
+    """Read the text of pictures and scans, where the library for it is installed."""
     media_models: Mapping[str, MediaModel] = field(default_factory=dict)
     """Models that tell of pictures (``image``) and sounds (``audio``)."""
 
@@ -143,7 +152,8 @@ def load(
     only file is broken.
     """
     counts = ImportCounts()
-    with DocumentReadingProcess() as reading:
+    with DocumentReadingProcess() as reading, closing(TextRecogniser()) as recogniser:
+        is_recognising = target.recognises_text and is_installed()
         importer = _FileImporter(
             scope=scope,
             target=target,
@@ -151,6 +161,7 @@ def load(
             counts=counts,
             progress=progress,
             reading=reading,
+            recogniser=recogniser if is_recognising else None,
             origin=str(source) if isinstance(source, str | Path) else "",
             upload="" if isinstance(source, DocumentChanges) else options.name,
         )
@@ -191,6 +202,8 @@ class _FileImporter:
     counts: ImportCounts
     progress: Progress | None
     reading: DocumentReadingProcess
+    recogniser: TextRecogniser | None
+    """None: the text of pictures is not read."""
     origin: str = ""
     """Path of the file, folder or zip that is imported."""
     upload: str = ""
@@ -297,7 +310,9 @@ class _FileImporter:
                 read_document = self.reading.read(document.data, document.name)
                 self._read_ahead(next_file)
                 full_document = tell_more(
-                    read_document, document.note, keeps_places=self.target.keeps_places
+                    self._recognise(read_document, document),
+                    document.note,
+                    keeps_places=self.target.keeps_places,
                 )
                 if full_document.media:
                     full_document = self._describe(full_document, document)
@@ -319,16 +334,43 @@ class _FileImporter:
         first = find_first_passage(document.id, self.scope, self.target.store)
         return join_notes(read_note(first) if first is not None else "", note)
 
+    def _recognise(self, read_document: ReadDocument, document: GivenDocument) -> ReadDocument:
+        """Add the text of a picture, or of the pages of a scan. InputError: a scan has no other text."""
+        if not needs_recognition(read_document):
+            return read_document
+        reason = ""
+        full_document = read_document
+        if self.recogniser is None:
+            reason = describe_unread(read_document, is_off=not self.target.recognises_text)
+        elif read_document.media:
+            try:
+                full_document = recognise_picture(read_document, document.data, self.recogniser)
+            except EngramsError as problem:
+                reason = f"Its text was not read: {problem.message}"
+        else:
+            self.total += len(read_document.scanned_pages)
+            full_document, reason = recognise_pages(
+                read_document, document.data, self.recogniser, self._note_page
+            )
+        if reason:
+            self.counts.undescribed.append(f"{document.name}: {reason}")
+        return full_document
+
+    def _note_page(self) -> None:
+        self.handled += 1
+        if self.progress is not None:
+            self.progress(self.handled, self.total)
+
     def _describe(self, full_document: ReadDocument, document: GivenDocument) -> ReadDocument:
         """Add what a model tells of a picture or sound, where one is connected.
 
-        A file that no model tells of is stored without that, and is listed. InputError: nothing but a
-        model's words was asked for, and there are none.
+        A file that no model tells of is stored without that, and is listed. InputError: nothing but
+        such words, or those that the picture shows, was asked for, and there are none.
         """
         try:
             return describe_media(full_document, document, self.target.media_models)
         except EngramsError as problem:
-            if document.is_read_anew:
+            if document.is_read_anew and not any(block.by for block in full_document.blocks):
                 raise InputError(problem.message, hint=problem.hint) from None
             reason = f"{problem.message} {problem.hint}".rstrip()
             self.counts.undescribed.append(f"{document.name}: {reason}")

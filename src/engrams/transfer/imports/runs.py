@@ -73,7 +73,7 @@ class ImportRunRegistry:
         ``purge`` erases memories with what derives from them; ``is_silent`` tells where no trace
         may stay.
         """
-        self._target = target
+        self.target = target
         self._is_silent = is_silent
         self._store = target.store
         self._clock = target.clock
@@ -93,12 +93,12 @@ class ImportRunRegistry:
         """
         name = options.name or (Path(source).name if isinstance(source, str | Path) else "")
         if not name or self._is_silent(scope, ""):
-            return load(source, scope, self._target, options, progress)
-        name = self._target.redact_name(name)
+            return load(source, scope, self.target, options, progress)
+        name = self.target.redact_name(name)
         is_resumed = self.is_interrupted(scope, name)
         run_id = self.begin(scope, name, options)
         try:
-            counts = load(source, scope, self._target, replace(options, mark=run_id), progress)
+            counts = load(source, scope, self.target, replace(options, mark=run_id), progress)
         except (InputError, RefusedError):
             self.end(scope.owner, run_id, ImportCounts(), is_resumed=is_resumed)
             raise
@@ -107,11 +107,11 @@ class ImportRunRegistry:
 
     def find_ignore_rule(self, path: Path) -> str:
         """Return the ignore rule that excludes a file, else empty."""
-        return find_excluding_rule(path, self._target.ignore_root)
+        return find_excluding_rule(path, self.target.ignore_root)
 
     def is_interrupted(self, scope: Scope, name: str) -> bool:
         """True where an import of this name began and did not end."""
-        return bool(self._find_interrupted(scope, self._target.redact_name(name)))
+        return bool(self._find_interrupted(scope, self.target.redact_name(name)))
 
     def _find_interrupted(self, scope: Scope, name: str) -> str:
         """Find the id of an import that began and did not end; empty: there is none."""
@@ -144,7 +144,7 @@ class ImportRunRegistry:
     def begin(self, scope: Scope, name: str, options: ImportOptions) -> str:
         """Log an import that begins, and return its id."""
         now = self._clock()
-        name = self._target.redact_name(name)
+        name = self.target.redact_name(name)
         run = ImportRun(
             id=options.mark or self._find_interrupted(scope, name) or new_id(now),
             name=name,

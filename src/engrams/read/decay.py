@@ -176,9 +176,11 @@ def changes_by_belief(settings: ReadSettings) -> bool:
 def apply_confidence_decay(hits: Sequence[Hit], settings: ReadSettings, now: datetime) -> list[Hit]:
     """Multiply scores by decayed confidence and by recent use, as far as they are set.
 
-    Best first.
+    Best first. The order tells more than the scores, which end at 1.
     """
-    return sorted((_believe_hit(hit, settings, now) for hit in hits), key=lambda hit: -hit.score)
+    beliefs = [(_score_belief(hit, settings, now), hit) for hit in hits]
+    beliefs.sort(key=lambda belief: -belief[0])
+    return [_with_score(hit, min(score, 1.0)) for score, hit in beliefs]
 
 
 def _fades(record: Record) -> bool:
@@ -200,15 +202,16 @@ def _decay_hit(hit: Hit, settings: ReadSettings, now: datetime, lasting: float) 
     return _with_score(hit, blend_recency(score, recency, settings.recency_weight))
 
 
-def _believe_hit(hit: Hit, settings: ReadSettings, now: datetime) -> Hit:
+def _score_belief(hit: Hit, settings: ReadSettings, now: datetime) -> float:
+    """Multiply a hit's score by its record's belief and use; it may exceed 1."""
     record = hit.record
     score = hit.score
     if settings.confidence_decay and record.kind in DECAYING:
         score *= decayed_confidence(record, now)
     if record.last_accessed is not None:
         hours = (now - record.last_accessed).total_seconds() / 3600
-        score = min(score * access_boost(hours, settings.access_boost), 1.0)
-    return _with_score(hit, score)
+        score *= access_boost(hours, settings.access_boost)
+    return score
 
 
 def _with_score(hit: Hit, score: float) -> Hit:

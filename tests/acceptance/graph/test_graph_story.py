@@ -319,6 +319,36 @@ def test_confidence_decays_by_kind_in_a_search(engine: MemoryEngine, clock: Sett
     assert score() > first * exp(-1) * (1 + 0.1 * log(2)) * 1.4
 
 
+@pytest.mark.covers("S3.26")
+def test_use_raises_a_score_by_half_and_less_each_day(
+    engine: MemoryEngine, clock: SettableClock
+) -> None:
+    """By 1.5 at once and by 1 + 0.5/e a day later; what was used just now stands first, also
+    where both scores are as high as they can be.
+    """
+    other, used = (
+        engine.add(Turn(text), scope=ANN, kind=Kind.FACT).id
+        for text in ("Tomas reviews every migration", "Tomas reviews each migration plan")
+    )
+
+    def list_scores() -> dict[str, float]:
+        hits = engine.search("Who reviews migrations?", scope=ANN).hits
+        return {hit.record.id: hit.score for hit in hits}
+
+    fresh = list_scores()
+    assert [*fresh] == [other, used]
+    engine.used(used, scope=ANN)
+    assert [*list_scores().items()] == [(used, 1.0), (other, fresh[other])]
+    clock.forward(days=20)
+    engine.edit(used, scope=ANN, fields={"confidence": 0.5})
+    engine.used(used, scope=ANN)
+    unboosted = fresh[used] * 0.55 * exp(-20 / 30) * (1 + 0.1 * log(3))
+    assert list_scores()[used] == pytest.approx(unboosted * 1.5, abs=2e-3)
+    clock.forward(days=1)
+    faded = unboosted * exp(-1 / 30) * (1 + 0.5 * exp(-1))
+    assert list_scores()[used] == pytest.approx(faded, abs=2e-3)
+
+
 @pytest.mark.covers("S3.27")
 def test_without_a_question_the_order_is_ambient(
     engine: MemoryEngine, clock: SettableClock

@@ -129,6 +129,38 @@ def test_a_model_names_clusters(home: Path, clock: SettableClock, model: Scripte
         assert len(rails) == 2
 
 
+@pytest.mark.covers("S3.24", "S3.44")
+@pytest.mark.parametrize(
+    ("kind", "category", "expected"),
+    [
+        ("hobby", "", ("fact", "hobby")),
+        ("Entity", None, ("fact", "entity")),
+        ("Custom(bees)", "animals", ("fact", "animals")),
+        (None, "zoology", ("fact", "zoology")),
+        ("Preference", "preference", ("preference", "preference")),
+    ],
+)
+def test_a_kind_of_the_models_own_is_a_fact(
+    home: Path,
+    clock: SettableClock,
+    model: ScriptedModel,
+    kind: str | None,
+    category: str | None,
+    expected: tuple[str, str],
+) -> None:
+    """A statement is kept whatever type a model gives it; its word for it becomes the category."""
+    said = "I keep bees in Porto"
+    row = {"turn": 1, "text": "The user keeps bees in Porto", "quote": said, "subject": "user"}
+    model.when(HEARD, {"statements": [{**row, "kind": kind, "category": category}]})
+    with opened(home, clock, model, sessions__min_chars=0, sessions__trigger="turn") as engine:
+        engine.observe(Turn(said, session="s"), scope=ANN)
+        clock.forward(minutes=2)
+        engine.drain()
+        kinds = (Kind.FACT, Kind.PREFERENCE)
+        (stored,) = engine.list(scope=ANN, kinds=kinds).records
+        assert (stored.kind, stored.category) == expected
+
+
 @pytest.mark.covers("S3.44")
 def test_extraction_is_bounded_and_forgiving(
     home: Path, clock: SettableClock, model: ScriptedModel

@@ -9,9 +9,9 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from datetime import datetime, timedelta
-from typing import Annotated, Any, Literal, TypeAlias
+from typing import Annotated, Any, Literal, TypeAlias, get_args
 
-from pydantic import BaseModel, Field, ValidationError, field_validator
+from pydantic import BaseModel, Field, ValidationError, field_validator, model_validator
 
 from engrams.core import (
     LAYER_OF,
@@ -116,6 +116,10 @@ _TAG = re.compile(r"<(\w{1,40})>")
 
 
 _Share: TypeAlias = Annotated[float, Field(ge=0, le=1)] | Literal["low", "medium", "high"]
+_StatementKind: TypeAlias = Literal[
+    "", "fact", "preference", "rule", "negative", "procedure", "correction"
+]
+_MAX_CATEGORY = 60
 _INSTRUCTIONS = (Kind.RULE, Kind.NEGATIVE, Kind.PROCEDURE)
 
 
@@ -128,8 +132,8 @@ class ExtractedStatement(BaseModel):
     subject: str = Field("", max_length=200)
     predicate: str = Field("", max_length=200)
     object: str = Field("", max_length=400)
-    kind: Literal["", "fact", "preference", "rule", "negative", "procedure", "correction"] = "fact"
-    category: str = Field("", max_length=60)
+    kind: _StatementKind = "fact"
+    category: str = Field("", max_length=_MAX_CATEGORY)
     avoid: str = Field("", max_length=400)
     negative: bool = False
     effect: Literal["states", "changes", "ends", "corrects"] = "states"
@@ -142,11 +146,21 @@ class ExtractedStatement(BaseModel):
     warnings: tuple[str, ...] = ()
     tags: tuple[str, ...] = ()
 
-    @field_validator("kind", mode="before")
+    @model_validator(mode="before")
     @classmethod
-    def _fold_kind(cls, kind: Any) -> Any:
-        """Models write a kind with a capital, too."""
-        return kind.strip().lower() if isinstance(kind, str) else kind
+    def _read_kind(cls, row: Any) -> Any:
+        """Read a kind of the model's own as the category of a fact, and one with a capital."""
+        kind = row.get("kind") if isinstance(row, dict) else None
+        if not isinstance(kind, str):
+            return row
+        known_kind = kind.strip().lower()
+        if known_kind in get_args(_StatementKind):
+            return {**row, "kind": known_kind}
+        return {
+            **row,
+            "kind": "fact",
+            "category": row.get("category") or known_kind[:_MAX_CATEGORY],
+        }
 
     @field_validator("confidence", "importance", mode="before")
     @classmethod

@@ -24,12 +24,14 @@ _REPEATED = "says what is known"
 
 
 def select_given(records: Sequence[Record], settings: WriteSettings) -> list[Record]:
-    """Return the records if all are given statements, and statements are compared at all.
+    """Return the given statements among records that are all statements, if these are compared.
 
-    Among messages, given statements are what the messages are compared with.
+    Among messages, given statements are what the messages are compared with. One that another job
+    changed meanwhile is known by now.
     """
-    is_compared = settings.reconcile != "off"
-    return list(records) if is_compared and all(map(_is_given, records)) else []
+    if settings.reconcile == "off" or any(record.kind not in _GIVEN_KINDS for record in records):
+        return []
+    return [record for record in records if _is_given(record)]
 
 
 def annotate_given(record: Record) -> Record:

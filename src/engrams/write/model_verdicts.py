@@ -161,6 +161,9 @@ def judge_candidate(
         return ReconciliationResult("conflict", candidate, tuple(targets), reason=reason)
     if by_rules.until is not None:
         return by_rules
+    if row.verdict != "refine" and (later := _find_said_later(candidate, targets)):
+        until = later.valid_from or later.recorded_at
+        return ReconciliationResult("add", candidate, until=until, after=later, reason=reason)
     return find_conflict(candidate, list(targets)) or ReconciliationResult(
         row.verdict,
         candidate,
@@ -168,6 +171,13 @@ def judge_candidate(
         retract=candidate.effect == "corrects",
         reason=reason,
     )
+
+
+def _find_said_later(candidate: CandidateStatement, targets: Sequence[Record]) -> Record | None:
+    """Find the first of the targets that were said after a candidate, which ends none of them."""
+    said_at = candidate.said_at
+    later = [record for record in targets if said_at is not None and record.recorded_at > said_at]
+    return min(later, key=lambda record: record.recorded_at, default=None)
 
 
 def _ask_rows(

@@ -15,7 +15,7 @@ import engrams
 from engrams import MemoryEngine, Turn
 from engrams.core import Kind, Status
 from engrams.ports import EXTRACT
-from engrams.testing import ReceivedModelRequest, ScriptedModel, ScriptedReply
+from engrams.testing import ReceivedModelRequest, ScriptedModel, ScriptedReply, SettableClock
 
 ANN = ("user", "ann")
 OLD_DATABASE = "The project's database is Postgres 15."
@@ -145,3 +145,50 @@ def test_a_word_for_word_repetition_leaves_its_session(engine: MemoryEngine) -> 
     crumbs = record.meta.get("reinforcements", [])
     assert [crumb["session"] for crumb in crumbs] == ["wednesday"]
     assert crumbs[0]["at"]
+
+
+@pytest.mark.covers("S3.39")
+def test_repetitions_given_in_a_row_are_one(engine: MemoryEngine) -> None:
+    """What is stored before its job has run is compared all the same, though another job took it
+    for a repetition meanwhile.
+    """
+    give(engine, "The release train leaves the yard every second Wednesday", "one")
+    for text in (
+        "Every second Wednesday the release train leaves the yard",
+        "The release train leaves the yard on every second Wednesday",
+        "The release train really leaves the yard every second Wednesday.",
+    ):
+        give(engine, text, "two")
+    engine.drain()
+    (stored,) = engine.list(scope=ANN, kinds=(Kind.FACT,)).records
+    assert stored.strength == 4
+
+
+@pytest.mark.covers("S3.40")
+def test_the_later_of_two_facts_given_in_a_row_holds(home: Path) -> None:
+    """A model that is asked about the earlier one, when the later one is stored already, and does
+    not know which is which, changes nothing about that.
+    """
+    decision = {"new": 1, "known": [1], "earlier": [], "reason": "r", "confidence": "high"}
+    clock = SettableClock()
+    with (
+        ScriptedModel(
+            answer=lambda _: {"decisions": [{**decision, "verdict": "replace"}]}
+        ) as model,
+        engrams.open(
+            home=home,
+            preset="graph",
+            jobs__workers=0,
+            clock=clock,
+            chat__provider="openai",
+            chat__model="m",
+            chat__url=f"{model.url}/v1",
+        ) as engine,
+    ):
+        early = give(engine, "The kiln is fired on Tuesdays", "one")
+        clock.forward(seconds=1)
+        late = give(engine, "The kiln is fired on Thursdays", "two")
+        engine.drain()
+        assert engine.get(late, scope=ANN).status is Status.ACTIVE
+        ended = engine.get(early, scope=ANN)
+        assert (ended.status, ended.superseded_by) == (Status.SUPERSEDED, late)

@@ -85,6 +85,8 @@ _SHORT_CLAUSE = 18
 """Words of a clause up to which one word in common, or a topic, is evidence beside a word of an end."""
 _PROBABLE = 0.5
 """Probability from which words of an end are evidence without a value that differs."""
+_MOST_OF_SLIP = 2
+"""Terms of a message that only sets a slip right: "it's Jannis"."""
 _REPEATED = 0.6
 """Share of the words of a clause from which another with the same numbers repeats it."""
 _NAME = late_pattern(r"(?<!\w)[A-ZÄÖÜÉÁÍÓÚÑÇ][\w'’-]+")
@@ -362,9 +364,14 @@ def puts_right(old: MessageFeatures, new: MessageFeatures, minutes: float) -> bo
 
 
 def _puts_slip_right(old_text: str, new_text: str, minutes: float) -> bool:
-    return minutes < _CORRECTED_WITHIN and are_misspelt(
-        _read_names_and_numbers(old_text), _read_names_and_numbers(_QUESTION.sub(" ", new_text))
-    )
+    if minutes >= _CORRECTED_WITHIN:
+        return False
+    said_now = _QUESTION.sub(" ", new_text)
+    if not are_misspelt(_read_names_and_numbers(old_text), _read_names_and_numbers(said_now)):
+        return False
+    # "Der Hund bellt" and "Meine Hand tut weh" have two words of almost the same letters.
+    new_terms = set(terms(said_now)) - STOP
+    return len(new_terms) <= _MOST_OF_SLIP or not new_terms.isdisjoint(terms(old_text))
 
 
 def _puts_value_right(old: MessageFeatures, new: MessageFeatures, minutes: float) -> bool:
@@ -383,7 +390,9 @@ def tells_other_value(old: MessageFeatures, new: MessageFeatures) -> bool:
 
 @text_cache(1 << 12)
 def _read_names_and_numbers(text: str) -> frozenset[str]:
-    return frozenset((*map(fold, _NAME.findall(text)), *_NUMBER.findall(text)))
+    # "She" and "The" begin sentences, and are no name with a slip of the keys.
+    names = {fold(name) for name in _NAME.findall(text)} - STOP
+    return frozenset((*names, *_NUMBER.findall(text)))
 
 
 def _share_thing(old: MessageClause, new: MessageClause) -> bool:

@@ -91,6 +91,26 @@ def test_a_bare_number_is_about_what_was_said_right_before(
     assert (hit.outdated is not None) == doubted
 
 
+@pytest.mark.parametrize(
+    "lines",
+    [
+        ("She loves orchids.", "The milk ran out yesterday."),
+        ("My mother's birthday is in May. She loves orchids.", "The pills ran out."),
+        ("Mein Hund bellt nachts.", "Meine Hand tut nicht mehr weh."),
+        ("Der Tisch wackelt.", "Der Fisch ist aus."),
+        ("Ann plays chess on Mondays.", "And the heating is no longer broken."),
+    ],
+)
+def test_words_of_almost_the_same_letters_put_nothing_right(
+    tmp_path: Path, lines: tuple[str, ...]
+) -> None:
+    """Only a name or number can be a slip of the keys, and only of what the messages are about."""
+    with engrams.open(home=tmp_path, jobs__workers=0) as memory:
+        say(memory, *lines, days=1 / (24 * 60))
+        hit = find(memory, lines[0], lines[0])
+    assert hit.outdated is None or not hit.outdated.is_told
+
+
 def test_one_more_of_a_kind_closes_no_statement(tmp_path: Path) -> None:
     """What was done again may be one more: the statement is in doubt at most."""
     tattoo = "I've a tattoo of a compass on my wrist."

@@ -337,6 +337,42 @@ def test_a_profile_takes_a_fifth_of_the_budget_and_dates_its_facts() -> None:
         assert alone.text.count("I live in Bergen") == 1
 
 
+@pytest.mark.parametrize(
+    ("said", "query", "answer", "is_shown"),
+    [
+        (
+            "My mother's birthday is on the 3rd of February. She loves orchids.",
+            "When is my mother's birthday, and what does she like?",
+            "orchids",
+            True,
+        ),
+        (
+            "My mother's birthday is on the 3rd of February. She loves orchids.",
+            "When is my mother's birthday?",
+            "orchids",
+            False,
+        ),
+        (
+            "Mein Bruder wohnt in Ulm. Er sammelt alte Radios.",
+            "Wo wohnt mein Bruder und was ist sein Hobby?",
+            "Radios",
+            True,
+        ),
+    ],
+)
+def test_what_a_message_says_besides_of_a_person_answers_a_double_question(
+    said: str, query: str, answer: str, is_shown: bool
+) -> None:
+    """The profile has the first sentence; the next one is shown where more is asked of the person."""
+    with temp_engine(jobs__workers=0, clock=SettableClock(START)) as engine:
+        for text in (said, "We repainted the kitchen.", "The train was late again."):
+            engine.add(text, scope=SCOPE)
+        engine.drain(10)
+        context = engine.context(query, scope=SCOPE)
+        assert said.partition(".")[0] in context.prefix
+        assert (answer in context.text) is is_shown
+
+
 def test_a_long_answer_of_an_assistant_gives_its_sentences_about_the_question() -> None:
     """Boilerplate leaves the budget to evidence."""
     with temp_engine(

@@ -27,6 +27,7 @@ from engrams.read.request import ReadRequest
 from engrams.read.succession import gives_way, mark_outdated
 from engrams.text.acknowledgements import cut_opening, is_acknowledgement, is_answer
 from engrams.text.normalize import fold
+from engrams.text.stopwords import STOP
 from engrams.text.terms import terms
 
 _LOOKED_AT = 4
@@ -48,6 +49,11 @@ _ECHO = 0.7
 _NEAR_BEST = 0.75
 """Share of the best score from which a hit is probable in a memory too small to be judged."""
 
+_SAME_PERSON = re.compile(
+    r"(?:s?he|her|his|they|their|sie|er|ihre?|seine?|elles?|ils?|ella|él|ellos|sus?)\b|她|他|彼",
+    re.IGNORECASE,
+)
+"""Opening of a sentence about the person that the sentence before it names."""
 _AGENT_PROBABILITY = 0.5
 """Least probability of an assistant's message, and of a note about its work: what it did at a user's
 word mostly repeats that, or was of that day.
@@ -427,12 +433,17 @@ def cut_quoted_sentences(
 def _fits_by_cut(hit: Hit, shortened: Hit, query_terms: frozenset[str]) -> bool:
     """True if only the sentences that were cut from a message share words with the query.
 
-    "Fixtures live beside the spec. I know that looks odd": the second says nothing of fixtures.
+    "Fixtures live beside the spec. I know that looks odd": the second says nothing of fixtures. In
+    "My mother's birthday is in May. She loves orchids" it speaks of the same person.
     """
     if shortened is hit:
         return False
-    fits_whole = not query_terms.isdisjoint(terms(hit.record.text))
-    return fits_whole and query_terms.isdisjoint(terms(shortened.record.text))
+    whole_terms = set(terms(hit.record.text))
+    fits_whole = not query_terms.isdisjoint(whole_terms)
+    if not fits_whole or not query_terms.isdisjoint(terms(shortened.record.text)):
+        return False
+    asks_more = not query_terms <= whole_terms | STOP
+    return not (asks_more and _SAME_PERSON.match(shortened.record.text))
 
 
 def _cut_quoted(hit: Hit, quotes: Sequence[str]) -> Hit:

@@ -94,6 +94,25 @@ def test_updates_have_keys(engine: MemoryEngine, model: ScriptedModel) -> None:
     assert len(asked(model)) == 3
 
 
+@pytest.mark.covers("S1.25")
+def test_an_update_keeps_its_signal_and_has_the_latest_messages(
+    engine: MemoryEngine, model: ScriptedModel, clock: SettableClock
+) -> None:
+    """A correction goes before ordinary updates that wait longer, also if something ordinary was
+    said after it in its thread; its one call has all messages of the thread.
+    """
+    engine.updates.add(turn("Lou paints boats", "s2"), scope=ANN)
+    clock.forward(seconds=5)
+    engine.updates.add(turn("No, that's wrong, I meant Kim Lee"), scope=ANN)
+    engine.updates.add(turn("The harbour opens at six"), scope=ANN)
+    clock.forward(seconds=31)
+    engine.drain()
+    first, second = asked(model)
+    assert "Kim Lee" in first
+    assert "harbour opens at six" in first
+    assert "Lou paints boats" in second
+
+
 @pytest.mark.covers("S1.26")
 def test_a_full_queue_refuses_what_is_ordinary(
     home: Path, model: ScriptedModel, clock: SettableClock

@@ -86,7 +86,9 @@ class AgentMemory:
         Each has id, score (0 to 1), a snippet of at most 500 characters, kind, time and speaker,
         and the facts learned from it (``facts``: id and text), where there are any.
         """
-        result = self.engine.search(query, scope=self.scope, limit=max(limit, 0))
+        # Anything but a number is refused by the engine.
+        most = max(limit, 0) if isinstance(limit, int) else limit
+        result = self.engine.search(query, scope=self.scope, limit=most)
         return [
             {**_describe_hit(hit), "score": round(hit.score, 4), **_facts_to_dict(hit)}
             for hit in result.hits
@@ -151,7 +153,7 @@ class AgentMemory:
         Use it before saying that something is not known.
         """
         try:
-            return self.search(query, min(limit, _MAX_RESULTS))
+            return self.search(query, min(limit, _MAX_RESULTS) if isinstance(limit, int) else limit)
         except EngramsError as problem:
             return _error_to_dict(problem)
 

@@ -121,6 +121,7 @@ def test_tools_for_any_agent(engine: MemoryEngine) -> None:
         with pytest.raises(EngramsError):
             engine.manage(**wrong, scope=ANN)
         assert "error" in memory.call("manage_memory", wrong)
+    assert "whole number" in str(memory.search_memory("bees", limit="5"))  # type: ignore[arg-type]
 
 
 @pytest.mark.covers("S1.11")

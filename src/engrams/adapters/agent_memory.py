@@ -87,8 +87,8 @@ class AgentMemory:
         and the facts learned from it (``facts``: id and text), where there are any.
         """
         # Anything but a number is refused by the engine.
-        most = max(limit, 0) if isinstance(limit, int) else limit
-        result = self.engine.search(query, scope=self.scope, limit=most)
+        hit_limit = max(limit, 0) if isinstance(limit, int) else limit
+        result = self.engine.search(query, scope=self.scope, limit=hit_limit)
         return [
             {**_describe_hit(hit), "score": round(hit.score, 4), **_facts_to_dict(hit)}
             for hit in result.hits

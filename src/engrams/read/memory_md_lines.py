@@ -143,7 +143,8 @@ def drop_repeated_lines(hits: Sequence[Hit], profile: Sequence[Record]) -> list[
 def split_note(text: str) -> Iterator[str]:
     """Split a note into what its lines say, without headings and marks."""
     for line in map(str.strip, text.split("\n")):
-        if line and not line.startswith(("#", "<!--")):
+        says_something = any(map(str.isalnum, line))
+        if says_something and not line.startswith(("#", "<!--", "```", "~~~")):
             yield line[2:].strip() if line.startswith(("- ", "* ", "+ ")) else line
 
 

@@ -139,3 +139,58 @@ def test_what_differs_in_a_detail_is_not_said_twice(home: Path, first: str, seco
     lines = core.read_text("utf-8").splitlines()
     assert f"- {first}" in lines
     assert f"- {second}" in lines
+
+
+BY_HAND = """---
+owner: ann
+---
+
+# About Ann
+
+She likes short answers, and
+hates small talk.
+
+## Tools
+
+1. Hammer first
+2. Saw second
+   - Keep it sharp
+
+| tool | place |
+|---|---|
+| awl | shed |
+
+```sh
+make ship
+# This is no heading
+```
+
+<!-- For the winter -->
+
+- Buy oil
+
+### Boats
+
+> The sea is wide.
+"""
+
+
+@pytest.mark.covers("S1.39")
+def test_a_dream_leaves_what_people_wrote_in_its_form(home: Path) -> None:
+    """Front matter, title, paragraphs, tables, code, comments, quotations, numbered and nested lists
+    of MEMORY.md stay as they are; what is new comes beside them, and no rule of a table or of code
+    is told as a fact.
+    """
+    core = home / CORE
+    core.parent.mkdir(parents=True)
+    core.write_text(BY_HAND, "utf-8")
+    with opened(home, SettableClock(START)) as engine:
+        engine.manage("The well is forty metres deep.", scope=ANN)
+        assert engine.dream(scope=ANN)
+        told = engine.format_for_injection(scope=ANN)
+    written = core.read_text("utf-8").replace("### Boats", "## Boats")
+    assert written.startswith(BY_HAND.replace("### Boats", "## Boats"))
+    assert "The well is forty metres deep" in written.splitlines()[-1]
+    assert "hates small talk" in told
+    assert "|---" not in told
+    assert "```" not in told

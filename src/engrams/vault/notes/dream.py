@@ -114,7 +114,8 @@ class DreamRunner:
             diary = ""
         else:
             tidied, diary = self._choose_by_model(self._chat, owner, memory, notes)
-        new_memory = memory_md.render(tidied.items) if tidied.items or old_items else None
+        head, _ = memory_md.split_head(memory)
+        new_memory = memory_md.render(tidied.items, head) if tidied.items or old_items else None
         return DreamPlan(
             owner=owner.key,
             day=str(today),
@@ -208,7 +209,7 @@ class DreamRunner:
     ) -> memory_md.MemoryItemTidyResult:
         """Keep the items that still hold, and add lines that stand in the notes of several days."""
         section = self._deps.settings
-        new_items = memory_md.parse(notes, fresh=True)
+        new_items = memory_md.parse_note(notes)
         return memory_md.tidy(
             old_items,
             _select_often_noted(new_items, section.core_days),
@@ -226,7 +227,7 @@ class DreamRunner:
         follow from the memories of the old ones.
         """
         old_items = memory_md.parse(memory)
-        shown_items = (*old_items, *memory_md.parse(notes, fresh=True))
+        shown_items = (*old_items, *memory_md.parse_note(notes))
         gone_hashes = self._find_gone(owner, shown_items)
         answer = ask_for_items(
             chat,
@@ -243,7 +244,7 @@ class DreamRunner:
         return tidied, answer.diary
 
     def _find_gone(self, owner: Scope, items: Sequence[MemoryFileItem]) -> set[str]:
-        return self._lines.find_gone(owner, [item.text for item in items])
+        return self._lines.find_gone(owner, [line for item in items for line in item.lines])
 
     def _read_notes(self, owner: Scope, today: date, days: int) -> str:
         """Read the notes of the last days, oldest first, as one text."""

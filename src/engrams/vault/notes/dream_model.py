@@ -46,7 +46,7 @@ class DreamAnswer:
 def ask_for_items(chat: ChatModel, memory: str, notes: str, max_items: int) -> DreamAnswer:
     """Ask for the new items of MEMORY.md. ModelError: the answer has none, or is cut off.
 
-    Corrections stay, whatever the model says. So do all old items if it invented one: it may have
+    Corrections and blocks stay, whatever the model says. So do all old items if it invented one: it may have
     put that in the place of any of them.
     """
     old_items = memory_md.parse(memory)
@@ -89,7 +89,8 @@ def ask_for_items(chat: ChatModel, memory: str, notes: str, max_items: int) -> D
     kept_items = [
         item
         for item in old_items
-        if (refused or item.is_correction) and content_hash(item.text) not in hashes
+        if (refused or item.is_correction or item.form == "block")
+        and content_hash(item.text) not in hashes
     ]
     items = [*kept_items, *items]
     tidied = memory_md.tidy(items, (), (), {}, max_items)

@@ -10,11 +10,15 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any
 
-from engrams.core import Kind, Layer, Scope
+from engrams.core import Kind, Layer, Scope, Status
 from engrams.core.usage_accounts import name_account
 from engrams.ports import UNCOUNTED, ModelUsageLedger, RecordQuery, Store
 from engrams.read.request import visible_scopes
 from engrams.settings import ChatSettings, QuotaSettings, Settings, UpkeepSettings
+
+
+_MAX_SCOPES = 100
+"""Scopes whose memories are counted one by one."""
 
 
 def build_stats(
@@ -22,7 +26,8 @@ def build_stats(
 ) -> dict[str, Any]:
     """Count memories, vectors and scopes; add today's model use and the quota.
 
-    Memories by status, kind, layer and tier; vectors by model. A note counts in no layer while a
+    Memories by status, kind, layer and tier, and active ones by scope; vectors by model, and the
+    share of memories that have one of the current model. A note counts in no layer while a
     statement that was learned from it stands for it, nor if no search finds it.
     """
     counts = store.counts(None if scope is None else visible_scopes(scope))
@@ -35,13 +40,24 @@ def build_stats(
         counts = {**counts, "active_layers": active_layers}
     scopes = store.scopes(None if scope is None else scope.owner)
     quota = {} if scope is None else measure_quota(store, scope.owner, settings.quota, now)
+    stored = sum(number for status, number in counts["status"].items() if status != Status.PURGED)
+    vectors = counts["model"].get(models["embedder"], 0)
     return {
         **counts,
+        "scope": {} if scope is None else _count_by_scope(store, scope),
         "embedder": models["embedder"],
+        "embedded": round(min(1.0, vectors / stored), 4) if stored else 0.0,
         "scopes": len(scopes),
         "spent": load_spend(store, settings.chat, now),
         "quota": quota,
     }
+
+
+def _count_by_scope(store: Store, scope: Scope) -> dict[str, int]:
+    """Count active memories by key of the scope; of a part of memory, of what is visible from it."""
+    counts = store.count_scopes(scope.owner)
+    visible = [counted for counted in counts if scope.is_owner or counted in scope.chain()]
+    return {counted.key: counts[counted] for counted in visible[:_MAX_SCOPES]}
 
 
 def measure_quota(

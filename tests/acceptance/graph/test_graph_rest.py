@@ -663,7 +663,7 @@ def test_a_cycle_that_was_cut_goes_on_where_it_was(
 @pytest.mark.covers("S3.71")
 def test_the_log_has_a_file_a_day_for_a_fortnight_and_stats_count(home: Path) -> None:
     """Requests of a day are in its file, files older than fourteen days go when the server starts;
-    stats count kinds, categories, scopes, active memories and those with vectors.
+    stats count kinds, scopes, active memories and those with vectors, over REST and by the command.
     """
     folder = home / "audit"
     folder.mkdir(parents=True)
@@ -679,10 +679,13 @@ def test_the_log_has_a_file_a_day_for_a_fortnight_and_stats_count(home: Path) ->
         )
         eventually(lambda: not gone.exists())
         assert kept.exists()
-        stats = door.get("/v1/stats")
-        assert stats["status"]["active"] >= 1
-        assert stats["kind"]["fact"] == 1
-        assert stats["embedded"] > 0
+        door.run("add", "The knot is a bowline", "--kind", "fact", "--project", "sails")
+        for stats in (door.get("/v1/stats"), json.loads(door.run("stats", "--json"))):
+            assert stats["status"]["active"] == stats["kind"]["fact"] == 2
+            assert stats["scope"] == {"user/ann": 1, "user/ann/project/sails": 1}
+            assert stats["embedded"] == 1.0
+        printed = door.run("stats")
+        assert "user/ann/project/sails 1" in printed
 
 
 @pytest.mark.covers("S3.70")

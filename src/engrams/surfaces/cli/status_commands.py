@@ -69,7 +69,7 @@ def stats(
     options: GlobalOptions,
     everyone: Annotated[bool, typer.Option("--all", help="Count all owners together.")] = False,
 ) -> None:
-    """Count memories by status, kind, layer and tier."""
+    """Count memories by status, kind, layer, tier and scope."""
     with options.open(reads=True) as (engine, scope):
         numbers = engine.stats(None if everyone else scope)
     if options.json:

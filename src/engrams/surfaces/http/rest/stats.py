@@ -10,7 +10,7 @@ from pydantic import BaseModel, Field
 
 from engrams.core import PRODUCT, Layer
 from engrams.settings import SettingInfo, Settings, describe
-from engrams.surfaces.http.caller import AnyCaller, IdentifiedCaller, ScopedCaller
+from engrams.surfaces.http.caller import AnyCaller, ScopedCaller
 from engrams.surfaces.http.json_values import to_json
 from engrams.surfaces.http.limited_route import limited_router
 from engrams.surfaces.http.observers.activity_chart import (
@@ -19,9 +19,6 @@ from engrams.surfaces.http.observers.activity_chart import (
     OwnerActivityChart,
 )
 from engrams.surfaces.http.problems import error_responses
-
-_MAX_SCOPES = 100
-"""Scopes whose memories are counted one by one."""
 
 
 class ScopeListResponse(BaseModel):
@@ -150,16 +147,14 @@ def _add_count_routes(routes: APIRouter) -> None:
         """Count memories by status, kind, layer, tier and scope."""
         numbers = caller.engine.stats(caller.scope)
         counts = {name: dict(numbers.get(name, {})) for name in ("status", "kind", "layer", "tier")}
-        total = sum(count for status, count in counts["status"].items() if status != "purged")
-        vectors = dict(numbers.get("model", {})).get(numbers["embedder"], 0)
         return MemoryStatsResponse(
             **counts,
             product={
                 PRODUCT[Layer(layer)]: count for layer, count in numbers["active_layers"].items()
             },
-            scope=_count_by_scope(caller),
+            scope=numbers["scope"],
             active=counts["status"].get("active", 0),
-            embedded=round(min(1.0, vectors / total), 4) if total else 0.0,
+            embedded=numbers["embedded"],
             embedder=numbers["embedder"],
             scopes=numbers["scopes"],
             quota=numbers["quota"],
@@ -231,12 +226,6 @@ def _add_process_routes(routes: APIRouter) -> None:
         return SettingsListResponse(
             preset=current.preset, settings=[_to_setting(current, info) for info in describe()]
         )
-
-
-def _count_by_scope(caller: IdentifiedCaller) -> dict[str, int]:
-    counts = caller.engine.inspect.count_scopes(caller.owner)
-    visible = [scope for scope in counts if caller.scope.is_owner or scope in caller.scope.chain()]
-    return {scope.key: counts[scope] for scope in visible[:_MAX_SCOPES]}
 
 
 def _to_setting(settings: Settings, info: SettingInfo) -> SettingResponse:

@@ -16,7 +16,6 @@ from engrams.ports import UNCOUNTED, ModelUsageLedger, RecordQuery, Store
 from engrams.read.request import visible_scopes
 from engrams.settings import ChatSettings, QuotaSettings, Settings, UpkeepSettings
 
-
 _MAX_SCOPES = 100
 """Scopes whose memories are counted one by one."""
 

@@ -17,6 +17,7 @@ from engrams.core import Hit, Kind, OutdatedMark, Record
 from engrams.frozen_data import dataclass
 from engrams.read.excerpts import cut_sentences
 from engrams.read.relevance.text_traits import describe_memory
+from engrams.text.choosers import tells_choice_of_another
 from engrams.text.clause_kinds import is_joke, is_of_years_before, may_end
 from engrams.text.foreign_parts import blank_quoted_words
 from engrams.text.late_patterns import holds_any
@@ -264,6 +265,7 @@ def _tells_of_other(earlier_text: str, later_text: str) -> bool:
         leaves_out_other_person(earlier_text, later_text)
         or tells_of_companions_own(earlier_text, later_text)
         or are_told_apart(earlier_text, later_text)
+        or tells_choice_of_another(earlier_text, later_text)
     )
 
 

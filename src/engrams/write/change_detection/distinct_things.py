@@ -9,6 +9,7 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from engrams.text.choosers import tells_choice_of_another
 from engrams.text.normalize import fold
 from engrams.text.people import (
     PARTNERS,
@@ -397,6 +398,7 @@ _OTHERS_IN_TEXT = (
     _tells_of_another_one,
     tells_of_companions_own,
     are_told_apart,
+    tells_choice_of_another,
     _has_other_place,
 )
 """Tests of two sentences that hold whatever words of change stand in them."""

@@ -13,6 +13,7 @@ from engrams.core import Kind
 from engrams.extract import secrets
 from engrams.extract.candidate import CandidateStatement
 from engrams.extract.memory_requests import is_control
+from engrams.extract.predicate_slots import SINGLE
 from engrams.frozen_data import dataclass, replace
 from engrams.text.late_patterns import late_pattern
 from engrams.text.normalize import fold
@@ -54,6 +55,7 @@ _HELP = _read_guard("help")
 _LOSS = _read_guard("loss")
 _PASSING = _read_guard("passing")
 _WISH_OF_A_DAY = _read_guard("wish_of_a_day")
+_PRESENT = _read_guard("present")
 _LASTING = _read_guard("lasting")
 _SELF_BELIEF = _read_guard("self_belief")
 _FACT_TO_REMEMBER = _read_guard("fact_to_remember")
@@ -282,6 +284,8 @@ def _is_passing(candidate: CandidateStatement, text: str) -> bool:
         return False
     quote = fold(" ".join(item.quote for item in candidate.evidence)) or text
     is_of_moment = _PASSING.search(quote) is not None
+    if candidate.predicate not in SINGLE:
+        is_of_moment = is_of_moment or _PRESENT.search(quote) is not None
     if candidate.kind in WISHES:
         is_of_moment = is_of_moment or _WISH_OF_A_DAY.search(quote) is not None
     return is_of_moment and not _LASTING.search(quote)

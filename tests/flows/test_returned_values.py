@@ -69,6 +69,67 @@ def test_what_came_in_between_is_over(texts: Sequence[str], question: str) -> No
 
 
 @pytest.mark.parametrize(
+    ("texts", "question", "left"),
+    [
+        (
+            ("I work at Acme.", "I left Acme, I work at Globex now.", "I'm back at Acme."),
+            "Where do I work?",
+            "Globex",
+        ),
+        (
+            ("I work at Acme.", "I work at Globex.", "I work at Hooli.", "I returned to Acme."),
+            "Where do I work?",
+            "Hooli",
+        ),
+        (
+            ("Vivo en Sevilla.", "Me he mudado a Málaga.", "He vuelto a Sevilla."),
+            "¿Dónde vivo?",
+            "Málaga",
+        ),
+        (
+            (
+                "Ich arbeite bei Siemens.",
+                "Ich arbeite jetzt bei Bosch.",
+                "Ich bin wieder bei Siemens.",
+            ),
+            "Wo arbeite ich?",
+            "Bosch",
+        ),
+        (
+            (
+                "Je travaille chez Renault.",
+                "Je travaille chez Airbus.",
+                "Je suis de retour chez Renault.",
+            ),
+            "Où est-ce que je travaille ?",
+            "Airbus",
+        ),
+        (("我住在上海。", "我搬到北京了。", "我又搬回上海了。"), "我住在哪里？", "北京"),
+        (
+            ("東京に住んでいます。", "大阪に引っ越しました。", "東京に戻りました。"),
+            "どこ？",
+            "大阪",
+        ),
+    ],
+)
+def test_a_return_told_as_a_note_ends_what_came_in_between(
+    texts: Sequence[str], question: str, left: str
+) -> None:
+    """Notes that were over are returned to as messages are: no fact of what was left holds."""
+    clock = SettableClock("2026-01-01T09:00")
+    with temp_engine(clock=clock, jobs__workers=0) as memory:
+        for text in texts:
+            memory.add(text, scope=ANN)
+            memory.drain(10)
+            clock.forward(days=60)
+        facts = memory.list(scope=ANN, kinds=["fact"]).records
+        ends = {hit.record.text: hit.tell_end() for hit in memory.search(question, scope=ANN).hits}
+    assert [fact.text for fact in facts if fact.object == left] == []
+    assert all(end for text, end in ends.items() if left in text)
+    assert ends[texts[-1]] == ""
+
+
+@pytest.mark.parametrize(
     "news",
     [
         "I'm back in Paris for the weekend.",

@@ -74,6 +74,8 @@ _SPARE = 4
 _MANY = 12
 """Messages from which some resemble a new one by chance."""
 _SEARCH_WIDTH = 40
+_MOST_STEPS = 8
+"""Values of one slot, each replaced by the next, that a return is compared with."""
 _MAX_FACTS = 50
 """Facts of one message that are looked at."""
 _SENTENCE = re.compile(r"[^.!?。！？\n]+[.!?。！？]*")
@@ -402,9 +404,13 @@ class ChangeDetector:
     def _add_return(
         self, record: Record, earlier: Sequence[Record], detected: Sequence[DetectedChange]
     ) -> Sequence[DetectedChange]:
-        """Add what a return to a former value ends. It ends nothing that has that value."""
+        """Add what a return to a former value ends. It ends nothing that has that value.
+
+        The value may stand in a note that is over.
+        """
         if not earlier or not may_return(record.text):
             return detected
+        earlier = [*earlier, *self._find_replaced_notes(record, earlier)]
         ids = sorted(message.id for message in earlier)
         edges = self._store.edges(record.scope.owner, ids, _ENDING)
         facts = self._find_facts(earlier)
@@ -429,8 +435,39 @@ class ChangeDetector:
                     ),
                 )
                 for message in value_return.ended
+                if message.status is Status.ACTIVE
             ),
         ]
+
+    def _find_replaced_notes(self, record: Record, earlier: Sequence[Record]) -> list[Record]:
+        """Find the notes whose only statement was replaced by those of earlier messages, step by step.
+
+        Unlike turns, they are over with their statement, and no search finds them.
+        """
+        owner = record.scope.owner
+        notes: dict[str, Record] = {}
+        front = earlier
+        for _ in range(_MOST_STEPS):
+            fact_ids = {fact.id for facts in self._find_facts(front).values() for fact in facts}
+            edges = self._store.edges(owner, sorted(fact_ids), (EdgeType.SUPERSEDES,))
+            replaced_ids = {edge.target for edge in edges if edge.source in fact_ids}
+            note_ids = {
+                item.source
+                for fact in self._store.get(owner, sorted(replaced_ids))
+                for item in fact.evidence
+            }
+            front = [
+                note
+                for note in self._store.get(owner, sorted(note_ids - notes.keys()))
+                if note.kind is Kind.NOTE
+                and note.status is Status.SUPERSEDED
+                and note.retired_at is None
+                and _is_before(note, record)
+            ]
+            if not front:
+                break
+            notes |= {note.id: note for note in front}
+        return [*notes.values()]
 
     def _make_news_task(self, records: Sequence[Record]) -> tuple[Sequence[Record], MessageTask]:
         """Make the task that finds the messages that may be news.
@@ -572,16 +609,24 @@ class ChangeDetector:
 
 
 def _list_replaced(facts: _FactsBySource) -> set[tuple[str, str]]:
-    """List the messages one of whose facts replaced one of another, each with that other, by id."""
-    source_by_fact = {
-        fact.id: source_id for source_id, source_facts in facts.items() for fact in source_facts
-    }
-    return {
-        (source_by_fact[fact.superseded_by], source_id)
+    """List the messages one of whose facts replaced one of another, each with that other, by id.
+
+    Also what replaced that one in its turn.
+    """
+    facts_by_id = {
+        fact.id: (source_id, fact)
         for source_id, source_facts in facts.items()
         for fact in source_facts
-        if fact.superseded_by in source_by_fact
     }
+    replaced: set[tuple[str, str]] = set()
+    for source_id, fact in facts_by_id.values():
+        successor = fact
+        for _ in range(_MOST_STEPS):
+            if successor.superseded_by not in facts_by_id:
+                break
+            successor_source, successor = facts_by_id[successor.superseded_by]
+            replaced.add((successor_source, source_id))
+    return replaced
 
 
 def _says_plainly(clause: str, news: str) -> bool:
@@ -772,9 +817,13 @@ def _is_earlier(earlier: Record, record: Record) -> bool:
 
     Not if it was set right beside the new one.
     """
+    return earlier.status is Status.ACTIVE and _is_before(earlier, record)
+
+
+def _is_before(earlier: Record, record: Record) -> bool:
+    """True for an earlier statement of the same speaker, in the same scope or one above."""
     return (
         earlier.id != record.id
-        and earlier.status is Status.ACTIVE
         and earlier.story_key < record.story_key
         and _is_within_scope(earlier.scope, record.scope)
         and (earlier.speaker, earlier.role) == (record.speaker, record.role)

@@ -83,12 +83,16 @@ def find_return(
         former.id for former in in_order if words[former.id] and words[former.id] <= news_words
     }
     for position, between in enumerate(in_order):
-        if not _tells_change(between.text):
-            continue
+        tells_change = _tells_change(between.text)
         own_words = words[between.id]
         for former in in_order[:position]:
             is_ended = (between.id, former.id) in ended_by
-            is_about_same = is_short and len(between.text) <= _SHORT and bool(topic & own_words)
+            is_about_same = (
+                tells_change
+                and is_short
+                and len(between.text) <= _SHORT
+                and bool(topic & own_words)
+            )
             if (is_ended or is_about_same) and _names_former(
                 returned_words, words[former.id], own_words, is_ended=is_ended
             ):

@@ -111,6 +111,25 @@ def test_words_of_almost_the_same_letters_put_nothing_right(
     assert hit.outdated is None or not hit.outdated.is_told
 
 
+@pytest.mark.parametrize(
+    ("lines", "is_doubted"),
+    [
+        (("我周五三点要看牙医。", "诺拉的火车取消了，她周日才到。"), False),
+        (("我们周五一般吃披萨。", "诺拉的火车取消了，她周日才到。"), False),
+        (("我周五三点要看牙医。", "牙医把时间改到了四点。"), True),
+        (("金曜日の三時に歯医者の予約があります。", "歯医者が四時に変更になった。"), True),
+    ],
+)
+def test_another_day_of_another_thing_moves_nothing(
+    tmp_path: Path, lines: tuple[str, ...], is_doubted: bool
+) -> None:
+    """Characters that all days are written with are no thing that two messages share."""
+    with engrams.open(home=tmp_path, jobs__workers=0) as memory:
+        say(memory, *lines, days=1)
+        hit = find(memory, lines[0], lines[0])
+    assert (hit.outdated is not None and hit.outdated.is_told) is is_doubted
+
+
 def test_one_more_of_a_kind_closes_no_statement(tmp_path: Path) -> None:
     """What was done again may be one more: the statement is in doubt at most."""
     tattoo = "I've a tattoo of a compass on my wrist."

@@ -90,6 +90,10 @@ _MOST_OF_SLIP = 2
 _REPEATED = 0.6
 """Share of the words of a clause from which another with the same numbers repeats it."""
 _NAME = late_pattern(r"(?<!\w)[A-ZÄÖÜÉÁÍÓÚÑÇ][\w'’-]+")
+_TIME_CHARACTERS = frozenset(
+    "周週星期礼拜禮曜日月年号點点時时分一二三四五六七八九十火水木金土天每早晚上下午前後后今明昨"
+)
+"""Characters that days and times are written with: two of them have some in common by chance."""
 _LEFT_SIDE = late_pattern(
     r"(?i:\bleft (?:hand\w*|foot|leg|knee|arm|side|ear|eye|shoe|sock|boot|wrist|shoulder|turn|lane|wing)\b|\bon the left\b)"
 )
@@ -551,7 +555,9 @@ def _find_shared(old: MessageClause, new: MessageClause) -> set[str]:
     return {
         word
         for word in (_read_words(old) & _read_words(new)) - list_general_words() - _list_measures()
-        if (len(word) >= _SHORTEST or not word.isascii()) and not word.isdigit()
+        if (len(word) >= _SHORTEST or not word.isascii())
+        and not word.isdigit()
+        and not _TIME_CHARACTERS.issuperset(word)
     }
 
 

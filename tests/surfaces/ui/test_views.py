@@ -403,8 +403,8 @@ def test_several_files_are_imported_at_one_press_or_not_at_all(window: Window) -
     assert {record.text for record in stored} == {"The shed is painted.", "The gate is painted."}
 
 
-def test_a_picture_is_refused_on_the_page(window: Window) -> None:
-    """What is no text fails with its reason, and nothing is stored."""
+def test_a_damaged_picture_is_refused_on_the_page(window: Window) -> None:
+    """It fails with its reason, and nothing is stored."""
     window.go("import")
     file = {
         "name": "cat.png",
@@ -412,7 +412,8 @@ def test_a_picture_is_refused_on_the_page(window: Window) -> None:
         "buffer": b"\x89PNG\r\n\x1a\n" + bytes(range(256)) * 9,
     }
     window.page.get_by_label("Files to import").set_input_files(file)
-    window.page.get_by_text("It is a PNG picture, not text.").wait_for()
+    window.page.get_by_role("button", name="Import cat.png", exact=True).click()
+    window.page.get_by_text("The PNG picture is damaged").wait_for()
     assert not window.served.engine.list(scope=window.scope).records
 
 

@@ -60,6 +60,7 @@ SERVER_PERMISSIONS = list_permissions(
         ("GET", "/ready", OPEN, "view.ready"),
         ("GET", "/openapi.json", OPEN, "view.description"),
         ("GET", "/", OPEN, "view.page"),
+        ("POST", "/ui/share", OPEN, "view.page"),
     )
 )
 """Operations of the server itself, without any mount, and the page's address."""

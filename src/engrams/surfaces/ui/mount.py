@@ -28,15 +28,22 @@ POLICY = "; ".join(
         "style-src 'self'",
         "img-src 'self' data: blob:",
         "media-src blob:",
+        "manifest-src 'self'",
         "connect-src 'self'",
         "base-uri 'none'",
         "form-action 'none'",
         "frame-ancestors 'none'",
         "require-trusted-types-for 'script'",
-        "trusted-types 'none'",
+        "trusted-types share",
     )
 )
-"""No foreign or inline code and no markup from text: stored text is never trusted."""
+"""No foreign or inline code and no markup from text: stored text is never trusted.
+
+The one trusted type is the fixed address of the worker that takes what other apps share.
+"""
+
+SHARE = "/ui/share"
+"""Address to which a phone sends what is shared with the installed page; its worker takes that."""
 
 _HEADERS = {
     "content-security-policy": POLICY,
@@ -47,6 +54,7 @@ _HEADERS = {
     "cross-origin-resource-policy": "same-origin",
     "permissions-policy": "camera=(), geolocation=(), microphone=()",
     "vary": "accept-encoding",
+    "service-worker-allowed": SHARE,
 }
 _CACHE_FOREVER = "public, max-age=31536000, immutable"
 _REVALIDATE = "no-cache"
@@ -60,7 +68,7 @@ _TYPES = {
     ".svg": "image/svg+xml",
     ".json": "application/json",
 }
-_MIN_PACKED_BYTES = 1000
+_MIN_PACKED_BYTES = 200
 """Smaller files are not compressed."""
 
 
@@ -78,6 +86,10 @@ class WebPageMount:
             Route(
                 PREFIX + "{mark}/{path:path}", self._file, methods=["GET"], include_in_schema=False
             )
+        )
+
+        app.router.routes.append(
+            Route(SHARE, self._redirect_share, methods=["POST"], include_in_schema=False)
         )
 
     async def start(self) -> None:
@@ -99,6 +111,10 @@ class WebPageMount:
             self._files.get(request.path_params["path"]),
             _CACHE_FOREVER if current else _REVALIDATE,
         )
+
+    async def _redirect_share(self, _request: Request) -> Response:
+        """Show the page: only its worker keeps what is shared, since a request has no key."""
+        return Response(status_code=303, headers={**_HEADERS, "location": "/#/import"})
 
     def _answer(
         self, request: Request, asset: ServedPageFile | None, cache_control: str
@@ -153,7 +169,7 @@ class PageFileCollection:
     def _bodies(self) -> Mapping[str, bytes]:
         """Contents by path, with the one module that is generated."""
         bodies = {
-            path.relative_to(ROOT).as_posix(): path.read_bytes()
+            path.relative_to(ROOT).as_posix(): _read(path)
             for path in ROOT.rglob("*")
             if path.suffix in _TYPES
         }
@@ -166,6 +182,14 @@ class PageFileCollection:
             path: _to_file(path, body)
             for path, body in {**self._bodies, "index.html": page}.items()
         }
+
+
+def _read(path: Path) -> bytes:
+    """Read a file as it is sent: JSON without the blanks that a translator needs."""
+    body = path.read_bytes()
+    if path.suffix != ".json":
+        return body
+    return json.dumps(json.loads(body), ensure_ascii=False, separators=(",", ":")).encode()
 
 
 def language_names(bodies: Mapping[str, bytes]) -> dict[str, str]:

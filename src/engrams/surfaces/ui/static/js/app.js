@@ -108,5 +108,9 @@ addEventListener("keydown", (event) => {
   }
 });
 
+// What other apps share goes through a worker, where the connection is safe.
+const worker = { createScriptURL: () => new URL("share.js", import.meta.url).href };
+navigator.serviceWorker?.register((globalThis.trustedTypes?.createPolicy("share", worker) ?? worker).createScriptURL(""), { scope: "/ui/share" }).catch(() => {});
+
 show();
 if (loginFault) toastError(loginFault);

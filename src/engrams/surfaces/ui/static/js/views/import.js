@@ -1,6 +1,6 @@
 // Import of files with progress, and export.
 
-import { ask, get, json } from "../api.js";
+import { ask, get, json, post } from "../api.js";
 import { confirm } from "../dialog.js";
 import { bar, button, field, fill, h, head, icon, select } from "../dom.js";
 import { ago, bytes, short } from "../format.js";
@@ -33,7 +33,7 @@ export function offer(files) {
   offered = files;
 }
 
-export async function show(root) {
+export async function show(root, params) {
   const list = h("ul", { class: "list", "aria-live": "polite" });
   const listed = earlier(list);
   const input = h("input", {
@@ -76,17 +76,46 @@ export async function show(root) {
     ),
     button(t("export"), withToast(save), { icon: "export" }),
   );
+  const link = h("a", { class: "button", href: `javascript:open("${location.origin}/#/import?url="+encodeURIComponent(location))`, on: { click: (event) => event.preventDefault() } }, icon("link"), t("add_to_engrams"));
+  const marking = h("section", { class: "card pad row spread" }, h("p", { class: "soft small" }, t("drag_this_to_your_bookmarks")), link);
   fill(
     root,
     head(t("import"), t("import_conversations_of_other_assistants")),
     zone,
     list,
     exported,
+    marking,
   );
   const files = offered;
   offered = [];
   if (files.length > 0) await take(files, list, listed);
   await listed;
+  await takeShared(await readShared(params), list, listed);
+}
+
+/** What another app shared, or a bookmark named; it is read once. */
+async function readShared(params) {
+  history.replaceState(null, "", "#/import");
+  const kept = params.has("shared") && (await caches.match("/", { cacheName: "share" }));
+  if (!kept) return params;
+  await caches.delete("share");
+  return kept.formData();
+}
+
+/** Ask about what came from elsewhere: nothing of it is stored before a press. */
+async function takeShared(given, list, listed) {
+  const text = ["title", "text"].map((name) => given.get(name)).filter(Boolean).join("\n");
+  const url = given.get("url") || text.match(/https?:\/\/\S+/)?.[0];
+  const files = given.getAll("file").filter((file) => file.size);
+  if (url) {
+    const row = new Row(url);
+    list.prepend(row.element);
+    row.offer(async () => {
+      const { import_id: id, outcome, passages } = await post("/v1/documents/url", { url });
+      row.show({ id, report: { bad: [], stored: 0, [outcome]: passages } });
+    });
+  } else if (text && !files.length) files.push(new File([text], "text.txt"));
+  if (files.length) await take(files, list, listed, text);
 }
 
 /** Show previous imports. */
@@ -105,7 +134,7 @@ async function earlier(list) {
 }
 
 /** Preview the files once previous imports are listed, so that none is listed twice; each is sent at a press. */
-async function take(files, list, listed) {
+async function take(files, list, listed, note = "") {
   await listed;
   const waiting = [];
   const all = h("li", { class: "memory" });
@@ -120,7 +149,7 @@ async function take(files, list, listed) {
     const row = new Row(file.name);
     all.after(row.element);
     try {
-      await row.preview(file, follow);
+      await (/^(image|audio)\//.test(file.type) ? row.describe(file, note) : row.preview(file, follow));
       waiting.push(row);
     } catch (fault) {
       row.fault(fault);
@@ -177,13 +206,38 @@ class Row {
       seen.samples.length > 0 && h("ul", { class: "samples small" }, seen.samples.map((text) => h("li", {}, short(text, 140)))),
       unreadable(seen.bad),
       users.length > 1 && field(t("whose_memories"), whose),
-      h(
-        "div",
-        { class: "row" },
-        seen.stored + seen.edges > 0 && button(t("import"), () => this.send?.(), { kind: "main-action", label: t("import_one", { name: this.name }) }),
-        button(t("do_not_import"), decide(() => this.element.remove()), { label: t("do_not_import_one", { name: this.name }) }),
-      ),
+      this.choices(seen.stored + seen.edges > 0 && (() => this.send?.()), decide(() => this.element.remove())),
     );
+  }
+
+  /** Ask before `send` stores something. */
+  offer(send, ...more) {
+    const work = () => {
+      this.draw(t("sending"), "accent", 0);
+      send().catch((fault) => this.fault(fault));
+    };
+    this.draw(t("preview"), "night", null, more, this.choices(work, () => this.element.remove()));
+  }
+
+  choices(send, leave) {
+    return h(
+      "div",
+      { class: "row" },
+      send && button(t("import"), send, { kind: "main-action", label: t("import_one", { name: this.name }) }),
+      button(t("do_not_import"), leave, { label: t("do_not_import_one", { name: this.name }) }),
+    );
+  }
+
+  /** A picture or sound, which is found by the reader's words. */
+  describe(file, note) {
+    const words = h("input", { class: "input", maxlength: 800, value: note });
+    this.offer(async () => {
+      const form = new FormData();
+      form.append("file", file);
+      form.append("note", words.value);
+      const { documents } = await json("POST", "/v1/documents", { raw: form, query: { background: true } });
+      await this.follow(documents[0].import_id);
+    }, field(t("your_words"), words));
   }
 
   async upload(file, user) {

@@ -20,10 +20,8 @@ Answer = Literal["yes", "no", "all"]
 _ANSWERS = ("yes", "no", "all")
 _LATIN_END = 0x250
 """First character code after the Latin letters, whose accents may be left out."""
-_UNSPACED = ("zh", "ja")
+UNSPACED_LANGUAGES = ("zh", "ja")
 """Languages that write no spaces between words."""
-_QUESTIONED = "?"
-"""Mark of a request that may be meant for somebody else than memory."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,10 +34,6 @@ class MatchedRequest:
     """One of ``command_parser.Verb``, or ``number``."""
     about: str
     """Subject, in the words of the request; empty: there is none."""
-    is_known: bool
-    """True: the verb asks what is known of the subject, as an ordinary question does, too."""
-    is_certain: bool
-    """False: the words may be meant for somebody else than memory."""
     number: int = 0
     """Position in the last list shown, from 1; 0: none."""
 
@@ -62,7 +56,7 @@ class CommandLanguage:
     def strip(self, text: str) -> str:
         """Return the text without polite phrases at both ends."""
         # Without accents the text is as long, so that positions hold in both.
-        plain = _strip_accents(text)
+        plain = strip_accents(text)
         start = self.polite.match(plain)
         begin = start.end() if start and start.end() < len(plain) else 0
         end = self.tail.search(plain, begin)
@@ -74,12 +68,12 @@ def match_request(text: str) -> MatchedRequest | None:
 
     ``text``: without line breaks and of a command's length.
     """
-    lowered = _strip_accents(text).lower()
+    lowered = strip_accents(text).lower()
     for language in _read_languages():
         if not holds_any(lowered, language.words):
             continue
         stripped = language.strip(text)
-        plain = _strip_accents(stripped)
+        plain = strip_accents(stripped)
         for verb, pattern in language.requests:
             match = pattern.fullmatch(plain)
             if match is not None:
@@ -90,7 +84,7 @@ def match_request(text: str) -> MatchedRequest | None:
 def match_answer(text: str) -> tuple[Answer, str] | None:
     """Find the answer to a question that the whole text is, with its language; None: it is none."""
     for language in _read_languages():
-        plain = _strip_accents(language.strip(text)) or _strip_accents(text.strip(" .!?。！？"))
+        plain = strip_accents(language.strip(text)) or strip_accents(text.strip(" .!?。！？"))
         for answer, pattern in language.answers:
             if pattern.fullmatch(plain):
                 return answer, language.code  # type: ignore[return-value]  # of _ANSWERS
@@ -99,7 +93,6 @@ def match_answer(text: str) -> tuple[Answer, str] | None:
 
 def _describe_match(code: str, verb: str, match: re.Match[str], stripped: str) -> MatchedRequest:
     groups = match.groupdict()
-    is_known = groups.get("known") is not None
     about = ""
     for name in ("about", "known"):
         if groups.get(name):
@@ -107,10 +100,8 @@ def _describe_match(code: str, verb: str, match: re.Match[str], stripped: str) -
     number = groups.get("number")
     return MatchedRequest(
         language=code,
-        verb=verb.removesuffix(_QUESTIONED),
+        verb=verb,
         about=about.strip(" ?.!\"'。？！「」“”"),
-        is_known=is_known,
-        is_certain=not verb.endswith(_QUESTIONED),
         number=int(number) if number else 0,
     )
 
@@ -134,10 +125,10 @@ def _build_language(code: str, entries: list[tuple[str, str]]) -> CommandLanguag
         if not name.startswith("$") and name not in ("words", "polite", "tail")
     ]
     single = dict(entries)
-    edge = "" if code in _UNSPACED else r"\b"
+    edge = "" if code in UNSPACED_LANGUAGES else r"\b"
     return CommandLanguage(
         code=code,
-        words=tuple(_strip_accents(single["words"]).lower().split()),
+        words=tuple(strip_accents(single["words"]).lower().split()),
         polite=_compile(rf"(?:(?:{single['polite']}){edge}[\s,，、:]*)+"),
         tail=_compile(rf"(?:[\s,，、]*{edge}(?:{single['tail']}))?[\s.!?。！？]*$"),
         requests=tuple((name, pattern) for name, pattern in patterns if name not in _ANSWERS),
@@ -152,10 +143,10 @@ def _fill_in(pattern: str, named: dict[str, str]) -> str:
 
 
 def _compile(pattern: str) -> re.Pattern[str]:
-    return re.compile(_strip_accents(pattern), re.IGNORECASE)
+    return re.compile(strip_accents(pattern), re.IGNORECASE)
 
 
-def _strip_accents(text: str) -> str:
+def strip_accents(text: str) -> str:
     """Return the text with plain Latin letters, of the same length."""
     if text.isascii():
         return text

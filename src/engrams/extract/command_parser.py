@@ -1,7 +1,8 @@
 """Parser of requests about memory itself, such as "forget that", in six languages.
 
-Enter at ``parse_command``. Pure: it carries nothing out. The English patterns are here, those of the
-other languages in ``vocabulary/memory_commands.txt``.
+Enter at ``parse_command``. Pure: it carries nothing out. Fixed phrases come first: the English
+patterns are here, those of the other languages in ``vocabulary/memory_commands.txt``. What none of
+them matches is read by the concepts of its words, with ``request_concepts``.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from typing import Literal
 
 from engrams.core import PRODUCT
 from engrams.extract.command_languages import match_answer, match_request
+from engrams.extract.request_concepts import find_answer, find_request
 from engrams.frozen_data import dataclass, replace
 from engrams.text.late_patterns import holds_any, late_pattern
 from engrams.text.normalize import fold
@@ -212,28 +214,6 @@ _ENGLISH_WORDS = (
     "told you", "you get", "you hear", "you have", "since when", "how long",
 )  # fmt: skip
 """Every English request holds one of these: most messages hold none, and are not matched."""
-_ONESELF = frozenset(
-    (
-        "mich",
-        "mir",
-        "uns",
-        "mí",
-        "mi",
-        "nosotros",
-        "moi",
-        "nous",
-        "我",
-        "我们",
-        "私",
-        "僕",
-        "俺",
-        "わたし",
-    )
-)
-"""Words for the person who writes, after "what do you know about"."""
-
-_OF_LAYER = "@"
-"""Mark before the layer that a request of the table lists."""
 _LONGEST_ANSWER = 60
 """Longest text, in characters, that can be a yes or a no in another language than English."""
 _LONGEST = 400
@@ -290,7 +270,21 @@ def _parse(text: str) -> ParsedMemoryCommand | None:
         command = _parse_english(plain)
         if command is not None:
             return command
-    return _parse_other_language(text)
+    return _parse_other_language(text) or _parse_concepts(text)
+
+
+def _parse_concepts(text: str) -> ParsedMemoryCommand | None:
+    request = find_request(text)
+    if request is None:
+        return None
+    return ParsedMemoryCommand(
+        request.verb,  # type: ignore[arg-type]  # of Verb
+        request.about,
+        language=request.language,
+        is_certain=request.is_certain,
+        is_question=request.is_known and bool(request.about),
+        layer_name=request.layer_name,
+    )
 
 
 def _parse_other_language(text: str) -> ParsedMemoryCommand | None:
@@ -299,19 +293,11 @@ def _parse_other_language(text: str) -> ParsedMemoryCommand | None:
         return None
     if request.verb == "number":
         return ParsedMemoryCommand("forget", number=request.number, language=request.language)
-    about = request.about
-    verb, _, layer_name = request.verb.partition(_OF_LAYER)
-    if layer_name:
-        return ParsedMemoryCommand("list", about, language=request.language, layer_name=layer_name)
-    # "Was weißt du über X" is an ordinary question; about the person it asks memory.
-    is_known = request.is_known and request.verb == "list"
-    is_oneself = is_known and about.lower() in _ONESELF
     return ParsedMemoryCommand(
-        verb,  # type: ignore[arg-type]  # the verbs of the table
-        "" if is_oneself else about,
+        request.verb,  # type: ignore[arg-type]  # the verbs of the table
+        request.about,
         language=request.language,
-        is_certain=request.is_certain,
-        is_question=(is_known and not is_oneself) or request.verb == "since",
+        is_question=request.verb == "since",
     )
 
 
@@ -412,7 +398,9 @@ def parse_decision(text: str) -> Literal["yes", "no", "all", ""]:
         return "no"
     if _YES.match(plain):
         return "yes"
-    answer = match_answer(text.strip()) if len(text) <= _LONGEST_ANSWER else None
+    if len(text) > _LONGEST_ANSWER:
+        return ""
+    answer = match_answer(text.strip()) or find_answer(text)
     return answer[0] if answer else ""
 
 

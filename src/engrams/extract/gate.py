@@ -14,6 +14,7 @@ from engrams.extract.echo_removal import remove_echoes
 from engrams.extract.machine_reports import is_noise
 from engrams.extract.memory_requests import is_control
 from engrams.extract.own_words import split_own_words
+from engrams.extract.policy import is_of_crisis
 from engrams.frozen_data import replace
 from engrams.settings import WriteSettings
 from engrams.text.late_patterns import late_pattern
@@ -83,8 +84,9 @@ def gate_text(text: str, *, min_words: int = 2) -> StageDecision | None:
     """Return why nothing is learned from ``text``, or None.
 
     The decision's stage is ``gate``. Reasons: ``control`` (a request about memory itself),
-    ``small_talk``, ``noise`` (errors and traces), ``stop_words`` (no word with content, unless
-    ``min_words`` is 0), ``short`` (fewer than ``min_words`` words with content).
+    ``crisis`` (the writer wants to die), ``small_talk``, ``noise`` (errors and traces),
+    ``stop_words`` (no word with content, unless ``min_words`` is 0), ``short`` (fewer than
+    ``min_words`` words with content).
     """
     reason = _find_refusal(text, min_words)
     return StageDecision("gate", "skip", reason, text[:80]) if reason else None
@@ -93,6 +95,8 @@ def gate_text(text: str, *, min_words: int = 2) -> StageDecision | None:
 def _find_refusal(text: str, min_words: int) -> str:
     if is_control(text):
         return "control"
+    if is_of_crisis(text):
+        return "crisis"
     if is_small_talk(text):
         return "small_talk"
     if is_noise(text):

@@ -6,9 +6,10 @@ and at ``is_control`` for any request about memory. Pure.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 from engrams.extract.command_parser import opens_with_forgetting, parse_command
+from engrams.extract.request_concepts import find_bans
 from engrams.text.late_patterns import holds_any, late_pattern
 from engrams.text.normalize import fold
 from engrams.text.stopwords import STOP
@@ -341,9 +342,15 @@ def is_about_conversation(text: str) -> bool:
 def _find_other_words(text: str) -> set[str]:
     """Find the words of a text that neither open it, nor ask, nor are polite, nor name the conversation."""
     request = _OPENER.sub("", fold(text))
-    remainder = _UNSPACED_TALK.sub(" ", _REQUEST.sub(" ", request))
+    remainder = _UNSPACED_TALK.sub(" ", _REQUEST.sub(" ", _cut_out(request, find_bans(request))))
     words = {word for word in tokens(remainder) if word.isalnum()}
     return words - STOP - _POLITE - _TALK
+
+
+def _cut_out(text: str, spans: Iterable[tuple[int, int]]) -> str:
+    for start, end in reversed(list(spans)):
+        text = f"{text[:start]} {text[end:]}"
+    return text
 
 
 def mark_unsaved(messages: Iterable[tuple[str, str]], *, after: bool = False) -> list[bool]:
@@ -361,13 +368,16 @@ def mark_unsaved(messages: Iterable[tuple[str, str]], *, after: bool = False) ->
 
 def _is_request(text: str) -> bool:
     folded = fold(text).strip()
-    if not _may_ask(folded):
-        return False
     if folded[:1] == folded[-1:] == '"' and folded.count('"') == 2:
         folded = folded[1:-1]
-    return any(
-        not _is_reported(folded, match.start(), match.end()) for match in _REQUEST.finditer(folded)
-    )
+    return any(not _is_reported(folded, start, end) for start, end in _find_requests(folded))
+
+
+def _find_requests(folded: str) -> Iterator[tuple[int, int]]:
+    """Yield the spans of a folded text that ask not to save it."""
+    if _may_ask(folded):
+        yield from (match.span() for match in _REQUEST.finditer(folded))
+    yield from find_bans(folded)
 
 
 def _may_ask(folded: str) -> bool:

@@ -15,7 +15,7 @@ from engrams.extract.candidate import CandidateStatement
 from engrams.extract.memory_requests import is_control
 from engrams.extract.predicate_slots import SINGLE
 from engrams.frozen_data import dataclass, replace
-from engrams.text.late_patterns import late_pattern
+from engrams.text.late_patterns import holds_any, late_alternatives
 from engrams.text.normalize import fold
 from engrams.text.vocabulary import read_rows
 
@@ -33,14 +33,20 @@ _PROVENANCE = frozenset(("mentioned_in", "mentioned", "said", "asked", "told", "
 
 def _read_guard(name: str) -> re.Pattern[str]:
     """Read the pattern of one guard, in all languages."""
-    return late_pattern("|".join(_GUARD_PATTERNS[name]))
+    return late_alternatives(*_GUARD_PATTERNS[name])
 
 
 def _read_guard_patterns() -> dict[str, list[str]]:
     patterns: dict[str, list[str]] = {}
+    parts: dict[str, str] = {}
     for row in read_rows(__file__, "policy_guards"):
         name, _, pattern = row.partition(": ")
-        patterns.setdefault(name, []).append(pattern)
+        for part, words in parts.items():
+            pattern = pattern.replace(part, words)
+        if name.startswith("$"):
+            parts[name] = pattern
+        else:
+            patterns.setdefault(name, []).append(pattern)
     return patterns
 
 
@@ -51,6 +57,10 @@ _ORDER_OPENING = _read_guard("order_opening")
 _CARE_WITHHELD = _read_guard("care_withheld")
 _LOOK_AWAY = _read_guard("look_away")
 _DANGER = _read_guard("danger")
+_CRISIS = _read_guard("crisis")
+_CRISIS_SAID = _read_guard("crisis_said")
+_CRISIS_STEMS = tuple(", ".join(_GUARD_PATTERNS["crisis_stems"]).split(", "))
+"""Every message of a crisis holds one of them, folded."""
 _HELP = _read_guard("help")
 _LOSS = _read_guard("loss")
 _PASSING = _read_guard("passing")
@@ -58,6 +68,7 @@ _WISH_OF_A_DAY = _read_guard("wish_of_a_day")
 _PRESENT = _read_guard("present")
 _LASTING = _read_guard("lasting")
 _SELF_BELIEF = _read_guard("self_belief")
+_ABOUT_THING = _read_guard("about_thing")
 _FACT_TO_REMEMBER = _read_guard("fact_to_remember")
 
 _SENTENCE_END = re.compile(r"[.!?。！？\n]+")
@@ -159,7 +170,15 @@ def only_gives_up_safety(text: str) -> bool:
 
 def speaks_of_danger(text: str) -> bool:
     """Return True for a message about a danger to somebody's own life."""
-    return _DANGER.search(fold(text)) is not None
+    return _DANGER.search(fold(text)) is not None or is_of_crisis(text)
+
+
+def is_of_crisis(text: str) -> bool:
+    """Return True for a message whose writer wants to die or hurts himself."""
+    folded = fold(text)
+    if not holds_any(folded, _CRISIS_STEMS) or _CRISIS.search(folded) is None:
+        return False
+    return _CRISIS_SAID.search(folded) is None
 
 
 def _gives_up_safety(text: str, *, is_wish: bool) -> bool:
@@ -218,7 +237,7 @@ def clamp_decision(
     if refusal is not None:
         return refusal
     text = fold(f"{candidate.text} {' '.join(item.quote for item in candidate.evidence)}")
-    if decision.action in _STORING and _SELF_BELIEF.search(text):
+    if decision.action in _STORING and _is_low_view(text):
         reason = decision.reason if decision.awaits_review else "clamp: a low view of oneself"
         return replace(decision, action="require_repetition", reason=reason[:_MAX_REASON])
     may_wait = candidate.extractor != "rules"
@@ -258,7 +277,7 @@ def has_support(
 
 def _decide_by_rules(candidate: CandidateStatement, *, explicit: bool) -> StoragePolicyDecision:
     text = fold(candidate.text)
-    if _SELF_BELIEF.search(text) and not explicit:
+    if _is_low_view(text) and not explicit:
         return StoragePolicyDecision("require_repetition", "a low view of oneself")
     if explicit:
         return StoragePolicyDecision("commit_now", "asked to remember")
@@ -267,6 +286,11 @@ def _decide_by_rules(candidate: CandidateStatement, *, explicit: bool) -> Storag
     if candidate.kind is Kind.PREFERENCE and candidate.confidence < 0.65:
         return StoragePolicyDecision("commit_at_session_end", "an implied preference")
     return StoragePolicyDecision("commit_now", "stated plainly")
+
+
+def _is_low_view(text: str) -> bool:
+    """Return True for a low view of oneself: "this laptop is useless" is none."""
+    return _SELF_BELIEF.search(text) is not None and not _ABOUT_THING.match(text)
 
 
 def _is_passing(candidate: CandidateStatement, text: str) -> bool:

@@ -220,6 +220,19 @@ def test_a_wish_that_gives_up_nothing_is_a_rule(lenient: MemoryEngine, wish: str
         ("je ne sers à rien", "require_repetition"),
         ("我是个废物", "require_repetition"),
         ("私は何の価値もない", "require_repetition"),
+        ("my wife lost her fight with leukemia", "commit_at_session_end"),
+        ("the sound of sirens makes me freeze", "commit_at_session_end"),
+        ("mein Bruder ist letztes Jahr von uns gegangen", "commit_at_session_end"),
+        ("mi abuela ya no está con nosotros", "commit_at_session_end"),
+        ("ma grand-mère nous a quittés en mars", "commit_at_session_end"),
+        ("听到吼声我就会发抖害怕", "commit_at_session_end"),
+        ("愛犬を看取りました", "commit_at_session_end"),
+        ("everyone would be better off without me", "require_repetition"),
+        ("ich enttäusche immer alle", "require_repetition"),
+        ("soy una carga para mi familia", "require_repetition"),
+        ("tout le monde serait mieux sans moi", "require_repetition"),
+        ("没有我大家会更好", "require_repetition"),
+        ("私には何の取り柄もない", "require_repetition"),
     ],
 )
 def test_losses_and_low_views_of_oneself_wait_in_every_language(
@@ -508,6 +521,12 @@ def test_forgetting_a_memory_takes_what_is_held_of_it(lenient: MemoryEngine) -> 
         ("不要保存刚才说的话。", "fact knows 这条路别记错"),
         ("这件事别存。", "fact knows 这件衣服别存在柜子里"),
         ("このことは保存しないで。", "fact knows この写真は保存しないで"),
+        ("Leave no trace of what I just told you", "fact knows this app leaves no trace of oil"),
+        ("Das brauchst du dir nicht zu merken", "fact knows ich kann mir Namen nicht merken"),
+        ("No hace falta que recuerdes esto", "fact knows que mi móvil no guarda las fotos"),
+        ("Pas besoin de retenir ça", "fact knows que le téléphone ne retient pas ça"),
+        ("接下来的内容请勿记录", "fact knows 手机存不了照片"),
+        ("このやり取りは残さないで", "fact knows 名前が覚えられない"),
     ],
 )
 def test_a_wish_not_to_keep_a_conversation_drops_what_is_held(

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import field
-from datetime import datetime
+from datetime import date, datetime
 from typing import Literal
 
 from engrams.core.code_anchors import CodeVerdict
@@ -110,6 +110,8 @@ class OutdatedMark:
     """True: it is certain enough, and superseded the earlier one, or its clause."""
     words: str = ""
     """The words of the later statement that end it."""
+    said_on: date | None = None
+    """Day of ``said_at`` on the clock of whoever said it; None: that of UTC."""
     clause: str = ""
     """The words of the earlier one that end; empty: all of it."""
 
@@ -131,7 +133,8 @@ class OutdatedMark:
 
     @property
     def _day(self) -> str:
-        return f"{self.said_at.day} {self.said_at:%B %Y}"
+        day = self.said_on or self.said_at
+        return f"{day.day} {day:%B %Y}"
 
 
 @dataclass(frozen=True, slots=True)

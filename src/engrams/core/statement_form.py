@@ -14,6 +14,7 @@ from datetime import date, datetime, timedelta
 
 from engrams.core.meta_keys import TIMES
 from engrams.core.records import STATEMENT_KINDS, Json, Kind, Record
+from engrams.core.tellers_clock import told_at
 from engrams.frozen_data import dataclass
 
 _TRIPLE_KINDS = frozenset({Kind.FACT, Kind.PREFERENCE, Kind.CORRECTION})
@@ -60,7 +61,7 @@ def render_statement(record: Record) -> str:
 
 def form_statement(record: Record) -> StatementForm:
     """Build the parts of a statement as it is shown."""
-    day = format_day(record.recorded_at)
+    day = format_day(told_at(record))
     meant = list(_list_times_meant(record))
     if not is_quotation(record):
         return StatementForm(triple="", words=record.text, speaker="", days=(f"said {day}", *meant))

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from engrams.core import Hit, OutdatedMark, Record, Status
 from engrams.core.meta_keys import last_said_at
+from engrams.core.tellers_clock import on_tellers_clock
 from engrams.frozen_data import replace
 from engrams.read.corrected_words import mask_corrected
 from engrams.read.fact_joining import SHOWN_STATUSES, FactGroupingRules, is_over
@@ -113,6 +114,7 @@ def _mark_clauses(
             marks[clause] = OutdatedMark(
                 by=successor.id if successor else "",
                 said_at=said_at,
+                said_on=on_tellers_clock(successor or fact, said_at).date(),
                 probability=1.0,
                 closed=True,
                 words=_read_words(successor) if successor else "",

@@ -14,6 +14,7 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 
 from engrams.core import Hit, Kind, OutdatedMark, Record
+from engrams.core.tellers_clock import told_at
 from engrams.frozen_data import dataclass
 from engrams.read.excerpts import cut_sentences
 from engrams.read.relevance.text_traits import describe_memory
@@ -368,6 +369,7 @@ def _make_mark(earlier: Record, later: Record, probability: float) -> OutdatedMa
     return OutdatedMark(
         by=later.id,
         said_at=later.recorded_at,
+        said_on=told_at(later).date(),
         probability=probability,
         closed=False,
         words=" ".join(words.split()),

@@ -22,6 +22,7 @@ from engrams.core import (
 )
 from engrams.core.document_location import DocumentLocation, read_location
 from engrams.core.statement_form import form_statement, read_triple
+from engrams.core.tellers_clock import on_tellers_clock, told_at
 from engrams.frozen_data import dataclass, replace
 from engrams.read.decay import is_of_custom_category
 from engrams.read.excerpts import cut_sentences
@@ -325,7 +326,7 @@ def recalled_days(
     """
     days: dict[str, dict[str, None]] = {}
     for hit in hits:
-        said_at = hit.record.recorded_at
+        said_at = told_at(hit.record)
         day = f"[{said_at:%Y-%m-%d} {_WEEKDAYS[said_at.weekday()]}]"
         line = f"- {_said_text(hit, query_terms, limits[hit.record.id])}"
         days.setdefault(day, {})[line] = None
@@ -334,7 +335,7 @@ def recalled_days(
 
 def _dated_line(hit: Hit, query_terms: frozenset[str], characters: int) -> str:
     """Render a recalled item as "- [day] speaker: text"."""
-    return f"- [{hit.record.recorded_at:%Y-%m-%d}] {_said_text(hit, query_terms, characters)}"
+    return f"- [{told_at(hit.record):%Y-%m-%d}] {_said_text(hit, query_terms, characters)}"
 
 
 def _said_text(hit: Hit, query_terms: frozenset[str], characters: int) -> str:
@@ -424,13 +425,15 @@ def _triple_line(record: Record) -> str:
     statement = f"{triple} - '{quote}'"
     ended = ""
     if record.valid_to and record.status is not Status.ACTIVE:
-        ended = f" (no longer so since {record.valid_to:%Y-%m-%d})"
+        ended = f" (no longer so since {on_tellers_clock(record, record.valid_to):%Y-%m-%d})"
     return f"- [{escape(record.category or record.kind)}] {escape(statement)}{ended}"
 
 
 def _begun_note(record: Record) -> str:
-    begun = record.valid_from
-    if not begun or record.kind is Kind.TURN or begun.date() == record.recorded_at.date():
+    if not record.valid_from or record.kind is Kind.TURN:
+        return ""
+    begun = on_tellers_clock(record, record.valid_from)
+    if begun.date() == told_at(record).date():
         return ""
     return f" (from {begun:%Y-%m-%d})"
 
@@ -452,5 +455,9 @@ def _outdated_note(hit: Hit) -> str:
         return f" (may be outdated, {escape(mark.tell())})"
     if not is_over:
         return ""
-    ends = [record.valid_to for record in (hit.record, *hit.facts) if record.valid_to]
+    ends = [
+        on_tellers_clock(record, record.valid_to)
+        for record in (hit.record, *hit.facts)
+        if record.valid_to
+    ]
     return f" (no longer so since {max(ends):%Y-%m-%d})" if ends else " (no longer so)"

@@ -7,6 +7,7 @@ from collections.abc import Collection, Mapping, Sequence
 from engrams.core import OUTDATES, Edge, EdgeType, Hit, Kind, OutdatedMark, Record, Status
 from engrams.core.meta_keys import last_said_at
 from engrams.core.records import repeats_turns
+from engrams.core.tellers_clock import told_at
 from engrams.frozen_data import replace
 from engrams.read.corrected_words import mask_corrected
 from engrams.read.excerpts import cut_sentences
@@ -142,6 +143,7 @@ def _make_mark(earlier: Record, later: Record, edge: Edge) -> OutdatedMark:
     return OutdatedMark(
         by=later.id,
         said_at=later.recorded_at,
+        said_on=told_at(later).date(),
         probability=edge.weight,
         closed=is_over or (bool(clause) and own_entry.get("over") is True),
         words=" ".join(words.split()),

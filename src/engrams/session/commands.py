@@ -25,6 +25,7 @@ from engrams.core import (
     SearchResult,
     Status,
 )
+from engrams.core.tellers_clock import on_tellers_clock, told_at
 from engrams.errors import InputError, NotFoundError, RefusedError
 from engrams.extract.command_parser import (
     ParsedMemoryCommand,
@@ -462,7 +463,7 @@ class MemoryCommandHandler:
         """Tell who said it, when and in which words."""
         message = self._find_message(record, run.scope)
         memory = _format_line(message)
-        day = f"{message.recorded_at:%Y-%m-%d}"
+        day = f"{told_at(message):%Y-%m-%d}"
         if message.speaker or message.role not in ("user", ""):
             return run.write(
                 "said_by", speaker=message.speaker or message.role, day=day, memory=memory
@@ -472,8 +473,10 @@ class MemoryCommandHandler:
     def _tell_since(self, record: Record, run: _RunningCommand) -> str:
         """Tell since when it holds, and when it was said; or only that, where nobody said since when."""
         source = self._tell_source(record, run)
-        since = record.valid_from
-        if since is None or since.date() >= record.recorded_at.date():
+        if record.valid_from is None:
+            return run.write("since_unknown", source=source)
+        since = on_tellers_clock(record, record.valid_from)
+        if since.date() >= told_at(record).date():
             return run.write("since_unknown", source=source)
         day = f"{since:%Y-%m-%d}"
         if since.day == 1:

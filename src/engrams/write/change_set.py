@@ -20,6 +20,7 @@ from engrams.core import (
     REFINES,
     RULE_KINDS,
     TIMES,
+    UTC_OFFSET,
     WARNINGS,
     DerivedMemory,
     Edge,
@@ -395,6 +396,7 @@ class DigestChangeSet:
         meta = {
             **inherited_meta(source.meta),
             **_build_meta(candidate),
+            **_inherit_clock(source),
             **_inherit_anchors(candidate, source),
         }
         status = Status.ACTIVE
@@ -617,6 +619,11 @@ class DigestChangeSet:
                 shown=form_statement(record).brief,
             )
         )
+
+
+def _inherit_clock(source: Record) -> Meta:
+    """Return the clock of a message: the days in a statement that was learned from it are of that."""
+    return {UTC_OFFSET: source.meta[UTC_OFFSET]} if UTC_OFFSET in source.meta else {}
 
 
 def _inherit_anchors(candidate: CandidateStatement, source: Record) -> Meta:

@@ -21,6 +21,7 @@ from engrams.core import (
     Vector,
 )
 from engrams.core.records import asks_only
+from engrams.core.tellers_clock import told_at
 from engrams.extract.command_parser import asks_to_forget
 from engrams.extract.inferred_tags import infer_tags
 from engrams.extract.policy import only_gives_up_safety
@@ -208,8 +209,8 @@ def _is_said_on_another_day(record: Record, deps: WriteDeps) -> bool:
         return False
     reach = ScopeReach(record.scope.owner, (record.scope,))
     query = RecordQuery(reach, (record.kind,), hash=record.hash)
-    days = {known.recorded_at.date() for known in deps.store.find(query).records}
-    return bool(days) and record.recorded_at.date() not in days
+    days = {told_at(known).date() for known in deps.store.find(query).records}
+    return bool(days) and told_at(record).date() not in days
 
 
 def _mark_echoes(record: Record, deps: IngestDeps) -> Record:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from engrams.core import Record, StageDecision
+from engrams.core.tellers_clock import told_at
 from engrams.errors import ModelError
 from engrams.extract.candidate import CandidateStatement
 from engrams.frozen_data import dataclass
@@ -68,7 +69,7 @@ def ask_judge(
 
 def _describe(candidates: Sequence[CandidateStatement], known_statements: Sequence[Record]) -> str:
     known_lines = "\n".join(
-        f"K{number}. {record.text} (said {record.recorded_at:%Y-%m-%d})"
+        f"K{number}. {record.text} (said {told_at(record):%Y-%m-%d})"
         for number, record in enumerate(known_statements, 1)
     )
     new_lines = "\n".join(

@@ -12,6 +12,7 @@ from typing import Any, Literal
 from pydantic import BaseModel, Field, ValidationError
 
 from engrams.core import ModelCost, Record, StageDecision
+from engrams.core.tellers_clock import told_at
 from engrams.errors import BudgetError, ModelError
 from engrams.extract.candidate import CandidateStatement
 from engrams.frozen_data import dataclass
@@ -192,7 +193,7 @@ def _ask_rows(
             _format_candidate(number, candidate) for number, candidate in enumerate(candidates, 1)
         ),
         known="\n".join(
-            f"{number}. {quote(record.text)} (said {record.recorded_at:%Y-%m-%d})"
+            f"{number}. {quote(record.text)} (said {told_at(record):%Y-%m-%d})"
             for number, record in enumerate(known_statements, 1)
         ),
     )

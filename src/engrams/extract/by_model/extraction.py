@@ -24,6 +24,7 @@ from engrams.core import (
     StageDecision,
 )
 from engrams.core.clock import local_time, parse_time
+from engrams.core.tellers_clock import told_at
 from engrams.errors import ModelError
 from engrams.extract.by_model.quote_support import find_lack, keep_telling
 from engrams.extract.candidate import CandidateStatement, canonical_subject, normalize_category
@@ -531,7 +532,7 @@ def _format_messages(group: Sequence[Record], context: Sequence[Record], message
             lines.append(f"(context) {speaker}: {quote(_shorten(record.text, _LONG_CONTEXT))}")
         else:
             lines.append(
-                f"[{number}] {speaker} on {record.recorded_at:%A %Y-%m-%d}:"
+                f"[{number}] {speaker} on {told_at(record):%A %Y-%m-%d}:"
                 f" {quote(_shorten(record.text, message_chars))}"
             )
     return "\n".join(lines)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from engrams.core.tellers_clock import told_at
 from engrams.surfaces.cli.options import GlobalOptions, flatten_options, new_app
 from engrams.surfaces.cli.output import clean, emit, fit_line, note, paint, print_table, say
 
@@ -244,7 +245,7 @@ def _print_conflicts(conflicts: Sequence[StatementConflict]) -> None:
             rows += [
                 [
                     side.id,
-                    f"{side.recorded_at:%Y-%m-%d}",
+                    f"{told_at(side):%Y-%m-%d}",
                     "newer" if side.id == conflict.keep else "",
                     clean(side.text),
                 ]

@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 from engrams.core import Kind, Record, content_hash
 from engrams.core.code_anchors import CodeVerdict
+from engrams.core.tellers_clock import told_at
 
 BEGIN = "<!-- engrams: this section is kept by `engrams project page`; edits of its lines are taken over -->"
 _END = "<!-- engrams: end {ids} -->"
@@ -95,7 +96,7 @@ def render_section(
 
 def _render_line(record: Record, verdict: CodeVerdict | None, root: str) -> str:
     text = show_text(record, root)
-    day = f"{record.recorded_at:%Y-%m-%d}: " if record.category == DECISION else ""
+    day = f"{told_at(record):%Y-%m-%d}: " if record.category == DECISION else ""
     note = f" *({verdict.note})*" if verdict is not None and verdict.note else ""
     return f"- {day}{text} <!-- {record.id} {_hash(text)} -->{note}"
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from engrams.core.document_location import describe_location, read_location
+from engrams.core.tellers_clock import on_tellers_clock
 from engrams.surfaces.cli.output import clean, fit_line, format_time, paint, say, to_json
 
 if TYPE_CHECKING:
@@ -150,7 +151,7 @@ def print_hit(rank: int, hit: Hit) -> None:
         say(f"    {paint(f'[{clean(record.caption)}]', 'dim')}")
     for fact in hit.facts:
         if fact.valid_to:
-            ended = f" (until {fact.valid_to:%Y-%m-%d})"
+            ended = f" (until {on_tellers_clock(fact, fact.valid_to):%Y-%m-%d})"
         elif fact.status == "active":
             ended = ""
         else:

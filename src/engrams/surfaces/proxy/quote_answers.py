@@ -11,6 +11,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from engrams.core import Hit, Json, Kind, Receipt
+from engrams.core.tellers_clock import on_tellers_clock
 from engrams.settings import Settings
 from engrams.surfaces.proxy.api_errors import error_response
 from engrams.surfaces.proxy.chat_endpoint import BODY_BYTES, hit_to_dict, read_body, run_beside
@@ -168,7 +169,7 @@ def _format_quote(hit: Hit, language: str) -> str:
     text = " ".join(hit.annotate(record.text).split())
     if len(text) > _QUOTE_CHARS:
         text = text[: _QUOTE_CHARS - 1].rstrip() + "…"
-    day = (record.valid_from or record.recorded_at).strftime("%Y-%m-%d")
+    day = on_tellers_clock(record, record.valid_from or record.recorded_at).strftime("%Y-%m-%d")
     speaker = record.speaker
     if not speaker and record.kind is Kind.TURN:
         is_named = record.role in _NAMED_ROLES

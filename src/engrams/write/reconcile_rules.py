@@ -30,6 +30,7 @@ from engrams.text.comparison.statement_comparison import (
     is_additional,
     is_of_its_day,
     is_turned_round,
+    tells_end_of,
 )
 from engrams.text.normalize import fold
 from engrams.text.terms import terms, tokens
@@ -185,6 +186,8 @@ def _reconcile_statement(
     ]
     if gives_up_plan(candidate):
         return _give_up_plan(candidate, contrary)
+    if ended := [record for record in statements if _tells_end_of(candidate, record)]:
+        return _replace_targets(candidate, ended, "no longer so")
     values = [record for record in slot if not is_ending(record) and is_affirmative(record)]
     if values and candidate.polarity and _is_said_to_be_additional(candidate):
         return ReconciliationResult("add", candidate, reason="beside what is known")
@@ -228,6 +231,18 @@ def _turns_opinion_round(candidate: CandidateStatement, record: Record) -> bool:
         and is_affirmative(record) == candidate.polarity
         and not is_ending(record)
         and is_turned_round(candidate.text, record.text)
+    )
+
+
+def _tells_end_of(candidate: CandidateStatement, record: Record) -> bool:
+    """True if a candidate says in the words of a record that this is no longer so.
+
+    The words tell whom both are about, whatever subject rules read in them.
+    """
+    return (
+        _is_of_same_speaker(candidate, record)
+        and not is_ending(record)
+        and tells_end_of(candidate.text, record.text)
     )
 
 
@@ -354,7 +369,7 @@ def _reconcile_ending(
         [record for record in values if _ends_thing(candidate.object, record)]
         if object_terms(candidate.object)
         else values
-    )
+    ) or [record for record in statements if _tells_end_of(candidate, record)]
     if not ended:
         return ReconciliationResult("add", candidate, reason="ends nothing known")
     return _replace_targets(candidate, [*ended, *_find_beside(ended, statements)], "no longer so")
@@ -655,6 +670,11 @@ def _is_of_same_person(candidate: CandidateStatement, record: Record) -> bool:
     """True if both are about one subject; without one, if one person said them."""
     if candidate.subject and record.subject:
         return _is_of_subject(record, candidate.subject)
+    return _is_of_same_speaker(candidate, record)
+
+
+def _is_of_same_speaker(candidate: CandidateStatement, record: Record) -> bool:
+    """True unless two people said them."""
     speaker = candidate.evidence[0].speaker if candidate.evidence else ""
     return not (speaker and record.speaker) or (
         speaker == record.speaker or fold(speaker) == fold(record.speaker)

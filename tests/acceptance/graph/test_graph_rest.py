@@ -373,6 +373,35 @@ def test_what_is_nearly_the_same_stays_apart_without_a_model(
         assert [(record.text, record.strength) for record in active] == [(said[0], 1), (said[1], 2)]
 
 
+@pytest.mark.covers("S3.40")
+def test_what_is_no_longer_so_ends_what_said_it(home: Path, clock: SettableClock) -> None:
+    """Of facts that are given, whoever they are about, in five languages; a plain "no", or the end
+    of something else, ends nothing.
+    """
+    ended = (
+        ("The API uses REST", "The API no longer uses REST"),
+        ("Karin works on billing", "Karin doesn't work on billing any more"),
+        ("Die Suche nutzt Solr", "Die Suche nutzt kein Solr mehr"),
+        ("El portal usa cookies", "El portal ya no usa cookies"),
+        ("网站使用模板", "网站不再使用模板"),
+    )
+    going_on = (
+        ("The API uses REST", "The API no longer uses XML"),
+        ("Die Suche nutzt Solr", "Die Suche nutzt mehr Solr"),
+        ("Karin works on billing", "Bert no longer works on billing"),
+    )
+    with opened(home, clock) as engine:
+        for number, (earlier, later) in enumerate((*ended, *going_on)):
+            scope = ("user", f"u{number}")
+            for text in (earlier, later):
+                engine.add(Turn(text), scope=scope, kind=Kind.FACT)
+                clock.forward(minutes=1)
+                engine.drain()
+            current = {record.text for record in engine.list(scope=scope).records}
+            expected = {later} if number < len(ended) else {earlier, later}
+            assert current == expected, later
+
+
 @pytest.mark.covers("S3.41")
 def test_two_things_that_change_places_are_another_statement(
     home: Path, clock: SettableClock

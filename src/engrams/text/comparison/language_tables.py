@@ -63,6 +63,9 @@ class ComparisonTable:
     """Lines of words that are opposites, by canonical word."""
     negations: frozenset[str]
     """Canonical words one of which makes a statement contradict the one without it."""
+    over: tuple[str, ...]
+    """Canonical words that make a statement tell that the one without them is over: the first, and
+    one of the others if there are any. Empty: no words tell it for certain."""
     copulas: frozenset[str]
     """Forms of "to be", whose sides may change places."""
     relative: frozenset[str]
@@ -120,6 +123,7 @@ def load_table(language: str) -> ComparisonTable:
             for word in text.split()
         },
         negations=frozenset(data["negations"].split()),
+        over=tuple(data["over"].split()),
         copulas=frozenset(data["copulas"].split()),
         relative=_read_phrases(data["relative"], language, is_spaced=is_spaced),
         additional=_read_phrases(data["additional"], language, is_spaced=is_spaced),

@@ -117,6 +117,26 @@ def are_opposite(text_a: str, text_b: str) -> bool:
             return False
 
 
+def tells_end_of(text: str, earlier_text: str) -> bool:
+    """True for the same words with "no longer": what they said is over."""
+    language = _find_language(text, earlier_text)
+    if not language:
+        return False
+    over = load_table(language).over
+    if not over or is_reordered(text, earlier_text):
+        return False
+    words = read_words(text, language)
+    earlier_words = read_words(earlier_text, language)
+    added = Counter(_count_deciding(words)) - _count_deciding(earlier_words)
+    is_same = (
+        frozenset(words.content) == frozenset(earlier_words.content)
+        and words.persons == earlier_words.persons
+        and added.total() == len(words.deciding) - len(earlier_words.deciding)
+    )
+    marker, *companions = over
+    return is_same and set(added) - set(companions) == {marker} and len(added) == min(len(over), 2)
+
+
 def is_turned_round(text: str, earlier_text: str) -> bool:
     """True for the same words of which others follow a preposition or "than", or two are exchanged.
 

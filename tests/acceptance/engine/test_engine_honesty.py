@@ -152,6 +152,30 @@ def test_a_rule_ends_where_another_rejects_its_value(
 
 
 @pytest.mark.covers("S1.19")
+@pytest.mark.parametrize(
+    ("said", "category"),
+    [
+        ("My goal is to learn Danish by June.", "goal"),
+        ("Mein Ziel ist es, D\u00e4nisch zu lernen.", "goal"),
+        ("Mon objectif est d'apprendre le danois.", "goal"),
+        ("\u6211\u7684\u76ee\u6807\u662f\u5b66\u4f1a\u4e39\u9ea6\u8bed\u3002", "goal"),
+        ("I love green tea.", "preference"),
+        ("I know Rust well.", "knowledge"),
+        ("Don't use emojis.", "behavior"),
+    ],
+)
+def test_rules_tell_the_categories(
+    home: Path, clock: SettableClock, said: str, category: str
+) -> None:
+    """Without a model, too, a goal is a goal, and how to answer is behaviour."""
+    with opened(home, clock) as engine:
+        flush(engine, said)
+        kinds = (Kind.FACT, Kind.PREFERENCE, Kind.NEGATIVE, Kind.RULE)
+        records = engine.list(scope=ANN, kinds=kinds).records
+        assert {record.category for record in records} == {category}
+
+
+@pytest.mark.covers("S1.19")
 def test_a_rule_for_less_leaves_the_general_one(home: Path, clock: SettableClock) -> None:
     """Tabs in one sort of file reject no spaces elsewhere."""
     with opened(home, clock) as engine:

@@ -484,7 +484,7 @@ def _build_candidate(
         subject=subject,
         predicate=predicate,
         object=value,
-        category="rule",
+        category="behavior",
         evidence=(speech.evidence(quote.strip()),),
         confidence=0.9,
         importance=0.8,

@@ -47,6 +47,7 @@ from engrams.extract.rules.thing_facts import extract_thing, split_thing
 from engrams.extract.rules.utterance import UtteranceContext
 from engrams.frozen_data import replace
 from engrams.text.times import detect_language
+from engrams.text.vocabulary import word_pattern
 
 _MOST = 24
 _SHORTEST = 6
@@ -63,6 +64,8 @@ _DIED = re.compile(
 """Somebody who died is nobody's husband or wife any more."""
 _OF_WORK = frozenset(("knowledge", "preference", "possession", "context"))
 """Categories of what a person says of the work on a project: "I prefer the second version"."""
+_WIDE_CATEGORIES = frozenset(("knowledge", "identity"))
+"""Categories that say little about what is said in a fact."""
 _WHOLE = 0.75
 """Share of a sentence that a fact quotes, from which the fact says all of it."""
 
@@ -110,9 +113,17 @@ def extract_statements(text: str, speech: UtteranceContext) -> tuple[CandidateSt
         for candidate in candidates
     }
     return tuple(
-        date_statement(candidate, text, speech.local_time)
+        date_statement(_mark_goal(candidate), text, speech.local_time)
         for candidate in [*distinct.values()][:_MOST]
     )
+
+
+def _mark_goal(candidate: CandidateStatement) -> CandidateStatement:
+    """Return a fact with the category of goals if it names one: "my goal is to learn Danish"."""
+    if candidate.kind is not Kind.FACT or candidate.category not in _WIDE_CATEGORIES:
+        return candidate
+    is_goal = word_pattern(__file__, "goals").search(candidate.text.lower()) is not None
+    return replace(candidate, category="goal") if is_goal else candidate
 
 
 def _is_passing_state(candidate: CandidateStatement, speech: UtteranceContext) -> bool:

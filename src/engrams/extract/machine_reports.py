@@ -26,7 +26,7 @@ _TRACE = late_pattern(
     r"|\A\s*\[(?:[\w-]+ ){1,3}(?:error|exception): [^\]\n]+\]"
     r"|\A\s*(?:error ?(?:\[\w+\]|\d{3,})|npm err!|(?:ba|z|da)?sh: [^:\n]+: (?:command )?not found\b|make: \*\*\*)"
     r"|\A\s*exception in thread\b|\bgoroutine \d+ \[|^\s*file \"[^\"\n]+\", line \d+"
-    r"|\A\s*(?:process |command )?(?:exited with )?(?:exit(?:ed)? (?:status|code)|code) \d+\s*\Z"
+    r"|\A\s*(?:process |command )?(?:exited with (?:status|code)|exit (?:status|code)) \d+\s*\Z"
     r"|\bnet::err_\w+|\bout of memory\. tried to allocate\b|\A\s*warning: retrying\b"
     r"|\A\s*panic: runtime error\b|\bthread '[^'\n]*' panicked at [\w./-]+:\d+"
     r"|\bmax retries exceeded\b|\bhttps?connectionpool\(host="
@@ -85,15 +85,15 @@ _NOISY = (
     "fault",
     "dumped",
     "panic",
-    "err",
+    "npm err",
+    "net::err_",
     "warn",
     "not found",
     "***",
     "goroutine",
-    "line",
+    'file "',
     "exit",
-    "code",
-    "memory",
+    "out of memory",
     "went wrong",
 )
 _SHORT_TEXT = 400
@@ -111,19 +111,26 @@ def is_noise(text: str) -> bool:
     Somebody who tells of an error in the first person says something: "we restart nginx then".
     """
     folded = fold(text[:4000])
-    speaks = _FIRST_PERSON.search(folded) is not None and not _APOLOGY.search(folded)
     match = None
     if holds_any(folded, _NOISY):
-        match = _TRACE.search(folded) or (None if speaks else _FAILURE.search(folded))
+        match = _TRACE.search(folded) or (None if _speaks(folded) else _FAILURE.search(folded))
     if match is None:
-        return not speaks and len(folded) <= _SHORT_TEXT and _is_report(folded)
+        return len(folded) <= _SHORT_TEXT and _is_report(folded)
     # Of a long text, an error message is its subject only if it opens it.
     return len(text) <= _SHORT_TEXT or match.start() < _SHORT_TEXT // 4
+
+
+def _speaks(folded: str) -> bool:
+    """True for somebody who says "I" or "we" and regrets nothing."""
+    return _FIRST_PERSON.search(folded) is not None and _APOLOGY.search(folded) is None
 
 
 def _is_report(folded: str) -> bool:
     """True for a text of which each word is one of machinery, and one of failing."""
     vocabulary = load_closed_vocabulary(__file__, "machine_reports")
+    may_report = vocabulary.may_hold(folded, "failing") or vocabulary.may_hold(folded, "apology")
+    if not may_report or _speaks(folded):
+        return False
     words = tokens(_ELIDED.sub("", _ADDRESS.sub(" ", folded)))
     # "Sorry, I could not reach the model."
     regrets = vocabulary.holds_one(words, "apology") and vocabulary.holds_one(words, "negation")

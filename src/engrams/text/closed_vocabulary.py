@@ -6,11 +6,14 @@ import re
 from collections.abc import Collection, Sequence
 from functools import cache
 
+from engrams.text.late_patterns import holds_any
 from engrams.text.stopwords import STOP
 from engrams.text.terms import is_unspaced
 from engrams.text.vocabulary import read_classes
 
 _UNSPACED = "unspaced-"
+_BEGINNING = 4
+"""Characters of a word that a text is looked through for."""
 
 
 class ClosedVocabulary:
@@ -29,10 +32,18 @@ class ClosedVocabulary:
             for name, words in classes.items()
             if name.startswith(_UNSPACED)
         }
+        self._beginnings = {
+            name: tuple({word[:_BEGINNING] for word in words} | unspaced.get(name, frozenset()))
+            for name, words in self._spaced.items()
+        }
         self._all_spaced = STOP.union(*self._spaced.values())
         self._unspaced = {name: _compile_any(words) for name, words in unspaced.items()}
         every_word = frozenset[str]().union(*unspaced.values())
         self._all_unspaced = re.compile(f"(?:{_compile_any(every_word).pattern})*")
+
+    def may_hold(self, folded: str, name: str) -> bool:
+        """False for a folded text without the beginning of any word of a class; cheap."""
+        return holds_any(folded, self._beginnings.get(name, ()))
 
     def holds_all(self, words: Sequence[str]) -> bool:
         """True if each of ``words``, as ``tokens`` gives them, is here or a function word."""

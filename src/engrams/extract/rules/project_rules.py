@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 from engrams.core import Kind
 from engrams.extract.rules.conventions import find_convention, is_decision
+from engrams.extract.rules.decisions import tells_decision
 from engrams.extract.rules.standing_judge import JudgedSentence, judge_sentence
 from engrams.extract.rules.standing_sentences import (
     bans,
@@ -46,6 +47,8 @@ def find_project_rule(quote: str, *, has_fact: bool = False, following: str = ""
     is_asked = _QUESTION.match(quote) and is_question(quote)
     if is_asked or cut_unmarked_question(quote) != quote:
         return RuleForm(None, quote)
+    if not has_fact and tells_decision(quote):
+        return RuleForm(Kind.RULE, quote)
     form = find_form(quote, has_fact=has_fact)
     if form.kind is None and _is_ban_by_experience(quote, following):
         form = RuleForm(Kind.NEGATIVE, quote)

@@ -55,7 +55,8 @@ def test_a_corrected_fact_leaves_the_summary(home: Path) -> None:
 @pytest.mark.covers("S2.45")
 def test_a_forgotten_fact_leaves_a_summary_of_the_others(home: Path) -> None:
     """The summary is made anew of what is left, without another message. A fact that comes back, by
-    ``restore`` or as a file, comes back into it; and the conversation has one summary.
+    ``restore`` or as a file, comes back into it; and the conversation has one summary, whose file
+    keeps its name.
     """
     with ScriptedModel() as model:
         model.when("keep the summary of a conversation", retell)
@@ -67,6 +68,8 @@ def test_a_forgotten_fact_leaves_a_summary_of_the_others(home: Path) -> None:
                 engine.drain()
                 (summary,) = engine.list(scope=TALK, kinds=(Kind.SUMMARY,)).records
                 assert summary.text == engine.summaries.of(TALK)
+                files = (home / "vault" / "entries").rglob("summaries/*")
+                assert [file.name for file in files] == ["summary.md"]
                 return summary.text
 
             tell(engine, "Kim bakes rye bread on Sundays")

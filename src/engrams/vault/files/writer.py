@@ -10,7 +10,7 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from engrams.core import Edge, EdgeType, Json, Record, Scope, Status
+from engrams.core import RUNNING, Edge, EdgeType, Json, Kind, Record, Scope, Status
 from engrams.ports import NOTE_PIECE
 from engrams.vault.change_notes import make_change_note
 from engrams.vault.dependencies import VaultDeps
@@ -72,10 +72,25 @@ class VaultFileWriter:
         """Write the files of memories.
 
         ``notes``: what was done to each memory, by id. ``force``: move aside any edit that stands
-        in the way, also one that was not read yet.
+        in the way, also one that was not read yet. Running summaries come last: the file of a
+        forgotten one leaves its name to the next.
         """
+        self._deps.make_folder()
+        summaries = [record for record in records if _is_running_summary(record)]
+        others = [record for record in records if not _is_running_summary(record)]
+        results = [
+            self._write_batch(owner, batch, notes, force) for batch in (others, summaries) if batch
+        ]
+        return FileWriteResult(
+            count=sum(result.count for result in results),
+            blocked=tuple(id for result in results for id in result.blocked),
+            neighbours=tuple(dict.fromkeys(id for result in results for id in result.neighbours)),
+        )
+
+    def _write_batch(
+        self, owner: Scope, records: Sequence[Record], notes: Mapping[str, Json], force: bool
+    ) -> FileWriteResult:
         deps = self._deps
-        deps.make_folder()
         rows = deps.state.get(owner, [record.id for record in records])
         plans: list[_FilePlan] = []
         blocked_ids: list[str] = []
@@ -318,6 +333,10 @@ class VaultFileWriter:
                 if edge.target in moved and edge.source not in moved
             )
         )
+
+
+def _is_running_summary(record: Record) -> bool:
+    return record.kind is Kind.SUMMARY and RUNNING in record.meta and record.status is Status.ACTIVE
 
 
 def _make_link(edge: Edge, target_path: str | None, source_path: str) -> RecordFileLink:

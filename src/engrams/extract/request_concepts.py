@@ -33,6 +33,9 @@ _REQUEST_CORE = frozenset(
     ("drop", "erase", "memory", "known", "held", "show", "count", "on", "off", "pref")
 )
 """Concepts that stand in no subject."""
+_QUESTION_WORDS = ("what", "was ", "wor", "wov", "qu", "de qu", "¿qu")
+_LOOSE = frozenset(("filler", "det", "self"))
+"""Concepts of words that may be a part of a name."""
 _CONTENTS = frozenset(("memory", "known", "held", "stored"))
 _WORD_TEXT = re.compile(r"\w+(?:['-]\w+)*")
 _SENTENCE = re.compile(r"[^.!?;。！？；\n]+[.!?;。！？；\n]?")
@@ -78,8 +81,13 @@ class _ConceptLanguage:
     def is_spaced(self) -> bool:
         return self.code not in UNSPACED_LANGUAGES
 
-    def read(self, plain: str, *, is_answer: bool = False) -> list[_ConceptWords]:
-        """Read a text without accents as concepts; ``is_answer``: as those of a yes or no."""
+    def read(
+        self, plain: str, *, is_answer: bool = False, ends_early: bool = False
+    ) -> list[_ConceptWords]:
+        """Read a text without accents as concepts; ``is_answer``: as those of a yes or no.
+
+        ``ends_early``: end at the first word that no concept has.
+        """
         patterns = [
             (concept, pattern)
             for concept, pattern in self.patterns
@@ -100,6 +108,8 @@ class _ConceptLanguage:
             else:
                 tokens.append(token)
             position = token.end
+            if ends_early and not token.concepts:
+                break
         return tokens
 
     def _read_token(
@@ -204,7 +214,7 @@ def _split_at_commas(text: str, start: int, end: int) -> Iterator[tuple[int, int
 def _is_ban(language: _ConceptLanguage, sentence: str) -> bool:
     if not holds_any(sentence, language.stems) or not language.negations.search(sentence):
         return False
-    tokens = language.read(sentence)
+    tokens = language.read(sentence, ends_early=True)
     concepts = _unite(tokens)
     if _has_other_words(tokens) or concepts & {"count", "pref", "layer"}:
         return False
@@ -224,6 +234,8 @@ def _is_statement(language: _ConceptLanguage, tokens: list[_ConceptWords], sente
             "keep" in token.concepts and sentence[token.start : token.end].endswith("st")
             for token in tokens
         )
+    if "ought" in _unite(tokens):
+        return False
     subjects = {"this", "you"} if language.code != "es" else {"you"}
     return language.code in _STATEMENT_ORDER and any(
         former.concepts & subjects
@@ -282,7 +294,10 @@ class _RequestReading:
         """True if something is to be told: "show me", or a question that begins "what do you know"."""
         if concepts & {"ask", "show"}:
             return True
-        return self.language.is_spaced and bool(self.tokens[0].concepts & {"known", "held"})
+        opening = self.tokens[0]
+        question = self.text[opening.start : opening.end].lower()
+        asks = question.startswith(_QUESTION_WORDS)
+        return asks and bool(opening.concepts & {"known", "held"})
 
     def _find_subject(self) -> str | None:
         """Find what the request is about; empty: nothing; None: the text says something else."""
@@ -293,8 +308,7 @@ class _RequestReading:
         last = places[-1]
         if any(map(_is_core, self.tokens[first : last + 1])):
             return None
-        if first and self.tokens[first - 1].concepts & {"det", "self"}:
-            first -= 1
+        first = self._find_subject_start(first)
         subject = self.text[self.tokens[first].start : self.tokens[last].end]
         is_long = (
             len(places) > _SUBJECT_WORDS
@@ -306,6 +320,19 @@ class _RequestReading:
             for token in self.tokens[:first]
         )
         return None if is_long or opens else subject
+
+    def _find_subject_start(self, first: int) -> int:
+        """Find where the words begin that belong to the subject, from its first unknown word on.
+
+        Without spaces, a part of a name may look like a word: all that follows "about" belongs to it.
+        """
+        start = first
+        while not self.language.is_spaced and start and self.tokens[start - 1].concepts & _LOOSE:
+            start -= 1
+        if start and "about" in self.tokens[start - 1].concepts and not self.language.is_spaced:
+            return start
+        has_owner = first > 0 and bool(self.tokens[first - 1].concepts & {"det", "self"})
+        return first - 1 if has_owner else first
 
     def _find_forgetting(self, concepts: set[str], subject: str) -> ConceptRequest | None:
         is_asked = "is" in concepts and "may" not in concepts

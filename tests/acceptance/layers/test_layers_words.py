@@ -63,6 +63,10 @@ def list_statements(engine: MemoryEngine, owner: tuple[str, str]) -> list[str]:
         "Dans ce message, pas de listes",
         "这条回复请用列表",
         "このメールだけ丁寧に書いて",
+        "Heute Abend habe ich Bauchweh",
+        "Esta mañana tengo resaca",
+        "Ce matin j'ai la gueule de bois",
+        "今朝は二日酔いです",
     ],
 )
 def test_what_holds_for_a_moment_is_no_memory(engine: MemoryEngine, said: str) -> None:
@@ -80,6 +84,8 @@ def test_what_holds_for_a_moment_is_no_memory(engine: MemoryEngine, said: str) -
         "Je voudrais être mort",
         "我想结束自己的生命",
         "もう生きていたくない",
+        "Ich sehe keinen Grund mehr zu leben",
+        "我不想醒来了",
     ],
 )
 def test_nothing_is_learned_of_a_wish_to_die(engine: MemoryEngine, said: str) -> None:

@@ -77,14 +77,18 @@ class VaultFileWriter:
         """
         self._deps.make_folder()
         summaries = [record for record in records if _is_running_summary(record)]
-        others = [record for record in records if not _is_running_summary(record)]
+        settled_records = [record for record in records if not _is_running_summary(record)]
         results = [
-            self._write_batch(owner, batch, notes, force) for batch in (others, summaries) if batch
+            self._write_batch(owner, batch, notes, force)
+            for batch in (settled_records, summaries)
+            if batch
         ]
         return FileWriteResult(
             count=sum(result.count for result in results),
-            blocked=tuple(id for result in results for id in result.blocked),
-            neighbours=tuple(dict.fromkeys(id for result in results for id in result.neighbours)),
+            blocked=tuple(record_id for result in results for record_id in result.blocked),
+            neighbours=tuple(
+                dict.fromkeys(record_id for result in results for record_id in result.neighbours)
+            ),
         )
 
     def _write_batch(

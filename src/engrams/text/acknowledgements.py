@@ -38,10 +38,8 @@ def is_acknowledgement(text: str) -> bool:
 
 
 def is_assent(text: str) -> bool:
-    """True for words of thanks and assent alone, which say nothing: "okay, sure", "ja ja"."""
-    return is_acknowledgement(text) and ASSENT.issuperset(
-        word for word in tokens(text) if any(map(str.isalnum, word))
-    )
+    """True for thanks and assent alone, which say nothing: "okay, sure", "muchas gracias"."""
+    return is_acknowledgement(text) and not ASSENT.isdisjoint(tokens(text))
 
 
 def is_answer(text: str) -> bool:

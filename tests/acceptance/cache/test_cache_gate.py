@@ -181,6 +181,7 @@ def test_what_is_too_short_or_noise_is_dropped_with_a_reason(quoting: Door) -> N
     for text, reason in {
         **dict.fromkeys(("k", "hi", "ok", "hm", "x"), "short"),
         **dict.fromkeys(("ok ok", "Okay, sure!", "yes yes yes", "ja ja", "vale vale"), "short"),
+        **dict.fromkeys(("got it", "alright then", "danke dir", "muchas gracias"), "short"),
         **dict.fromkeys(("d'accord, merci", "thanks, thanks!", "はい、はい", "好的好的"), "short"),
         "y": "stop_words",
         **dict.fromkeys((pool, *PROGRAMS), "noise"),

@@ -93,7 +93,7 @@ def test_what_is_no_longer_so_says_it() -> None:
         clock.forward(days=30)
         engine.observe(Turn("I moved to Berlin", session="b"), scope=SCOPE)
         engine.drain()
-        context = engine.context("Where do I live?", scope=SCOPE)
+        context = engine.context("Do I still live in Paris?", scope=SCOPE)
         assert "Berlin" in context.prefix
         assert "Paris" not in context.prefix
         line = next(line for line in context.tail.splitlines() if "Paris" in line)

@@ -10,7 +10,7 @@ import pytest
 
 from engrams.core import LAYER_OF, Hit, Kind, Layer, Record, Scope, Status
 from engrams.extract import rules
-from engrams.ports import CandidatePool
+from engrams.ports import CandidatePool, CandidateSearchQuery, ScopeReach
 from engrams.read.cues import parse_query
 from engrams.read.decay import (
     access_boost,
@@ -25,6 +25,7 @@ from engrams.read.decay import (
     lifetime_days,
 )
 from engrams.read.floors import count_before_gap, passes_floors, shares_enough_words
+from engrams.read.query_preparation import PreparedQuery
 from engrams.read.score_fusion import saturate_bm25, score_pool
 from engrams.settings import ReadSettings, ScoreWeightSettings, load
 from engrams.text.terms import terms
@@ -77,12 +78,12 @@ def pool(
 
 def scores(candidates: CandidatePool, settings: ReadSettings) -> list[float]:
     """The fused scores of a query without cues."""
-    return [
-        round(float(score), 5)
-        for score in score_pool(
-            candidates, parse_query("blue pot", NOW, {}), {}, settings, NOW.timestamp()
-        ).scores
-    ]
+    reach = ScopeReach.of_owner(Scope(("user", "ann")))
+    prepared = PreparedQuery(
+        parse_query("blue pot", NOW, {}), CandidateSearchQuery(reach, NOW), answering={}
+    )
+    scored = score_pool(candidates, prepared, settings, NOW.timestamp())
+    return [round(float(score), 5) for score in scored.scores]
 
 
 def preset(name: str) -> ReadSettings:

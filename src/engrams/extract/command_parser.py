@@ -16,6 +16,7 @@ from engrams.extract.request_concepts import find_answer, find_request
 from engrams.frozen_data import dataclass, replace
 from engrams.text.late_patterns import holds_any, late_pattern
 from engrams.text.normalize import fold
+from engrams.text.text_caches import text_cache
 from engrams.text.vocabulary import read_rows
 
 Verb = Literal[
@@ -259,7 +260,9 @@ def parse_command(text: str, *, with_questions: bool = False) -> ParsedMemoryCom
     return None if is_hidden else command
 
 
+@text_cache(64)
 def _parse(text: str) -> ParsedMemoryCommand | None:
+    """Parse any request, cached: the gate asks it, then the chat, extraction and reconciliation."""
     if len(text) > _LONGEST:
         return None
     lowered = text.lower()

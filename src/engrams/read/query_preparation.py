@@ -18,7 +18,7 @@ from engrams.ports import (
     RecordStore,
     ScopeReach,
 )
-from engrams.read.cues import QueryCues, asked_predicates, parse_query
+from engrams.read.cues import QueryCues, asked_predicates, asks_of_oneself, parse_query
 from engrams.read.dependencies import ReadDeps
 from engrams.read.query_vectors import QueryVector
 from engrams.read.request import ReadRequest
@@ -41,6 +41,8 @@ _LONGEST_REQUEST = 100
 """Characters of the longest query that is looked at as a question about what memory knows."""
 _MOST_KEYWORDS = 2
 """Words of a search for words. A sentence has others that find what is meant."""
+_ASKERS = ("user", "")
+"""Subjects of what somebody says of themselves."""
 _COMMON_WEIGHT = 0.2
 """Weight of the function words of other languages than English."""
 
@@ -52,7 +54,10 @@ class PreparedQuery:
     cues: QueryCues
     query: CandidateSearchQuery
     answering: Mapping[str, float]
-    """Current statements of the kind asked for, by id: 1, or 0.5 where the query names nobody."""
+    """Current statements of the kind asked for, by id: 1, or 0.5 where the query names nobody; −1 of
+    somebody else, where it asks of the asker alone."""
+    asks_of_oneself: bool = False
+    """The query asks for a kind of fact about the asker, and for nothing else."""
     commit: str = ""
     """Mark of the last commit that the survey saw."""
     embedding: QueryVector = field(default_factory=QueryVector)
@@ -108,10 +113,12 @@ def prepare_query(request: ReadRequest, deps: ReadDeps) -> PreparedQuery:
         last_change=survey.last_change,
         identifiers=_list_identifiers(request.text, survey.speakers),
     )
+    is_own = cues.role == "user" and not cues.other_names and asks_of_oneself(request.text)
     return PreparedQuery(
         cues=cues,
         query=query,
-        answering=find_answering(request.text, cues, request.reach, deps.records),
+        answering=find_answering(request.text, cues, request.reach, deps.records, is_own=is_own),
+        asks_of_oneself=is_own,
         commit=survey.commit,
         embedding=embedding,
     )
@@ -132,11 +139,12 @@ def _list_identifiers(query: str, speakers: Iterable[str]) -> tuple[tuple[str, .
 
 
 def find_answering(
-    query: str, cues: QueryCues, reach: ScopeReach, records: RecordStore
+    query: str, cues: QueryCues, reach: ScopeReach, records: RecordStore, *, is_own: bool
 ) -> Mapping[str, float]:
     """Find current statements with an asked predicate, by id, each with the fit of its subject.
 
-    The fit is 1, or 0.5 where the query names nobody.
+    The fit is 1, or 0.5 where the query names nobody. ``is_own``: it asks of the asker alone, so
+    that what is said of somebody else is no answer: −1.
     """
     predicates = asked_predicates(query)
     if not predicates:
@@ -148,8 +156,10 @@ def find_answering(
     folded_subjects = {subject: fold(subject) for subject in {slot.subject for slot in slots}}
     fits = {}
     for slot in slots:
-        fit = _subject_fit(slot, folded_subjects[slot.subject], people, cues.role)
-        if fit:
+        subject = folded_subjects[slot.subject]
+        if is_own:
+            fits[slot.id] = 1.0 if subject in _ASKERS and slot.role == "user" else -1.0
+        elif fit := _subject_fit(slot, subject, people, cues.role):
             fits[slot.id] = fit
     return fits
 

@@ -14,6 +14,7 @@ import numpy as np
 from engrams.frozen_data import dataclass
 from engrams.ports import CandidatePool
 from engrams.read.cues import QueryCues, score_dates, score_speakers
+from engrams.read.query_preparation import PreparedQuery
 from engrams.settings import ReadSettings, ScoreWeightSettings
 
 if TYPE_CHECKING:
@@ -90,8 +91,7 @@ class ScoredCandidatePool:
 
 def score_pool(
     pool: CandidatePool,
-    cues: QueryCues,
-    answering: Mapping[str, float],
+    prepared: PreparedQuery,
     settings: ReadSettings,
     now: float,
     meaning: MeaningScale = _AS_IT_IS,
@@ -100,15 +100,17 @@ def score_pool(
 
     ``weighted`` adds absolute scores, divided by the weights that every query has; ``sum`` adds
     them as they are; ``rrf`` adds 1 / (k + rank) of each list (Cormack, Clarke and Büttcher 2009).
-    ``answering``: fit of statements to what is asked, by id; ``now``: seconds since 1970.
+    ``now``: seconds since 1970. Where the query asks of the asker alone, the statements that answer
+    it are raised in any fusion.
     """
-    features = _build_features(pool, cues, settings, now)
+    answering = prepared.answering
+    features = _build_features(pool, prepared.cues, settings, now)
     if answering:
         features["slot"] = fill_column(pool, answering)
     if settings.fusion == "rrf":
         parts = _score_ranks(features, settings.rrf_k)
         if answering and settings.weights.slot:
-            parts["slot"] = _raise_answers(parts, features["slot"])
+            parts["slot"] = _raise_answers(parts, np.maximum(features["slot"], 0))
         return ScoredCandidatePool(sum(parts.values(), np.zeros(len(pool.ids), np.float32)), parts)
     weights = settings.weights
     words: Floats | None = None
@@ -130,6 +132,9 @@ def score_pool(
     if words is not None:
         # Words that stand in for meaning are no meaning: the parts say so.
         parts["bm"] = parts.get("bm", 0) + words * (shares["cos"] + shares["cosctx"])
+    if prepared.asks_of_oneself and "slot" in parts:
+        del parts["slot"]
+        parts["slot"] = _raise_answers(parts, np.maximum(features["slot"], 0))
     scores = np.zeros(len(pool.ids), np.float32)
     for part in parts.values():
         scores += part

@@ -37,6 +37,7 @@ STAGES: Mapping[str, tuple[Stage, ...]] = {
     ),
     "rerank": (stages.mark_outdated, stages.rerank, stages.decay),
     "diversify": (
+        stages.lower_others,
         stages.let_people_answer,
         stages.put_current_first,
         stages.drop_repeats,

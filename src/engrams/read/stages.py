@@ -71,6 +71,8 @@ KNOWN_HERE = "known to this conversation"
 """Reason for which a memory of the conversation itself is left out."""
 _BEHIND_BEST = 1e-3
 """Least distance of a memory that links raise to the best one."""
+_SHARE_OF_ANOTHER = 0.5
+"""Share of its score that is left to a fact about another person than the one who is asked about."""
 _PASSAGE_SHARE = 0.7
 """Share of its score that a document's passage keeps beside other memories.
 
@@ -131,8 +133,7 @@ def fuse(search: Search) -> None:
         )
     scored = score_pool(
         search.pool,
-        search.prepared.cues,
-        search.prepared.answering,
+        search.prepared,
         deps.settings,
         search.request.now.timestamp(),
         meaning,
@@ -593,6 +594,26 @@ def let_people_answer(search: Search) -> None:
         ordered += [*earlier_passages, hit]
         passages_used += len(earlier_passages)
     search.hits = [*ordered, *passages[passages_used:]]
+
+
+def lower_others(search: Search) -> None:
+    """Lower what is told of somebody else, where the query asks of the asker alone.
+
+    "My brother works at Airbus" has more words of "Where do I work?" than "I'm a nurse".
+    """
+    if not search.prepared.asks_of_oneself:
+        return
+    answering = search.prepared.answering
+    hits = []
+    for hit in search.hits:
+        fits = {answering.get(record.id) for record in (hit.record, *hit.facts)}
+        if -1.0 in fits and 1.0 not in fits:
+            lowered = hit.score * _SHARE_OF_ANOTHER
+            parts = {**hit.parts, "another": lowered - hit.score}
+            hits.append(replace(hit, score=lowered, parts=parts))
+        else:
+            hits.append(hit)
+    search.hits = sorted(hits, key=_by_score)
 
 
 def put_current_first(search: Search) -> None:

@@ -3,7 +3,7 @@
 ``parse_query`` finds them; ``score_dates`` and ``score_speakers`` score candidates against them.
 """
 
-from engrams.read.cues.asked_predicates import asked_predicates
+from engrams.read.cues.asked_predicates import asked_predicates, asks_of_oneself
 from engrams.read.cues.conversation_query import extract_query, extract_turn_query
 from engrams.read.cues.cue_scores import score_dates, score_speakers
 from engrams.read.cues.query_cues import QueryCues, parse_query
@@ -11,6 +11,7 @@ from engrams.read.cues.query_cues import QueryCues, parse_query
 __all__ = [
     "QueryCues",
     "asked_predicates",
+    "asks_of_oneself",
     "extract_query",
     "extract_turn_query",
     "parse_query",

@@ -5,6 +5,9 @@ from __future__ import annotations
 import re
 
 from engrams.text.normalize import fold
+from engrams.text.stopwords import are_function_words
+from engrams.text.terms import tokens
+from engrams.text.vocabulary import word_set
 
 _PREDICATES: tuple[tuple[re.Pattern[str], tuple[str, ...]], ...] = tuple(
     (re.compile(pattern), tuple(predicates.split()))
@@ -61,6 +64,16 @@ _PREDICATES: tuple[tuple[re.Pattern[str], tuple[str, ...]], ...] = tuple(
     )
 )
 _FAVOURITE = re.compile(r"\bfavou?rite (\w+)")
+_BESIDE = word_set("""
+    bin now currently today city town country street exactly again really moment present current still
+    jetzt gerade momentan aktuell stadt eigentlich ahora actualmente ciudad maintenant actuellement ville
+""")
+"""Words that name nothing beside what is asked for."""
+_UNSPACED = re.compile(r"[\u3040-\u30ff\u3400-\u9fff]")
+_ASKING_CHARACTERS = frozenset(
+    "我的在哪里儿什么是叫多大了几岁谁现吗呢私僕俺のはどこでにんいますか何を今"
+)
+"""Characters of a question about oneself in Chinese or Japanese."""
 
 
 def asked_predicates(query: str) -> tuple[str, ...]:
@@ -71,3 +84,22 @@ def asked_predicates(query: str) -> tuple[str, ...]:
     ]
     predicates += [f"favorite_{noun}" for noun in _FAVOURITE.findall(folded)]
     return tuple(dict.fromkeys(predicates))
+
+
+def asks_of_oneself(query: str) -> bool:
+    """True for a first-person question about nothing but a kind of fact: "Where do I live now?".
+
+    "When is my mother's birthday?" names somebody else. The caller tells that it is in the first
+    person.
+    """
+    remainder = fold(query)
+    for pattern, _ in _PREDICATES:
+        remainder = pattern.sub(" ", remainder)
+    if any(letter not in _ASKING_CHARACTERS for letter in _UNSPACED.findall(remainder)):
+        return False
+    words = [
+        word
+        for word in tokens(_UNSPACED.sub(" ", remainder))
+        if word not in _BESIDE and len(word) > 1
+    ]
+    return not words or are_function_words(words)

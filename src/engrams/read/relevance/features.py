@@ -593,7 +593,7 @@ def _describe_prompt_columns(
         "best_shared": best["shared_share"],
         "best_name": best["name_shared"],
         "best_rare": best["rare_shared"],
-        "best_slot": max(search.prepared.answering.values(), default=0.0),
+        "best_slot": max([0.0, *search.prepared.answering.values()]),
         "best_topic_near": _find_best_topic(table) if text.topics else 0.0,
         "best_subject": best["subject_rare"],
         "subjects": min(len(text.subjects), 4),
@@ -648,7 +648,7 @@ def _fill_crossings(
         table.fill(
             "slot",
             [
-                max([answering.get(record.id, 0.0) for record in (hit.record, *hit.facts)])
+                max([0.0, *(answering.get(record.id, 0.0) for record in (hit.record, *hit.facts))])
                 for hit in search.hits
             ],
         )

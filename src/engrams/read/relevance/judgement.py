@@ -57,6 +57,12 @@ _LEAST_OF_ASSISTANT = 0.3
 """Probability below which an assistant's message does not help, unless its words are asked for: it
 mostly repeats what was said to it.
 """
+_ANSWER_CHANCE = 0.7
+"""Least chance of a fact about the asker that is of the kind asked for."""
+_NEED_OF_ONESELF = 0.9
+"""Least need of memory where a query asks for a kind of fact about the asker, which is known."""
+_CHANCE_OF_ANOTHER = 0.04
+"""Greatest chance of such a fact about somebody else, where the query asks of the asker alone."""
 _EXPLAINED = 3
 """Hits, best first, whose reasons are told whether they help or not."""
 _SURELY_HELPS = 0.3
@@ -122,11 +128,15 @@ def judge_search(search: JudgedSearch, least_need: float, helpful_share: float) 
     model = load_model()
     need = float(model.prompts.judge(features.prompt[None])[0])
     need = _raise_for_young(need, search.pool.total)
+    if search.prepared.asks_of_oneself and _find_fit(search, 1.0).any():
+        need = max(need, _NEED_OF_ONESELF)
     if _asks_for_nothing(features.traits):
         need = 0.0
-    chances = model.judge_hits(features.hits)
+    learned_chances = model.judge_hits(features.hits)
+    chances = _judge_by_subject(learned_chances, search)
     probabilities = model.calibrate(need * chances)
-    least_chance = _find_least_chance(chances, helpful_share, search.pool.total)
+    # What was raised for its subject hides nothing that the model finds likely beside it.
+    least_chance = _find_least_chance(learned_chances, helpful_share, search.pool.total)
     least_chances = _lower_for_meals(least_chance, features)
     is_needed = need >= least_need
     is_shown = (chances >= least_chances) & ~_find_closed(features, search)
@@ -143,6 +153,31 @@ def judge_search(search: JudgedSearch, least_need: float, helpful_share: float) 
         reasons = _list_reasons(explaining[index]) if is_told else ()
         verdicts.append(Verdict(round(probability, 4), helps, reasons))
     return Judgement(need, tuple(verdicts), "" if is_needed else _explain_silence(features))
+
+
+def _judge_by_subject(chances: Columns, search: JudgedSearch) -> Columns:
+    """Judge hits by whom they are about, where a query asks of the asker alone.
+
+    "My brother works at Airbus" shares every word with "Where do I work?", and answers it not.
+    """
+    if not search.prepared.asks_of_oneself:
+        return chances
+    is_answer = _find_fit(search, 1.0)
+    is_of_another = _find_fit(search, -1.0) & ~is_answer
+    raised = np.where(is_answer, np.maximum(chances, _ANSWER_CHANCE), chances)
+    return np.where(is_of_another, np.minimum(raised, _CHANCE_OF_ANOTHER), raised)
+
+
+def _find_fit(search: JudgedSearch, fit: float) -> Flags:
+    """Find the hits that say, or taught, a statement of some fit to what is asked."""
+    answering = search.prepared.answering
+    return np.array(
+        [
+            any(answering.get(record.id) == fit for record in (hit.record, *hit.facts))
+            for hit in search.hits
+        ],
+        np.bool_,
+    )
 
 
 def _raise_for_young(need: float, records: int) -> float:

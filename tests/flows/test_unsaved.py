@@ -71,6 +71,12 @@ def run(home: Path, *words: str, stdin: str = "") -> subprocess.CompletedProcess
         "N'enregistre pas ça : mon code est 4711.", "Mon code est 4711, ça reste entre nous.",
         "Hiervon darf nichts notiert werden.", "No anotes nada de lo que te conté.", "Ne laisse aucune trace de cela.",
         "以上内容请勿保存。", "今の話はメモしないで。",
+        "Ça reste entre toi et moi : je démissionne.", "Das bleibt zwischen dir und mir.", "二人だけの秘密です。",
+        "Keep this conversation out of your memory.", "Leave what I say out of your notes.",
+        "Halte dieses Gespräch aus deinem Gedächtnis heraus.",
+        "Mantén esta conversación fuera de tu memoria.", "Garde cette conversation hors de ta mémoire.",
+        "Nothing I say here should be stored.", "No part of this chat should be saved.", "Nada de lo que digo aquí debe guardarse.",
+        "S'il te plaît, n'enregistre pas cette conversation.", "Mon code est 4711, alors ne note rien.",
         "不要保存：我的密码是4711。", "这是我们之间的秘密：我要辞职。", "保存しないでください：暗証番号は4711です。", "ここだけの話です。",
     ],
 )  # fmt: skip
@@ -88,6 +94,9 @@ def test_a_request_not_to_be_saved_is_understood(text: str) -> None:
         "Ich kann das nicht speichern.", "Mein Chef sagte, nicht speichern.", "No guardes el archivo.", "Il ne garde pas ça.",
         "I don't want this saved game to be lost.", "Das Auto soll nicht gehalten werden.", "Ne laisse aucune trace de pas sur le sol.",
         "那件事我没记住。",
+        "Mon frère ne garde rien.", "Paul n'enregistre pas ça.", "Cette application ne garde rien en mémoire.", "Marie ne note rien.",
+        "Nothing I say is stored.", "Nothing I say here is true.", "Keep that out of the history books.",
+        "L'appartement reste entre mes soeurs et moi.",
         "不要保存这个文件。", "老板说不要保存。", "ファイルを保存しないで。", "「保存しないで」と言われた。",
     ],
 )  # fmt: skip

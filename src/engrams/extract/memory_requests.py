@@ -52,7 +52,6 @@ _ENGLISH = (
     rf"|(?:keep|make) a (?:note|record) of (?:this|that|it)\b|write (?:any of )?(?:this|that|it)"
     rf" down\b)"
     rf"|{_START}(?:please )?(?:do not|don't|dont) {_VERB}\s*:"
-    r"|\bkeep (?:all of )?(?:this|that|it|the following) out of (?:your|the) (?:memory|history|notes|logs?)\b"
     rf"|{_START}(?:please )?forget (?:that )?i(?:'ve| have)?(?: ever| just)? (?:said|told you|mentioned|asked|wrote)\b"
     rf"|\b(?:please|(?:can|could|would|will) you)(?: please)? not {_VERB}"
     rf" (?:{_THING}{_END}|{_ABOUT})"
@@ -96,6 +95,8 @@ _GERMAN = (
     r" )*(?:nicht|nirgends)"
     rf" {_GERMAN_KEEP}{_END}"
     r"|\bbleibt (?:bitte |aber |das )?(?:strikt |nur )?(?:unter|zwischen) uns\b"
+    r"|\b(?:das|dies|es|alles)(?: alles| hier)? bleibt(?: \w+)? (?:unter|zwischen) (?:dir|ihnen)"
+    r" und mir\b"
     rf"|{_START}(?:nur |ganz )?unter uns(?: gesagt)?\s*[:,;-]"
     r"|\bbehalte? (?:das|es|dies) (?:bitte )?fur dich\b"
     rf"|{_START}(?:(?:bitte|aber|und|also) )*{_GERMAN_NOTHING}(?: bitte)? {_GERMAN_KEEP}{_END}"
@@ -116,25 +117,13 @@ _SPANISH = (
     r"|\bno (?:queden?|dejes?|guardes?|hagas?) (?:ningun )?registros? de (?:todo )?"
     rf"(?:esto|eso|lo anterior|nada|lo que[^.!?\n]{{0,40}}|esta (?:charla|conversacion)){_END}"
 )
-_FRENCH_SUBJECTS = "".join(
-    rf"(?<!\b{word} )"
-    for word in (
-        "je",
-        "tu",
-        "il",
-        "elle",
-        "on",
-        "nous",
-        "vous",
-        "ils",
-        "elles",
-        "qui",
-        "ca",
-        "cela",
-    )
+# What stands before an imperative: with a subject, the same words tell what somebody does.
+_FRENCH_ORDER = (
+    rf"{_START}(?:(?:s'il (?:te|vous) plait|svp|stp|je (?:t'en|vous en) prie|mais|et|alors|donc|surtout|bon|ok"
+    r"|non|oh|ah|puis|attends?|maintenant|aussi|desormais|la|please)[\s,]+)*(?:ne |n')"
 )
 _FRENCH = (
-    rf"{_FRENCH_SUBJECTS}\b(?:ne |n')(?:(?:le|la|les) |l'|te"
+    rf"{_FRENCH_ORDER}(?:(?:le|la|les) |l'|te"
     r" )?(?:retiens|retenez|memorise[sz]?|garde[sz]?|sauvegarde[sz]?|note[sz]?"
     r"|enregistre[sz]?|conserve[sz]?|stocke[sz]?|souviens) (?:pas|rien|jamais)"
     r"(?: (?:de )?(?:(?:tout )?(?:ca|cela|ceci)|(?:ce|cet|cette|notre)"
@@ -145,8 +134,9 @@ _FRENCH = (
     r" (?:ca|cela|ceci|ce message))?"
     rf"{_END}"
     r"|\b(?:reste|restera|rester)(?: \w+)? entre nous\b"
+    r"|\b(?:ca|cela|ceci) (?:reste|restera|doit rester)(?: \w+)? entre (?:toi|vous) et moi\b"
     rf"|{_START}entre nous\s*[:,;-]"
-    rf"|{_FRENCH_SUBJECTS}\b(?:ne |n')(?:gardez?|laissez?) (?:pas de|aucune) traces? (?:de |d')"
+    rf"|{_FRENCH_ORDER}(?:gardez?|laissez?) (?:pas de|aucune) traces? (?:de |d')"
     rf"(?:(?:tout )?(?:ca|cela|ceci)|(?:cette|notre) (?:conversation|discussion)){_END}"
     r"|\bgarde[sz]? (?:ca|cela|ceci) pour (?:toi|vous)\b|\bgarde[sz]?-le pour (?:toi|vous)\b"
 )
@@ -174,15 +164,15 @@ _JAPANESE = (
     r"(?<!ファイルを)(?<!ファイルは)(?<!画像を)(?<!画像は)(?<!写真を)(?<!写真は)(?<!文書を)(?<!データを)(?<!変更を)"
     r"(?:保存|記録|記憶|メモ)は?(?:しないで|せずに)"
     r"|覚え(?:てい|ておか|とか)?ないで|(?:記録|メモリ|履歴)には?残さないで"
-    r"|オフレコ(?:で(?!聞|言われ)|だ|です|に|ね|:|、)|ここだけの話|内緒(?:にして|でお願い|だよ|ね)"
+    r"|オフレコ(?:で(?!聞|言われ)|だ|です|に|ね|:|、)|ここだけの話|(?:(?:あなた|君|きみ)と(?:私|わたし|僕|俺)|[二2]人)だけの(?:秘密|話)|内緒(?:にして|でお願い|だよ|ね)"
 )
 _REQUEST = late_pattern("|".join((_ENGLISH, _GERMAN, _SPANISH, _FRENCH, _CHINESE, _JAPANESE)))
 
 # Every request holds a word of each of a row's groups: most messages hold none, and looking for
 # words is cheaper than matching.
 _NECESSARY = (
-    (("off the record", "between ", "to yourself", "unter uns", "zwischen uns", "fur dich", "entre ", "pour toi", "pour vous"),),
-    (("out of your ", "out of the ", "forget i", "forget that i", "aucune trace", "pas de trace"),),
+    (("off the record", "between ", "to yourself", " uns", " und mir", "fur dich", "entre ", "pour toi", "pour vous"),),
+    (("forget i", "forget that i", "aucune trace", "pas de trace"),),
     (("not", "n't", "dont", "never", "no need", "none"), ("save", "stor", "remember", "record", "memori", "log", "keep", "note", "write")),
     (("nicht", "nirgend"), ("speicher", "merk", "notier", "protokollier", "halt", "schrieb", "schreib", "zeichn")),
     (("no ",), ("guard", "recuerd", "memoric", "registr", "anot", "almacen", "apunt", "grab", "conserv")),

@@ -253,9 +253,13 @@ def _is_loss(candidate: CandidateStatement) -> bool:
 
     What is over must not wait: the statement that it ends would stay current.
     """
-    text = fold(f"{candidate.text} {' '.join(item.quote for item in candidate.evidence)}")
-    is_named = candidate.category in _LOSS_CATEGORIES
-    return candidate.effect != "ends" and (is_named or _LOSS.search(text) is not None)
+    if candidate.effect == "ends":
+        return False
+    # One by one: an end of the one and a beginning of the other say nothing together.
+    texts = (candidate.text, *(item.quote for item in candidate.evidence))
+    return candidate.category in _LOSS_CATEGORIES or any(
+        _LOSS.search(fold(text)) is not None for text in texts
+    )
 
 
 def has_support(

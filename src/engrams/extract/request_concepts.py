@@ -26,11 +26,11 @@ _SUBJECT_WORDS = 7
 _SUBJECT_LETTERS = 14
 """Longest subject, in words, and in letters of a language without spaces."""
 
-_NEGATIONS = frozenset(("not", "none", "stop"))
+_NEGATIONS = frozenset(("not", "none", "stop", "outside"))
 _DECISIONS = frozenset(("yes", "no"))
 _ANSWER_CONCEPTS = _DECISIONS | {"drop", "erase", "this", "filler", "det", "memory"}
 _REQUEST_CORE = frozenset(
-    ("drop", "erase", "memory", "known", "held", "show", "count", "on", "off", "pref")
+    ("drop", "erase", "memory", "outside", "known", "held", "show", "count", "on", "off", "pref")
 )
 """Concepts that stand in no subject."""
 _QUESTION_WORDS = ("what", "was ", "wor", "wov", "qu", "de qu", "¿qu")
@@ -234,8 +234,13 @@ def _is_statement(language: _ConceptLanguage, tokens: list[_ConceptWords], sente
             "keep" in token.concepts and sentence[token.start : token.end].endswith("st")
             for token in tokens
         )
-    if "ought" in _unite(tokens):
+    concepts = _unite(tokens)
+    if "ought" in concepts:
         return False
+    if language.code == "en" and "none" in concepts:
+        return any(
+            "keep" in token.concepts and sentence.startswith("is ", token.start) for token in tokens
+        )
     subjects = {"this", "you"} if language.code != "es" else {"you"}
     return language.code in _STATEMENT_ORDER and any(
         former.concepts & subjects

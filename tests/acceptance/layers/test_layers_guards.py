@@ -233,6 +233,9 @@ def test_a_wish_that_gives_up_nothing_is_a_rule(lenient: MemoryEngine, wish: str
         ("tout le monde serait mieux sans moi", "require_repetition"),
         ("没有我大家会更好", "require_repetition"),
         ("私には何の取り柄もない", "require_repetition"),
+        ("letztes Jahr verlor ich meinen Bruder", "commit_at_session_end"),
+        ("meinen Hund habe ich im Mai verloren", "commit_at_session_end"),
+        ("mein Bruder hat den Kampf gegen den Krebs verloren", "commit_at_session_end"),
     ],
 )
 def test_losses_and_low_views_of_oneself_wait_in_every_language(
@@ -403,6 +406,18 @@ def test_a_loss_waits_without_a_model_too(home: Path, said: str) -> None:
         engine.sessions.end("t", scope=ANN, wait=True)
         engine.drain()
         assert said in texts(engine)
+
+
+@pytest.mark.covers("S4.5")
+@pytest.mark.parametrize(
+    "said", ["My dog has lost its toy", "Mein Hund hat sein Spielzeug verloren"]
+)
+def test_a_thing_that_is_mislaid_is_no_loss(home: Path, said: str) -> None:
+    """The end of a statement and the beginning of its quote do not make up a loss."""
+    with engrams.open(home=home, preset="layers", jobs__workers=0) as engine:
+        engine.observe(Turn(said, session="s"), scope=ANN)
+        engine.drain()
+        assert texts(engine) == [said]
 
 
 @pytest.mark.covers("S4.5")

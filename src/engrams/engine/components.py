@@ -498,7 +498,7 @@ class EngineComponents:
         """Conversations of this process that leave no trace."""
         from engrams.write.privacy_modes import IncognitoSessions
 
-        return IncognitoSessions()
+        return IncognitoSessions(are_all=self.deps.settings.sessions.mode == "incognito")
 
     @LazyPart
     def injected(self) -> InjectedContextFingerprints:

@@ -74,13 +74,17 @@ def incognito() -> Iterator[None]:
 class IncognitoSessions:
     """Incognito sessions of this process. Thread safe."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, are_all: bool = False) -> None:
+        """``are_all``: every session is incognito, as ``sessions.mode`` says."""
+        self._are_all = are_all
         self._lock = Lock()
         self._sessions: set[tuple[str, str]] = set()
 
     def is_silent(self, scope: Scope, session: str = "") -> bool:
         """Return whether a call in this session must leave no trace."""
-        return _silent.get() or (bool(session) and (scope.owner.key, session) in self._sessions)
+        if self._are_all or _silent.get():
+            return True
+        return bool(session) and (scope.owner.key, session) in self._sessions
 
     def mark_incognito(self, scope: Scope, session: str) -> None:
         """Make a session incognito until it ends."""

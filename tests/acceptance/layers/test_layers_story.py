@@ -186,8 +186,9 @@ def test_a_guest_leaves_no_trace(home: Path) -> None:
         assert settings.sessions.mode == "incognito"
         with engrams.open(settings) as engine:
             assert engine.embedder.card.dimension == 0
+            assert engine.sessions.begin("s", scope=("user", "ann")).mode == "incognito"
             engine.observe(Turn("I keep bees", session="s"), scope=("user", "ann"))
-            assert engine.sessions.get("s", scope=("user", "ann")).mode == "incognito"
+            assert engine.sessions.end("s", scope=("user", "ann"), wait=True).turns == 0
     with engrams.open(home=home, preset="layers", incognito=True) as engine:
         engine.observe(Turn("I keep bees", session="s"), scope=("user", "ann"))
         assert engine.sessions.get("s", scope=("user", "ann")).mode == "incognito"
@@ -196,6 +197,31 @@ def test_a_guest_leaves_no_trace(home: Path) -> None:
     ).settings.incognito
     with pytest.raises(EngramsError, match=r"sessions\.mode"):
         load({"preset": "layers", "home": str(home), "sessions.mode": "party"}, environ={})
+    assert not home.exists()
+
+
+@pytest.mark.covers("S4.39")
+def test_nothing_is_learned_from_or_found_for_a_guest(home: Path) -> None:
+    """A server of ``sessions.mode=guest`` answers, and asks the model for nothing else; what was said
+    or added is found by no question, and is in no list.
+    """
+    with ScriptedModel(answer=lambda request: "Noted.") as model:
+        options = (
+            *("--openai-base-url", f"{model.url}/v1", "--set", "sessions.mode=guest"),
+            *("--set", "chat.provider=openai", "--set", "chat.model=m"),
+            *("--set", f"chat.url={model.url}"),
+        )
+        with served("layers", home, model, *options) as door:
+            door.patch("/api/memory/recall", {"enabled": True})
+            door.chat("I keep bees in Lund", memory_id="one")
+            told = door.post("/v1/memories", {"text": "I row on the fjord"}, status=201)
+            assert [row["outcome"] for row in told["results"]] == ["incognito"]
+            door.chat("Where do I keep bees and row?", memory_id="one")
+            assert door.sent() == "Where do I keep bees and row?"
+            assert door.post("/v1/search", {"query": "bees"})["hits"] == []
+            assert door.get("/v1/memories")["memories"] == []
+            assert "extract" not in door.get("/v1/jobs")["jobs"]
+        assert [request.schema for request in model.requests] == [None, None]
     assert not home.exists()
 
 

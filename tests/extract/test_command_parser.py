@@ -182,3 +182,35 @@ def test_polite_and_misspelled_requests_to_forget(language: str, text: str) -> N
 def test_talk_of_forgetting_is_no_request(text: str) -> None:
     """A sentence about forgetting asks nothing of memory."""
     assert parse_command(text) is None
+
+
+@pytest.mark.covers("S4.50")
+@pytest.mark.parametrize(
+    ("text", "verb", "about"),
+    [
+        ("Olvídalo", "forget_last", ""),
+        ("Borra lo que te dije de Ramón", "forget", "Ramón"),
+        ("Elimina mi último mensaje", "forget_last", ""),
+        ("Olvida que vivo en Vigo", "forget", "vivo en Vigo"),
+        ("Efface ce que je t'ai dit sur Luc", "forget", "Luc"),
+        ("Efface mon dernier message", "forget_last", ""),
+        ("Oublie que j'habite à Tours", "forget", "j'habite à Tours"),
+        ("Lösch, was ich dir über Anna erzählt habe", "forget", "Anna"),
+        ("Vergiss, was ich über Anna gesagt habe", "forget", "Anna"),
+        ("Lösche meine letzte Nachricht", "forget_last", ""),
+        ("Merk dir das nicht", "forget_last", ""),
+        ("忘记我住在成都", "forget", "我住在成都"),
+        ("删除上一条消息", "forget_last", ""),
+        ("全部忘掉", "forget_all", ""),
+        ("それを消して", "forget_last", ""),
+        ("全部忘れて", "forget_all", ""),
+        ("太郎の記憶を削除して", "forget", "太郎"),
+        ("Tell me everything you have on my car", "list", "my car"),
+    ],
+)
+def test_requests_keep_their_subject_and_their_certainty(text: str, verb: str, about: str) -> None:
+    """What is plainly meant for memory is certain, and the subject is whole and alone."""
+    command = parse_command(text)
+    assert command is not None
+    assert (command.verb, command.about) == (verb, about)
+    assert command.is_certain

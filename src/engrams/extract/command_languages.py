@@ -22,6 +22,8 @@ _LATIN_END = 0x250
 """First character code after the Latin letters, whose accents may be left out."""
 UNSPACED_LANGUAGES = ("zh", "ja")
 """Languages that write no spaces between words."""
+_QUESTIONED = "?"
+"""Mark of a request that may be meant for somebody else than memory."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +36,10 @@ class MatchedRequest:
     """One of ``command_parser.Verb``, or ``number``."""
     about: str
     """Subject, in the words of the request; empty: there is none."""
+    is_known: bool
+    """True: the verb asks what is known of the subject, as an ordinary question does, too."""
+    is_certain: bool
+    """False: the words may be meant for somebody else than memory."""
     number: int = 0
     """Position in the last list shown, from 1; 0: none."""
 
@@ -93,6 +99,7 @@ def match_answer(text: str) -> tuple[Answer, str] | None:
 
 def _describe_match(code: str, verb: str, match: re.Match[str], stripped: str) -> MatchedRequest:
     groups = match.groupdict()
+    is_known = groups.get("known") is not None
     about = ""
     for name in ("about", "known"):
         if groups.get(name):
@@ -100,8 +107,10 @@ def _describe_match(code: str, verb: str, match: re.Match[str], stripped: str) -
     number = groups.get("number")
     return MatchedRequest(
         language=code,
-        verb=verb,
+        verb=verb.removesuffix(_QUESTIONED),
         about=about.strip(" ?.!\"'。？！「」“”"),
+        is_known=is_known,
+        is_certain=not verb.endswith(_QUESTIONED),
         number=int(number) if number else 0,
     )
 

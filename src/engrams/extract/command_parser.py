@@ -215,6 +215,11 @@ _ENGLISH_WORDS = (
     "told you", "you get", "you hear", "you have", "since when", "how long",
 )  # fmt: skip
 """Every English request holds one of these: most messages hold none, and are not matched."""
+_ONESELF = frozenset("mich mir uns mí mi nosotros moi nous 我 我们 私 僕 俺 わたし".split())
+"""Words for the person who writes, after "what do you know about"."""
+
+_OF_LAYER = "@"
+"""Mark before the layer that a request of the table lists."""
 _LONGEST_ANSWER = 60
 """Longest text, in characters, that can be a yes or a no in another language than English."""
 _LONGEST = 400
@@ -273,7 +278,13 @@ def _parse(text: str) -> ParsedMemoryCommand | None:
         command = _parse_english(plain)
         if command is not None:
             return command
-    return _parse_other_language(text) or _parse_concepts(text)
+    fixed = _parse_other_language(text)
+    read = _parse_concepts(text)
+    if fixed is None or read is None:
+        return fixed or read
+    # The concepts know more words around a subject: "Borra de tu memoria a Emil".
+    is_narrower = fixed.verb == read.verb and read.about in fixed.about
+    return replace(fixed, about=read.about) if is_narrower and read.about else fixed
 
 
 def _parse_concepts(text: str) -> ParsedMemoryCommand | None:
@@ -296,11 +307,19 @@ def _parse_other_language(text: str) -> ParsedMemoryCommand | None:
         return None
     if request.verb == "number":
         return ParsedMemoryCommand("forget", number=request.number, language=request.language)
+    about = request.about
+    verb, _, layer_name = request.verb.partition(_OF_LAYER)
+    if layer_name:
+        return ParsedMemoryCommand("list", about, language=request.language, layer_name=layer_name)
+    # "Was weißt du über X" is an ordinary question; about the person it asks memory.
+    is_known = request.is_known and request.verb == "list"
+    is_oneself = is_known and about.lower() in _ONESELF
     return ParsedMemoryCommand(
-        request.verb,  # type: ignore[arg-type]  # the verbs of the table
-        request.about,
+        verb,  # type: ignore[arg-type]  # the verbs of the table
+        "" if is_oneself else about,
         language=request.language,
-        is_question=request.verb == "since",
+        is_certain=request.is_certain,
+        is_question=(is_known and not is_oneself) or request.verb == "since",
     )
 
 

@@ -329,7 +329,7 @@ def _read_named_pair(text: str) -> ValueCorrection | None:
         return None
     if match := _WRONG_FIRST.fullmatch(sentence):
         return _read_wrong_first(match)
-    match = _NAMED_PAIR.fullmatch(sentence)
+    match = _NAMED_PAIR.fullmatch(text.strip(" .!。！"))
     if match is None:
         return None
     wrong = _strip_title(_PREPOSITION.sub("", _strip_frame(match["wrong"])))

@@ -130,6 +130,23 @@ def test_another_day_of_another_thing_moves_nothing(
     assert (hit.outdated is not None and hit.outdated.is_told) is is_doubted
 
 
+@pytest.mark.parametrize(
+    "lines",
+    [
+        ("We have two children, Abena and Joris.", "Abena goes to the Montessori school."),
+        ("My dog is called Bruno.", "Bruno goes to the groomer in May."),
+        ("I have two colleagues, Vera and Tom.", "Vera is pregnant and goes on leave in May."),
+    ],
+)
+def test_where_somebody_goes_ends_nothing_else(tmp_path: Path, lines: tuple[str, ...]) -> None:
+    """Only a day or time that goes to another one is a change."""
+    with engrams.open(home=tmp_path, jobs__workers=0) as memory:
+        say(memory, *lines, days=1)
+        assert find(memory, lines[0], lines[0]).outdated is None
+        facts = memory.list(scope=ME, kinds=(Kind.FACT,)).records
+    assert lines[0].rstrip(".") in {fact.text for fact in facts}
+
+
 def test_one_more_of_a_kind_closes_no_statement(tmp_path: Path) -> None:
     """What was done again may be one more: the statement is in doubt at most."""
     tattoo = "I've a tattoo of a compass on my wrist."
@@ -691,7 +708,7 @@ def test_a_clause_ends_and_not_its_message(home: Path) -> None:
         diet_hits = memory.search("Am I vegetarian?", scope=ME).hits
         assert (diet_hits[0].record.text, diet_hits[0].status) == (old, Status.ACTIVE)
         told = 'I\'m vegetarian and I live in Paris [over since 7 March 2025: "I moved to Berlin"].'
-        assert told in memory.context("Where do I live?", scope=ME).text
+        assert told in memory.context("Do I still live in Paris?", scope=ME).text
 
 
 @pytest.mark.parametrize("preset", PRESETS)

@@ -88,6 +88,12 @@ def test_a_request_not_to_be_saved_is_understood(text: str) -> None:
 @pytest.mark.parametrize(
     "text",
     [
+        "Nothing of note here. The boiler code is 4711.",
+        "Please do not log me out, I need the page open for my father's chart.",
+        "Don't store that there, my toddler Mia climbs.",
+        "Don't keep it, give the bike to my nephew Arne.",
+        "Do not record this show for me, I cancelled cable.",
+        "Save nothing for me, I ate in the canteen.",
         "My boss said don't save this file.", 'He told me "don\'t save this" and left.', "Don't save this file to the desktop.",
         "I don't remember that film.", "He told me off the record that the deal is dead.", "She asked me to keep it between us.",
         "Why don't you save this?", "Don't forget this: my train leaves at 9.", "The sign reads: do not record this.",
@@ -103,6 +109,37 @@ def test_a_request_not_to_be_saved_is_understood(text: str) -> None:
 def test_ordinary_talk_about_saving_is_kept(text: str) -> None:
     """Files, other people's words and what is denied or quoted are no such request."""
     assert not forbids_storage(text)
+
+
+@pytest.mark.parametrize(
+    ("question", "answer", "status"),
+    [
+        ("Should I save a slice of cake for you?", "Don't save it", "active"),
+        ("Soll ich dir das Brot aufheben?", "Behalt es nicht.", "active"),
+        ("Should I remember that?", "Don't save it", "forgotten"),
+    ],
+)
+def test_an_answer_is_about_what_was_asked(
+    home: Path, question: str, answer: str, status: str
+) -> None:
+    """What was said before goes only if the assistant asked about memory."""
+    with engrams.open(home=home, jobs__workers=0) as engine:
+        said = engine.add(Turn("My notary keeps the will in Delft.", session="s"), scope=ANN)
+        engine.add(Turn(question, role="assistant", session="s"), scope=ANN)
+        engine.add(Turn(answer, session="s"), scope=ANN)
+        assert engine.get(said.id, scope=ANN).status.value == status
+
+
+@pytest.mark.parametrize(
+    "text", ["Olvidé decirte que vivo en Lugo.", "忘了告诉你我搬到厦门了", "忘了说,我儿子叫乐乐"]
+)
+def test_what_is_told_late_is_no_request_to_forget(home: Path, text: str) -> None:
+    """The words "I forgot to tell you" begin a statement: a search finds it by its words."""
+    with engrams.open(home=home, jobs__workers=0) as engine:
+        receipt = engine.add(Turn(text, session="s"), scope=ANN)
+        engine.drain(10)
+        assert not any(decision.reason == "control" for decision in receipt.decisions)
+        assert [hit.record.text for hit in engine.search(text, scope=ANN).hits] == [text]
 
 
 def test_the_engine_keeps_the_rest(home: Path) -> None:

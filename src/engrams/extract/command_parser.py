@@ -218,6 +218,13 @@ _ENGLISH_WORDS = (
 _ONESELF = frozenset("mich mir uns mí mi nosotros moi nous 我 我们 私 僕 俺 わたし".split())
 """Words for the person who writes, after "what do you know about"."""
 
+_FORGOT_TO_TELL = late_pattern(
+    r"\W*(?:(?:i|i've|i had) forgot(?:ten)? to (?:tell|say|mention)"
+    r"|(?:me )?olvidé (?:decir|contar|comentar|mencionar)|se me olvidó|(?:me )?olvidaba (?:de )?(?:decir|contar)"
+    r"|j'ai oublié de|ich habe? (?:ganz )?vergessen|忘了(?:告诉|跟|和|说|提|讲)|忘记(?:告诉|跟|说|提)|言い忘れ)",
+    re.IGNORECASE,
+)
+"""Opening of what somebody tells late: "Olvidé decirte que vivo en Lugo"."""
 _OF_LAYER = "@"
 """Mark before the layer that a request of the table lists."""
 _LONGEST_ANSWER = 60
@@ -268,7 +275,7 @@ def parse_command(text: str, *, with_questions: bool = False) -> ParsedMemoryCom
 @text_cache(64)
 def _parse(text: str) -> ParsedMemoryCommand | None:
     """Parse any request, cached: the gate asks it, then the chat, extraction and reconciliation."""
-    if len(text) > _LONGEST:
+    if len(text) > _LONGEST or _FORGOT_TO_TELL.match(text):
         return None
     lowered = text.lower()
     if holds_any(lowered, _ENGLISH_WORDS):
@@ -373,7 +380,8 @@ def opens_with_forgetting(text: str) -> bool:
 
     It states nothing: a request that is not understood must not become a fact.
     """
-    return _OPENS_FORGETTING.match(fold(text[:200])) is not None
+    is_told_late = _FORGOT_TO_TELL.match(text) is not None
+    return not is_told_late and _OPENS_FORGETTING.match(fold(text[:200])) is not None
 
 
 def may_be_command(text: str) -> bool:

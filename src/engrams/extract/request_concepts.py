@@ -41,6 +41,14 @@ _WORD_TEXT = re.compile(r"\w+(?:['-]\w+)*")
 _SENTENCE = re.compile(r"[^.!?;。！？；\n]+[.!?;。！？；\n]?")
 _COMMA = re.compile(r"[,，、:：]")
 _COLON = re.compile(r"\s*(?:[:：]|,? that\b|,? dass\b|,? que\b| - )\s*")
+_OF_THINGS = re.compile(
+    r"\b(?:keep|hold|leave|put|write|store|record|log|take|add|file|hang|commit|lock)\b|\bnothing for\b"
+)
+"""Words of what is also done with things: "don't keep it, give the bike to Arne"."""
+_OF_TALK = re.compile(
+    r"\b(?:conversation|chat|message|discussion|session|said|say|told|tell|wrote|memory|record of|any of|none of|all of)\b"
+)
+"""Words by which such an order is about what is said."""
 _STATEMENT_ORDER = ("en", "es", "fr")
 """Languages in which the subject stands before the negation: "that does not …"."""
 
@@ -195,7 +203,11 @@ def find_bans(folded: str) -> Iterator[tuple[int, int]]:
         if sentence.end() - sentence.start() > _LONGEST_BAN or sentence[0].endswith(("?", "？")):
             continue
         for start, end in _split_at_commas(folded, sentence.start(), sentence.end()):
-            if any(_is_ban(language, folded[start:end]) for language in languages):
+            is_part = end - start < sentence.end() - sentence.start()
+            part = folded[start:end]
+            if is_part and _OF_THINGS.search(part) and not _OF_TALK.search(part):
+                continue
+            if any(_is_ban(language, part) for language in languages):
                 yield start, end
                 break
 
@@ -216,14 +228,16 @@ def _is_ban(language: _ConceptLanguage, sentence: str) -> bool:
         return False
     tokens = language.read(sentence, ends_early=True)
     concepts = _unite(tokens)
-    if _has_other_words(tokens) or concepts & {"count", "pref", "layer"}:
+    if _has_other_words(tokens) or concepts & {"count", "pref", "layer", "show"}:
         return False
     if not concepts & _NEGATIONS:
         return False
     keeps = {"withhold"} if language.code == "es" else {"keep"}
     is_kept = bool(concepts & keeps)
     names_talk = bool(concepts & {"this", "none"})
-    says_enough = names_talk + is_kept + ("trace" in concepts) >= 2
+    # "Log me out": one word is no trace and its keeping at once.
+    names_trace = any("trace" in token.concepts and not token.concepts & keeps for token in tokens)
+    says_enough = names_talk + is_kept + names_trace >= 2
     return says_enough and not _is_statement(language, tokens, sentence)
 
 

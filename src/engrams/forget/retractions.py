@@ -7,17 +7,23 @@ brings it back.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 from engrams.core import Kind, Receipt, Record, Scope, Status, Turn
 from engrams.extract.memory_requests import is_about_before, is_about_conversation
 from engrams.forget.memory_forgetter import MemoryForgetter
 from engrams.ports import RecordQuery, RecordStore, ScopeReach
+from engrams.text.normalize import fold
 
 _LATEST = 12
 """Messages of a conversation that are looked at for the last one."""
 _LONGEST = 10_000
 """Messages of a conversation that one request forgets."""
+_OF_MEMORY = re.compile(
+    r"\b(?:remember|forget|memor|erinner|vergess|gedachtnis|merken|souven|oubli|reten|retien|recuerd|olvid)|记|忘|覚|忘れ"
+)
+"""Words of a question about memory, without accents."""
 _REASON = "asked for in the conversation"
 
 
@@ -40,6 +46,8 @@ def retract_said_before(
         later_ids = {receipt.id, *(later.id for later in receipts[position:])}
         if turn.session and is_about_conversation(turn.text):
             meant = _find_conversation(turn, scope, later_ids, store)
+        elif _answers_question(turn, scope, later_ids, store):
+            continue
         else:
             meant = _find_before(turn, scope, later_ids, store)[:1]
         if meant:
@@ -56,6 +64,22 @@ def _find_conversation(
         if record.id not in later_ids
         and (record.role == "assistant" or record.speaker == turn.speaker)
     ]
+
+
+def _answers_question(turn: Turn, scope: Scope, later_ids: set[str], store: RecordStore) -> bool:
+    """True after a question of the assistant about something else than memory.
+
+    "Should I keep a slice of cake for you?", "Don't keep it": that is about the cake.
+    """
+    before = (
+        record
+        for record in _load_session(turn, scope, store, _LATEST)
+        if record.id not in later_ids
+    )
+    last = next(before, None)
+    if last is None or last.role != "assistant" or not last.text.rstrip().endswith(("?", "？")):
+        return False
+    return _OF_MEMORY.search(fold(last.text)) is None
 
 
 def _find_before(turn: Turn, scope: Scope, later_ids: set[str], store: RecordStore) -> list[Record]:

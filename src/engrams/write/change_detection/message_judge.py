@@ -43,6 +43,7 @@ from engrams.write.change_detection.replacement_evidence import (
     shows_common_ground,
     shows_replacement,
     tells_bare_count,
+    tells_only_a_way,
     tells_only_an_event,
     tells_other_value,
 )
@@ -340,7 +341,7 @@ def _may_end(old: MessageFeatures, pair: ClausePair) -> bool:
     """False if the newer clause repeats the older, is so for a while, or replaces something else."""
     if says_the_same(pair.ending, pair.news) or is_passing(pair.news):
         return False
-    if is_of_one_occasion(pair.ending, pair.news):
+    if is_of_one_occasion(pair.ending, pair.news) or tells_only_a_way(pair.ending, pair.news):
         return False
     return not replaces_another(old.text, pair.news)
 

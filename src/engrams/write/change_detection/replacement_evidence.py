@@ -94,6 +94,7 @@ _TIME_CHARACTERS = frozenset(
     "周週星期礼拜禮曜日月年号點点時时分一二三四五六七八九十火水木金土天每早晚上下午前後后今明昨"
 )
 """Characters that days and times are written with: two of them have some in common by chance."""
+_GOES = late_pattern(r"\bgoes\b(?: (?:on leave|to|on|out|for|into|home))?")
 _LEFT_SIDE = late_pattern(
     r"(?i:\bleft (?:hand\w*|foot|leg|knee|arm|side|ear|eye|shoe|sock|boot|wrist|shoulder|turn|lane|wing)\b|\bon the left\b)"
 )
@@ -326,6 +327,22 @@ def tells_only_an_event(news: str) -> bool:
     if any(new.cues[cue] for cue in _CHANGE_CUES) or _tells_replacement(news):
         return False
     return days > 0 or tells_past_event(news)
+
+
+def tells_only_a_way(ending: str, news: str) -> bool:
+    """True for where somebody goes, beside a clause about something else: "Abena goes to school".
+
+    "Goes to" is a word of change where the older clause has a day, time or date that the newer one
+    moves: "the meeting goes to Friday".
+    """
+    folded = fold(news)
+    unmoved, ways = _GOES.subn(" ", folded)
+    if not ways or _GOES.search(fold(ending)):
+        return False
+    if any(compare_typed_values(read_typed_values(fold(ending)), read_typed_values(folded))):
+        return False
+    new = read_clause(unmoved)
+    return not any(new.cues[cue] for cue in _CHANGE_CUES) and not _tells_replacement(unmoved)
 
 
 def replaces_another(old_text: str, news: str) -> bool:

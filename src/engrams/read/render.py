@@ -285,9 +285,14 @@ def recalled_text(hits: Sequence[Hit], style: RecallStyle, tokens: int) -> str:
             facts = [
                 record for record in (hit.record, *hit.facts) if record.predicate and record.object
             ]
-            triples = _triple_lines(facts, with_ended=style.asks_past)
+            says_besides = _says_besides(hit, facts)
+            # The message itself tells which of its clauses is over.
+            told_facts = [
+                fact for fact in facts if not (says_besides and fact.status is Status.SUPERSEDED)
+            ]
+            triples = _triple_lines(told_facts, with_ended=style.asks_past)
             lines += triples
-            if not triples or _says_besides(hit, facts):
+            if not triples or says_besides:
                 lines.append(_dated_line(hit, query_terms, limits[hit.record.id]))
         return _recalled_frame(lines)
     return _recalled_frame(recalled_days(in_order, query_terms, limits))

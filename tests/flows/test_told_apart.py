@@ -85,3 +85,24 @@ def test_news_of_the_very_thing_is_told(earlier: str, later: str) -> None:
     """A role that passes on, and the same thing with another value or at its end."""
     with temp_engine(jobs__workers=0) as memory:
         assert is_doubted(memory, earlier, later)
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        (
+            "Always sign letters for client number 11 with the initials Q11.",
+            "Always sign letters for client number 12 with the initials Q12.",
+        ),
+        (
+            "Always send the order 7 of Weber by post.",
+            "Always send the order 8 of Weber by courier.",
+        ),
+    ],
+)
+def test_rules_for_things_with_other_numbers_stand_beside_each_other(
+    first: str, second: str
+) -> None:
+    """One client's rule ends no other's."""
+    with temp_engine(jobs__workers=0) as memory:
+        assert not is_doubted(memory, first, second)

@@ -355,3 +355,24 @@ def test_an_open_question_ends_after_an_hour() -> None:
         clock.forward(minutes=59)
         done = engine.control.converse("yes", scope=ANN, session="s")
         assert done is not None and done.forgotten
+
+
+@pytest.mark.covers("S4.50")
+@pytest.mark.parametrize(
+    ("said", "request_text"),
+    [
+        ("Ich sitze am liebsten am Fenster.", "Vergiss alles über Greta."),
+        ("Ich arbeite in einer Brauerei.", "Vergiss mein Auto."),
+        ("Vivo en Vigo.", "Olvida todo sobre Fermín."),
+        ("Olivier a des abeilles.", "Oublie tout sur Bérénice."),
+    ],
+)
+def test_what_is_not_remembered_cannot_be_forgotten(said: str, request_text: str) -> None:
+    """No memory of something else is offered in its place."""
+    with temp_engine(jobs__workers=0) as engine:
+        engine.add(Turn(said, session="s"), scope=("user", "ann"))
+        engine.drain(10)
+        result = engine.control.turn(request_text, scope=("user", "ann"))
+        assert result is not None
+        assert result.pending is None
+        assert said.rstrip(".") not in result.reply

@@ -40,6 +40,7 @@ from engrams.extract.policy import only_gives_up_safety
 from engrams.extract.statement_reader import find_instruction_kind
 from engrams.ports import LinkStore, MemoryApi, is_skill
 from engrams.ports.command_permit import begin_change
+from engrams.read.cues import asked_predicates
 from engrams.session.command_replies import is_reply, write_reply
 from engrams.session.open_questions import OpenQuestionLog
 from engrams.text.normalize import fold
@@ -796,7 +797,8 @@ class MemoryCommandHandler:
             matching = [record for record in records if _covers(subject, record.text)]
             if matching:
                 return _list_each_once(matching)[:limit]
-            if len(subject) == 1 and result.helpful and result.helpful[0].record in records:
+            is_kind = len(subject) == 1 and bool(asked_predicates(about))
+            if is_kind and result.helpful and result.helpful[0].record in records:
                 return [result.helpful[0].record]  # "my address" and "I live at 3 Elm Street"
         return []
 

@@ -34,6 +34,11 @@ _SUBJECT = re.compile(
     rf"\W*(?:{_ARTICLE}\s+(?P<there>[^\W\d]+)\s+(?:in|at|of|to|for|von|nach|für|aus|en|de|à|para|pour)\s+(?P<place>[A-ZÄÖÜÉ]\w+)"
     rf"|(?:{_ARTICLE}\s+)?(?P<kind>[^\W\d]+)\s+(?:no\.?\s*|number\s+|nr\.?\s*|#)?(?P<number>\d+|[A-Z]))(?=[\s:])"
 )
+_NUMBERED = re.compile(
+    r"\b(?P<kind>client|customer|invoice|order|ticket|case|account|patient|kunde|kundin|rechnung|auftrag|konto|cliente|factura|pedido|cuenta"
+    r"|client|facture|commande|compte)\s+(?:no\.?\s*|number\s+|nr\.?\s*|nummer\s+|numero\s+|n°\s*|#)?(?P<number>\d+)"
+)
+"""A thing of a kind of which there are many, with its number, in folded text."""
 # Of these a later one takes the place of the one before.
 _FOLLOWING = frozenset(
     ("version", "release", "draft", "update", "build", "edition", "entwurf", "fassung", "borrador")
@@ -175,7 +180,7 @@ def is_about_another(old: MessageFeatures, new: MessageFeatures) -> bool:
         return True
     if changes:
         return False
-    if _tells_of_another_person(old, new):
+    if _tells_of_another_person(old, new) or _name_other_numbers(old.text, new.text):
         return True
     old_thing = _find_thing(old.text)
     new_thing = _find_thing(new.text)
@@ -186,6 +191,16 @@ def is_about_another(old: MessageFeatures, new: MessageFeatures) -> bool:
     if old_thing.label == new_thing.label or old_thing.remainder == new_thing.remainder:
         return False
     return not re.search(rf"\b{re.escape(old_thing.label)}\b", fold(new.text))
+
+
+def _name_other_numbers(old_text: str, new_text: str) -> bool:
+    """True for things of one kind with other numbers: "client number 11", "client 12"."""
+    old_numbers, new_numbers = (
+        {(match["kind"], match["number"]) for match in _NUMBERED.finditer(fold(text))}
+        for text in (old_text, new_text)
+    )
+    kinds = {kind for kind, _ in old_numbers} & {kind for kind, _ in new_numbers}
+    return bool(kinds) and old_numbers.isdisjoint(new_numbers)
 
 
 def is_placed_anew(old: MessageFeatures, new: MessageFeatures) -> bool:

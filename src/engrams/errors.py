@@ -19,6 +19,9 @@
 
 from __future__ import annotations
 
+UNUSABLE_ANSWER = "the answers did not satisfy the schema"
+"""Note of the errors of models that answered, but never usably."""
+
 
 class EngramsError(Exception):
     """Something in engrams failed."""
@@ -100,6 +103,11 @@ class ModelError(EngramsError):
         super().__init__(message, hint=hint)
         self.retryable = retryable
         self.retry_after = retry_after
+
+
+def is_unusable(error: ModelError) -> bool:
+    """Return True where the model answered, but never usably."""
+    return UNUSABLE_ANSWER in getattr(error, "__notes__", ())
 
 
 class BudgetError(EngramsError):

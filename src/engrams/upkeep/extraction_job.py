@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from engrams.core import Record, Scope, Status
+from engrams.errors import ModelError, is_unusable
 from engrams.extract.by_model import count_together
 from engrams.extract.by_rules import (
     NO_STATEMENTS,
@@ -73,17 +74,21 @@ class ExtractionJobHandler:
             part = part or self._next_part(owner, ids)
             ids = [record_id for record_id in ids if record_id not in set(part)]
             records = self._read_messages(owner, part)
-            digest.learn(
-                digest.LearningTask(
-                    job,
-                    records,
-                    remaining_ids=tuple(ids),
-                    saved_answers=saved_answers,
-                    precomputed=next(precomputed),
-                    jobs=self._make_garden_jobs(records),
-                ),
-                self._deps,
+            task = digest.LearningTask(
+                job,
+                records,
+                remaining_ids=tuple(ids),
+                saved_answers=saved_answers,
+                precomputed=next(precomputed),
+                jobs=self._make_garden_jobs(records),
             )
+            try:
+                digest.learn(task, self._deps)
+            except ModelError as problem:
+                is_last = job.attempt >= self._deps.settings.jobs.max_attempts
+                if not (is_last and is_unusable(problem) and (ids or len(part) > 1)):
+                    raise
+                self._set_aside(job, part, ids)
             if not ids:
                 return
             saved_answers = {}
@@ -100,6 +105,34 @@ class ExtractionJobHandler:
 
     # ----------------------------------------------------------------------------------------------
     # parts
+
+    def _set_aside(self, job: Job, part: Sequence[str], remaining_ids: Sequence[str]) -> None:
+        """Give each message of a part a job of its own, and go on with the others.
+
+        A model that refuses one message would else learn nothing that is said after it.
+        """
+        payload = digest.strip_saved_answers(job.payload)
+        of_part = {name: value for name, value in payload.items() if name != "trigger"}
+        jobs = tuple(
+            JobSpec(
+                EXTRACT,
+                f"{job.key}|{record_id}",
+                {**of_part, "items": [record_id]},
+                attempts=self._deps.settings.jobs.max_attempts,
+            )
+            for record_id in part
+        )
+        remainder = {**payload, "items": list(remaining_ids)}
+        self._deps.store.commit(
+            WriteBatch(
+                "digest",
+                "set aside",
+                self._deps.clock(),
+                jobs=jobs,
+                finish=() if remaining_ids else (job.lease,),
+                progress=((job.lease, remainder),) if remaining_ids else (),
+            )
+        )
 
     def _next_part(self, owner: Scope, ids: list[str]) -> list[str]:
         """Return the ids to learn from in one transaction: one call of the model, if there is one.

@@ -6,10 +6,9 @@ import json
 
 import pytest
 
-from engrams.errors import ModelError
+from engrams.errors import ModelError, is_unusable
 from engrams.models.chat.port import JsonMode
 from engrams.models.chat.schema_check import check
-from engrams.models.chat.structured_output import is_unusable
 from engrams.testing import ScriptedReply, ScriptedToolCall
 
 PROVIDERS = ("openai", "ollama")

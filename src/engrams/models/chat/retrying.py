@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from typing import assert_never
 
 from engrams.core import Json
-from engrams.errors import ModelError
+from engrams.errors import ModelError, is_unusable
 from engrams.models.chat.adaptive_timeout import ModelLatencyTracker
 from engrams.models.chat.budget import DailyModelBudget, reserve_all
 from engrams.models.chat.memory_ledger import InMemoryModelUsageLedger
@@ -35,7 +35,6 @@ from engrams.models.chat.structured_output import (
     ValidModelAnswer,
     compose_correction,
     compose_messages,
-    is_unusable,
     judge_reply,
     unusable_error,
     wrap_schema,

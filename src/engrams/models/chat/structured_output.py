@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from engrams.core import Json
-from engrams.errors import ModelError
+from engrams.errors import UNUSABLE_ANSWER, ModelError
 from engrams.models.chat.json_repair import parse, strip_thoughts
 from engrams.models.chat.port import SCHEMA_IN_PROMPT, ChatServerReply, JsonMode
 from engrams.models.chat.schema_check import check
@@ -22,8 +22,6 @@ from engrams.ports import ChatMessage
 _QUOTED_CHARS = 4000
 """Characters of an unusable answer that a correction quotes."""
 _NOTES = {"inside": "the JSON stood among other text", "repaired": "the JSON was repaired"}
-_UNUSABLE = "the answers did not satisfy the schema"
-"""Note on the error of a model that answers, but never usably."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,13 +150,8 @@ def unusable_error(name: str, tries: int, step: str, problem: str) -> ModelError
         f" {problem}",
         hint="A larger model, or one that supports JSON schemas, follows instructions better.",
     )
-    error.add_note(_UNUSABLE)
+    error.add_note(UNUSABLE_ANSWER)
     return error
-
-
-def is_unusable(error: ModelError) -> bool:
-    """Return True where the model answered, but never usably."""
-    return _UNUSABLE in getattr(error, "__notes__", ())
 
 
 def _needs_wrapping(schema: Mapping[str, Json]) -> bool:

@@ -12,10 +12,9 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Any, TypeAlias, assert_never
 
-from engrams.errors import BudgetError, ModelError
+from engrams.errors import BudgetError, ModelError, is_unusable
 from engrams.models.chat.json_repair import parse
 from engrams.models.chat.schema_check import check
-from engrams.models.chat.structured_output import is_unusable
 from engrams.models.rerank.score import CANDIDATE, QUERY_TAIL
 from engrams.ports import (
     ChatAnswer,

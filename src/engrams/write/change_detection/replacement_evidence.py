@@ -341,6 +341,9 @@ def tells_only_a_way(ending: str, news: str) -> bool:
         return False
     if any(compare_typed_values(read_typed_values(fold(ending)), read_typed_values(folded))):
         return False
+    # "The harvest supper goes in the barn" is about the supper that was told of.
+    if _find_shared(read_clause(ending), read_clause(news)) - _read_names(news):
+        return False
     new = read_clause(unmoved)
     return not any(new.cues[cue] for cue in _CHANGE_CUES) and not _tells_replacement(unmoved)
 

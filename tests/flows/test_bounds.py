@@ -138,7 +138,7 @@ REMEMBERED = {
     "read.diversity._read_long": 256,
     "write.answer_values._read_value": 512,
     "write.answer_values.list_topic_words": 512,
-    "extract.command_parser._parse": 64,
+    "extract.command_parser._parse_short": 64,
     "extract.secrets._scan_cached": 1_024,
     "write.rule_corrections._read_topic": 512,
     "read.later_values._read_compared": 4_096,

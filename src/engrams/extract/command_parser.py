@@ -272,10 +272,15 @@ def parse_command(text: str, *, with_questions: bool = False) -> ParsedMemoryCom
     return None if is_hidden else command
 
 
-@text_cache(64)
 def _parse(text: str) -> ParsedMemoryCommand | None:
+    # A long text is no request, and must not be kept by a cache.
+    return None if len(text) > _LONGEST else _parse_short(text)
+
+
+@text_cache(64)
+def _parse_short(text: str) -> ParsedMemoryCommand | None:
     """Parse any request, cached: the gate asks it, then the chat, extraction and reconciliation."""
-    if len(text) > _LONGEST or _FORGOT_TO_TELL.match(text):
+    if _FORGOT_TO_TELL.match(text):
         return None
     lowered = text.lower()
     if holds_any(lowered, _ENGLISH_WORDS):

@@ -290,15 +290,17 @@ def find_corrected_value(
 
 def _find_folded(text: str, value: str) -> tuple[int, int] | None:
     """Find a value as it may be written otherwise: "zurich" in "Ich wohne in Zürich"."""
-    # A folded letter may be longer: ß is ss.
-    folded_letters = [fold(letter) for letter in text]
-    starts = [0, *accumulate(map(len, folded_letters))]
-    start = "".join(folded_letters).find(fold(value))
+    folded = fold(text)
+    folded_value = fold(value)
+    start = folded.find(folded_value)
     if start < 0:
         return None
-    first = bisect_right(starts, start) - 1
-    end = bisect_left(starts, start + len(fold(value)))
-    return first, end
+    end = start + len(folded_value)
+    if len(folded) == len(text):
+        return start, end
+    # A folded letter may be longer: ß is ss.
+    starts = [0, *accumulate(len(fold(letter)) for letter in text)]
+    return bisect_right(starts, start) - 1, bisect_left(starts, end)
 
 
 def is_reversed(correction: ValueCorrection, text: str) -> bool:

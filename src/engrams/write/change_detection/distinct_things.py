@@ -36,7 +36,7 @@ _SUBJECT = re.compile(
 )
 _NUMBERED = re.compile(
     r"\b(?P<kind>client|customer|invoice|order|ticket|case|account|patient|kunde|kundin|rechnung|auftrag|konto|cliente|factura|pedido|cuenta"
-    r"|client|facture|commande|compte)\s+(?:no\.?\s*|number\s+|nr\.?\s*|nummer\s+|numero\s+|n°\s*|#)?(?P<number>\d+)"
+    r"|facture|commande|compte)\s+(?:no\.?\s*|number\s+|nr\.?\s*|nummer\s+|numero\s+|n°\s*|#)?(?P<number>\d+)"
 )
 """A thing of a kind of which there are many, with its number, in folded text."""
 # Of these a later one takes the place of the one before.

@@ -101,7 +101,7 @@ _SHORT_TEXT = 400
 _ADDRESS = re.compile(
     r"'[^'\n]*'|\"[^\"\n]*\"|`[^`\n]*`|\S*[\d_/\\@=<>{}$]\S*|\b\w+\.\w[\w.]*|\([^)\n]*\)"
 )
-"""What a report quotes or numbers: an address, a path, a name of code."""
+"""Address, path, number or name of code that a report quotes."""
 _ELIDED = re.compile(r"\b[dln]'")
 
 

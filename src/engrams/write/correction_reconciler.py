@@ -50,7 +50,7 @@ class _CorrectedMessage:
 
     message: Record
     span: tuple[int, int]
-    """Where the wrong value begins and ends in its text."""
+    """Start and end of the wrong value in its text."""
     correction: ValueCorrection
     facts: Sequence[Record]
 

@@ -6,6 +6,12 @@ from tests.text.times.spans import NOW, cases, expected, found
 from engrams.text.times import find_times
 
 TIMES = [
+    ("lundi en huit", "day 2023-07-24"),
+    ("lundi en huit minutes", "day 2023-07-10"),
+    ("le premier lundi de juin", "day 2023-06-05"),
+    ("du 28 au 2 j'étais en congé", "range 2023-06-28 2023-07-03"),
+    ("il y a quinze jours", "week 2023-06-26"),
+    ("dans la nuit de samedi à dimanche", "hour 2023-07-08T18:00 2023-07-09T06:00"),
     ("mardi dernier", "day 2023-07-11"),
     ("mardi prochain", "day 2023-07-18"),
     ("vendredi, nous avons mangé", "day 2023-07-07"),

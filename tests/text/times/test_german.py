@@ -33,6 +33,15 @@ TIMES = [
     ("vor 3 Tagen", "day 2023-07-09"),
     ("vor ein paar Jahren", "range 2018-01-01 2022-01-01"),
     ("in zwei Wochen", "week 2023-07-24"),
+    ("Der TÜV ist heute in acht Tagen", "day 2023-07-19"),
+    ("Montag in acht Tagen um 9 Uhr", "hour 2023-07-24T09:00"),
+    ("Heute vor einem Jahr", "day 2022-07-12"),
+    ("übernächste Woche", "week 2023-07-24"),
+    ("vorletzten Sonntag", "day 2023-07-02"),
+    ("am ersten Montag im Juni", "day 2023-06-05"),
+    ("am letzten Freitag im Büro", "day 2023-07-07"),
+    ("Wir waren vom 3. bis 7. weg", "range 2023-07-03 2023-07-08"),
+    ("Wir sind vom 28. bis zum 2. weg gewesen", "range 2023-06-28 2023-07-03"),
     ("letzte Woche", "week 2023-07-03"),
     ("nächste Woche", "week 2023-07-17"),
     ("letzten Monat", "month 2023-06-01"),
@@ -61,6 +70,7 @@ TIMES = [
     ("Ich war letzten Monat in Berlin und vorgestern in Köln", "month 2023-06-01; day 2023-07-10"),
 ]
 NOTHING = cases("""
+    vom 3. bis 7. Semester habe ich gejobbt
     Guten Morgen|Das ist hier|jeden Montag|dienstags|ein Jahr|drei Jahre lang|Der Mai ist schön|um 15 Uhr|2023 Euro
     letzten Endes|am Tag|die Nacht
     """)

@@ -6,6 +6,15 @@ from tests.text.times.spans import NOW, cases, expected, found
 from engrams.text.times import find_times
 
 TIMES = [
+    ("Del 3 al 7 estuve en Lima", "range 2023-07-03 2023-07-08"),
+    ("Estuve fuera del 28 al 2.", "range 2023-06-28 2023-07-03"),
+    ("El viernes a las cinco y media de la tarde", "minute 2023-07-07T17:30"),
+    ("hoy en ocho días", "day 2023-07-19"),
+    ("el último domingo de junio", "day 2023-06-25"),
+    ("el mes antepasado", "month 2023-05-01"),
+    ("hace quince días", "week 2023-06-26"),
+    ("Mañana en ocho países", "day 2023-07-13"),
+    ("a fin de mes dejo el piso", "range 2023-07-21 2023-08-01"),
     ("el martes pasado", "day 2023-07-11"),
     ("el pasado martes", "day 2023-07-11"),
     ("el próximo martes", "day 2023-07-18"),
@@ -55,6 +64,7 @@ TIMES = [
     ("Ayer comí con ella y el lunes pasado también", "day 2023-07-11; day 2023-07-10"),
 ]
 NOTHING = cases("""
+    del 1 al 10 le doy un 8|lee las páginas del 3 al 7|subió del 3 al 7 por ciento
     los martes|la mañana|por la mañana|cada lunes|tres años|durante tres años|Feliz Navidad|la primavera es bonita|2023 euros
     de 3 a 5
     """)

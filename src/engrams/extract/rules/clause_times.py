@@ -33,14 +33,16 @@ _MOST_WORDS = 4_000
 """Characters of a clause beyond which it is no clause: times are not looked for."""
 _HINT = late_pattern(
     r"\d|day|week|month|year|old\b|daily|annual|night|morning|evening|noon|tomorrow|today|jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec"
-    r"|spring|summer|autumn|fall|winter|decade|ago\b|christmas|easter|thanksgiving|halloween|eve\b|quarter|since|recent|fortnight"
+    r"|spring|summer|autumn|fall|winter|decade|ago\b|christmas|easter|thanksgiving|halloween|eve\b|quarter|since|recent"
     r"|tag|woch|jahr|monat|heute|gestern|morgen|mittwoch|jänner|märz|mai\b|okt|dez|samstag|sonn|jed|täglich|sommer|herbst|frühling"
     r"|weihnacht|ostern|seit"
     r"|lunes|martes|rcoles|jueves|viernes|bado|domingo|semana|mes\b|mese|año|hoy|ayer|mañana|cada|tod[oa]s|días?|diario|ene|abr|ago"
     r"|dic|verano|otoño|invierno|primavera|navidad|desde|vez|veces"
     r"|tous|toutes|lundi|mardi|mercredi|jeudi|vendredi|samedi|dimanche|semaine|mois|ans\b|année|hier|demain|aujourd|jour|chaque"
     r"|févr|avril|juin|juil|août|déc|été|hiver|noël|depuis|fois"
-    r"|[年月日周週天号號曜昨今明毎每節节夏冬春秋岁歲歳]|星期|礼拜|きのう|あした|あさって"
+    r"|[年月日周週天号號曜昨今明毎每節节夏冬春秋岁歲歳]|星期|礼拜"
+    r"|きのう|あした|あさって|あす|きょう|おととい|おととし|ゆうべ|けさ|しゅう|げつ|ことし|ねん"
+    r"|noche|tarde|madrugada|antier|\bsoir|matin|\bnuit|\ban\b|vorvor|fortnight|überüber"
 )
 _VAGUE = frozenset(
     "recently|lately|nowadays|currently|soon|later|earlier|the other day|these days|just now|of late"
@@ -51,7 +53,7 @@ _SINCE = re.compile(
     r"(?:since|seit|desde|depuis|dès)\b|.*(?:以来|以來|から|起|开始|開始)\Z", re.IGNORECASE
 )
 _UNTIL = re.compile(
-    r"(?:until|till|til|through|bis|hasta|jusqu)\b|.*(?:为止|為止|まで)\Z", re.IGNORECASE
+    r"(?:until|till|til|through|bis|hasta|jusqu)\b|(?!.*から).*(?:为止|為止|まで)\Z", re.IGNORECASE
 )
 _WITHIN = (
     (re.compile(r"\A(?:until|till|til)\s+", re.IGNORECASE), "in "),
@@ -71,6 +73,7 @@ _WHICH = re.compile(
 _LONG = ("week", "month", "season", "year")
 _BY = re.compile(r"(?:by|spätestens|antes\s+del?|d'ici)\b|.*(?:之前|以前|までに)\Z", re.IGNORECASE)
 _NEXT = re.compile(r"\bnext\b|nächste|próxim[oa]|que\s+viene|prochaine?|次の|今度の", re.IGNORECASE)
+_AFTER_NEXT = re.compile(r"übernächst", re.IGNORECASE)
 _COMING = re.compile(r"\b(?:coming|upcoming|kommende[nr]?)\b|次の|今度の", re.IGNORECASE)
 _STARTING = re.compile(
     r"\b(?:starting|beginning|effective)\s+(?:(?:on|in|from|as of)\s+)?(?:the\s+)?\Z", re.IGNORECASE
@@ -441,8 +444,9 @@ def _choose_week(clause: _Clause, span: TimeSpan) -> list[tuple[TimeSpan, float]
     if span.grain in ("year", "range") and _AGO.search(span.text):
         return [(span, 0.7)]
     sure = 0.98 if _YEAR.search(span.text) else 0.95
-    weekday = span.grain in ("day", "hour", "minute") and span.start - clause.said_at > _WEEK
-    if not weekday or span.start - clause.said_at > 2 * _WEEK:
+    distance = span.start - clause.said_at
+    farthest = 3 * _WEEK if _AFTER_NEXT.match(span.text) else 2 * _WEEK
+    if span.grain not in ("day", "hour", "minute") or not _WEEK < distance <= farthest:
         return [(span, sure)]
     nearer = replace(span, start=span.start - _WEEK, end=span.end - _WEEK)
     if _COMING.search(span.text):

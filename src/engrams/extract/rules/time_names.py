@@ -81,6 +81,12 @@ _READS = re.compile(
     r"|called|named|titled|listening to|gelesen|lese|leyendo|lisant)\s+['\"“„«‘]?\Z",
     re.IGNORECASE,
 )
+_STREET = re.compile(
+    r"\b(?:rue|place|avenue|boulevard|quai|cours|square|calle|plaza|avenida|paseo|barrio|straße|strasse|platz|allee|via|piazza"
+    r"|estación|station)\s+(?:(?:de\s+la|des?|du|del|vom)\s+)?\Z",
+    re.IGNORECASE,
+)
+"""Words before a day that a street is named after: "Straße des 17. Juni"."""
 _QUOTES = {'"': '"', "“": "”", "„": "“", "«": "»", "《": "》", "「": "」", "『": "』", "*": "*"}
 _CHOSE = re.compile(
     r"\b(?:(?:go|going|goes|gone|went|stick|sticking|stuck)\s+with|chose|choose|chosen|choosing|picked?|picking|prefer(?:red)?"
@@ -107,8 +113,8 @@ def names_thing(span: TimeSpan, text: str) -> bool:
         return True
     if _BEARS_DATE.search(before) or (_PAST_AGE.fullmatch(span.text) and _FROM.search(before)):
         return True  # "a letter dated May 2", "a book from the 1900s"
-    if span.grain == "day" and _CHOSE.search(before):
-        return True  # "I went with June 15"
+    if span.grain == "day" and (_CHOSE.search(before) or _STREET.search(before)):
+        return True  # "I went with June 15", "Straße des 17. Juni"
     if _ORDINAL.fullmatch(span.text) and _ON.search(before):
         return True  # "Planet Fitness on 5th": a street
     if _is_moved_from(span, before) or (_LAST.match(span.text) and _LASTS.search(before)):

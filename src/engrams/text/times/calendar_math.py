@@ -17,7 +17,7 @@ END = datetime.combine(date.max, time.max)
 _SEASON_MONTH = (3, 6, 9, 12)
 
 
-_IN_DAYS = {"day": 1, "week": 7, "weekend": 7}
+_IN_DAYS = {"day": 1, "week": 7, "weekend": 7, "fortnight": 14}
 _IN_MONTHS = {"month": 1, "quarter": 3, "year": 12, "decade": 120, "century": 1200}
 
 
@@ -148,8 +148,8 @@ def unit_span(name: str, now: datetime, offset: int) -> LocalInterval:
         return LocalInterval(start, start + timedelta(hours=1), "hour")
     if name == "day":
         return day_span(today + offset * DAY, 1)
-    if name == "week":
-        return day_span(monday_before(today) + offset * WEEK, 7, "week")
+    if name == "week" or name == "fortnight":
+        return day_span(monday_before(today) + offset * _IN_DAYS[name] * DAY, 7, "week")
     if name == "weekend":
         return weekend_span(today, offset)
     if name == "month":

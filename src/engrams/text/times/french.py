@@ -75,6 +75,10 @@ def _on_eve(m: TimeRuleMatch) -> Piece | None:
 
 _RULES: tuple[Rule, ...] = (
     *numeric_dates.digit_rules(month_first=False),
+    (
+        rf"(?P<d>aujourd'hui|demain|{any_of(FR.weekdays)})\s+en\s+(?P<k>huit|quinze)(?!\s+(?:minutes|heures|ans|mois|secondes)\b)(?!\w)",
+        FR.on_moved_day,
+    ),
     (rf"(?:{any_of(FR.plain)})\b", FR.on_plain),
     (
         rf"il\s+y\s+a\s+(?:environ\s+|presque\s+|plus\s+de\s+|a\s+peu\s+pres\s+)?{_NV}\s+{_U}",
@@ -102,6 +106,14 @@ _RULES: tuple[Rule, ...] = (
     (
         rf"(?:(?:le|du)\s+)?(?:(?P<d0>{_DAY})\s*(?:-|–|au|et|a)\s*(?:le\s+)?)?(?P<d>{_DAY})\s+{_MON}(?:\s+{_Y})?(?!\w)",
         FR.on_date,
+    ),
+    (
+        rf"du\s+(?P<d0>{_DAY})\s+au\s+(?P<d>{_DAY})(?![\w%]|[.,:/-]\d|\s+(?:de|rue|avenue)\b|\s?[%€$])",
+        FR.on_days_of_month,
+    ),
+    (
+        rf"(?:le\s+)?(?P<o>{any_of(FR.ordinals)}|dernier)\s+(?P<u>{any_of(FR.weekdays)}|week-?end)\s+(?:de\s+|du\s+|d')(?=(?:{any_of(FR.months)}|mois)\b)",
+        FR.on_nth,
     ),
     (
         r"(?:le|au|du)\s+(?P<d>[12]\d|3[01]|1er|[1-9])(?=\s*(?:[.;!?)]|,\s|\Z)|\s+(?:a|au|avec|et|dans|pour|chez|je|on|nous|il|elle)\b|\s+j')",

@@ -64,6 +64,12 @@ def _on_day_of_month(m: TimeRuleMatch) -> Piece | None:
     return None if is_counted else DatePart("dom", m.start("d"), m.end(), day=int(m["d"]))
 
 
+def _on_days_of_month(m: TimeRuleMatch) -> Piece | None:
+    """Read "vom 3. bis 7."; not the noun that is counted: "vom 3. bis 7. Semester"."""
+    is_counted = m.word_after(m.end()) and m.is_capital(m.end() + 1)
+    return None if is_counted else DE.on_days_of_month(m)
+
+
 def _on_numeric(m: TimeRuleMatch) -> Piece | None:
     return DatePart("date", m.start(), m.end(), month=int(m["m"]), day=int(m["d"]))
 
@@ -108,6 +114,11 @@ def _on_holiday(m: TimeRuleMatch) -> Piece | None:
 
 _RULES: tuple[Rule, ...] = (
     *numeric_dates.digit_rules(month_first=False),
+    (
+        rf"(?P<d>heute|(?<!guten\s)(?<!den\s)morgen|ubermorgen|{any_of(DE.weekdays)})\s+in\s+(?:(?P<k>acht|vierzehn|8|14)\s+tagen|{_N}\s+(?P<u>wochen?))\b",
+        DE.on_moved_day,
+    ),
+    (rf"(?P<d>heute|gestern)\s+(?P<b>vor)\s+{_N}\s+{_U}", DE.on_moved_day),
     (rf"(?:{any_of(DE.plain)})\b", DE.on_plain),
     (
         rf"(?:vor)\s+(?:etwa\s+|ungefahr\s+|rund\s+|uber\s+|fast\s+)?{_NV}\s+(?P<u>{any_of(DE.units)})\b",
@@ -132,6 +143,10 @@ _RULES: tuple[Rule, ...] = (
         DE.on_edge_unit,
     ),
     (
+        rf"(?P<o>{any_of(DE.ordinals)}|letzten?)\s+(?P<u>{any_of(DE.weekdays)}|wochenende)\s+(?:im|des|vom)\s+(?=(?:{_FULL}|monats?|(?:{any_of(DE.leans)})\s+monats?)\b)",
+        DE.on_nth,
+    ),
+    (
         rf"{_W}(?P<u>{any_of(DE.units)}|{any_of(DE.weekdays)}|{any_of(DE.seasons)}|{_FULL}|{any_of(DE.holidays)}|{_PART})\b",
         DE.on_rel,
     ),
@@ -139,6 +154,10 @@ _RULES: tuple[Rule, ...] = (
     (
         rf"(?:(?P<d0>\d{{1,2}})\.?\s*(?:-|–|bis|bis\s+zum|und)\s*(?:dem\s+)?)?(?P<d>\d{{1,2}}|ersten|zweiten|dritten)\.?\s+{_MON}(?:\s+{_Y})?(?!\w)",
         DE.on_date,
+    ),
+    (
+        r"vo[mn]\s+(?P<d0>\d{1,2})\.?\s*(?:-|–|bis)\s*(?:zum\s+)?(?P<d>\d{1,2})\.(?!\s?\d)",
+        _on_days_of_month,
     ),
     (r"(?<=am\s)(?P<d>\d{1,2})\.(?P<m>(?:0?[1-9]|1[0-2]))\.(?![\d])", _on_numeric),
     (

@@ -42,7 +42,8 @@ class DatePart:
     ``year`` None: not said. ``index``: weekday 0 = Monday, season, quarter. ``offset``: how many
     units from now; for ``about`` and ``stretch`` its sign says past or future and ``count`` how
     many. ``lean``: -1 last, 0 this, 1 next, None not said. ``hours``: minutes of the day [from,
-    to), up to 30 h for a night.
+    to), up to 30 h for a night. ``last_day``: of a span of days. ``moved``: unit and count by which
+    the day is moved, the same day of the week or of the year: "Tuesday week".
     """
 
     kind: PartKind
@@ -60,6 +61,7 @@ class DatePart:
     lean: int | None = None
     hours: tuple[int, int] | None = None
     edge: str = ""
+    moved: tuple[str, int] | None = None
     span: LocalInterval | None = None
 
 

@@ -11,6 +11,7 @@ from engrams.frozen_data import dataclass
 from engrams.text.times.calendar_math import LocalInterval
 from engrams.text.times.grammar import DatePart, Piece, TimeGrammar, TimeModifier
 from engrams.text.times.interval import TimeDirection
+from engrams.text.times.lexicon import HOURS
 from engrams.text.times.modifiers import apply_modifier
 from engrams.text.times.resolve import TimeViewpoint, is_recurring, resolve_nearest, resolve_part
 
@@ -91,7 +92,8 @@ def compose_nodes(pieces: Sequence[Piece], scene: ScannedTimeText) -> list[DateN
     """
     nodes: list[DateNode] = []
     suffixes: list[TimeModifier] = []
-    for piece in reversed(_join_parts(list(pieces), scene)):
+    joined = _join_parts(list(pieces), scene)
+    for piece, before in zip(reversed(joined), [*reversed(joined[:-1]), None], strict=True):
         if isinstance(piece, TimeModifier):
             if piece.suffix:
                 suffixes.append(piece)
@@ -102,7 +104,7 @@ def compose_nodes(pieces: Sequence[Piece], scene: ScannedTimeText) -> list[DateN
             continue
         node = DateNode(piece.at, piece.end, piece, recurs=is_recurring(piece))
         while suffixes and _touches(scene, node.end, suffixes[-1].at):
-            _apply_modifier(suffixes.pop(), node, scene)
+            _apply_suffix(suffixes.pop(), node, before, scene)
         nodes += _stand_alone(suffixes)
         suffixes.clear()
         if nodes and (merged := _link_range(node, nodes[-1], scene.grammar.to, scene)):
@@ -143,6 +145,19 @@ def _apply_prefix(mod: TimeModifier, nodes: list[DateNode], scene: ScannedTimeTe
         nodes[-1].at = mod.at
 
 
+def _apply_suffix(
+    mod: TimeModifier, node: DateNode, before: Piece | None, scene: ScannedTimeText
+) -> None:
+    """Apply a modifier behind a date; the "until" of a range only ends it: "3日から7日まで"."""
+    is_linked = isinstance(before, DatePart) and scene.grammar.to.fullmatch(
+        scene.low, before.end, node.at
+    )
+    if mod.kind == "until" and is_linked:
+        node.end = mod.end
+    else:
+        _apply_modifier(mod, node, scene)
+
+
 def _apply_modifier(mod: TimeModifier, node: DateNode, scene: ScannedTimeText) -> None:
     try:
         by_then = mod.kind == "by" and scene.direction != "past"
@@ -180,6 +195,8 @@ def _link_range(
     """Link two nodes to a range if a linking word joins them."""
     if not 0 < last.at - first.end <= _GAP or not link.fullmatch(scene.low, first.end, last.at):
         return None
+    if _is_night(first.part) and _is_range_end(last.part):
+        return replace(first, end=last.end)
     if not (_is_range_end(first.part) and _is_range_end(last.part)):
         return None
     try:
@@ -200,6 +217,11 @@ def _link_range(
 
 def _is_range_end(part: DatePart | None) -> bool:
     return part is not None and part.kind in _ENDS and not part.hours
+
+
+def _is_night(part: DatePart | None) -> bool:
+    """True for a night, which the day after it may be named with: "from Saturday to Sunday"."""
+    return part is not None and part.hours == HOURS["night"]
 
 
 def _range_interval(first: DateNode, last: DateNode, scene: ScannedTimeText) -> LocalInterval:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 from importlib import resources
 from typing import Any
@@ -33,7 +33,9 @@ HOURS = {
     "midnight": (0, 60),
 }
 _VALUES: Mapping[str, Callable[[str], Any]] = {
-    **dict.fromkeys(("months", "weekdays", "numbers", "seasons", "leans", "ordinals"), int),
+    **dict.fromkeys(
+        ("months", "weekdays", "numbers", "seasons", "leans", "ordinals", "day_weeks"), int
+    ),
     "plain": lambda value: (value.split()[0], int(value.split()[1]), " ".join(value.split()[2:])),
 }
 FEW = {"couple": (1, 3), "few": (2, 5), "several": (3, 8)}
@@ -43,7 +45,8 @@ FEW = {"couple": (1, 3), "few": (2, 5), "several": (3, 8)}
 class TimeWordTables:
     """Word tables of a language's times, with the handlers of its rules.
 
-    ``plain``: whole phrases to (unit, offset, part of the day).
+    ``plain``: whole phrases to (unit, offset, part of the day). ``day_weeks``: counts of days that
+    stand for weeks, as "quinze jours" for two.
     """
 
     months: Mapping[str, int] = field(default_factory=dict)
@@ -59,6 +62,7 @@ class TimeWordTables:
     bounds: Mapping[str, ModKind] = field(default_factory=dict)
     plain: Mapping[str, tuple[str, int, str]] = field(default_factory=dict)
     ordinals: Mapping[str, int] = field(default_factory=dict)
+    day_weeks: Mapping[str, int] = field(default_factory=dict)
 
     def parse_number(self, text: str) -> int:
         """Parse digits or a number word; 0 for neither."""
@@ -114,7 +118,35 @@ class TimeWordTables:
                 lean=sign,
                 count=(count, count),
             )
-        return DatePart("unit", m.start(), m.end(), unit=self.units[unit], offset=sign * count)
+        name = self.units[unit]
+        if name == "day" and str(count) in self.day_weeks:
+            name, count = "week", self.day_weeks[str(count)]
+        return DatePart("unit", m.start(), m.end(), unit=name, offset=sign * count)
+
+    def on_moved_day(self, m: TimeRuleMatch) -> Piece | None:
+        """Read "a week on Tuesday" and "a year ago today": the same day of another week or year.
+
+        Group k is a count of days, n one of the unit u, b says that it is past.
+        """
+        day = phrase_key(m["d"])
+        if m["k"]:
+            days = self.parse_number(m["k"])
+            unit, count = "week", self.day_weeks.get(str(days), days // 7)
+        else:
+            unit, count = self.units[phrase_key(m["u"])], self.parse_number(m["n"]) or 1
+        moved = (unit, -count if m["b"] else count)
+        if day in self.weekdays:
+            return DatePart("weekday", m.start(), m.end(), index=self.weekdays[day], moved=moved)
+        offset = self.plain[day][1] if day in self.plain else 1
+        return DatePart("unit", m.start(), m.end(), unit="day", offset=offset, moved=moved)
+
+    def on_days_of_month(self, m: TimeRuleMatch) -> Piece | None:
+        """Read days of a month that is not named: "del 3 al 7"."""
+        first = self.parse_number(m["d0"])
+        last = self.parse_number(m["d"])
+        if not (1 <= first <= 31 and 1 <= last <= 31) or first == last:
+            return None
+        return DatePart("dom", m.start(), m.end(), day=first, last_day=last)
 
     def on_stretch(self, m: TimeRuleMatch) -> Piece | None:
         """Read "the last three weeks": up to now, or from now.
@@ -151,14 +183,15 @@ class TimeWordTables:
         unit_word = phrase_key(m["u"])
         at = m.start()
         end = m.end()
+        side = DatePart("unit", at, end, lean=max(-1, min(lean, 1)), count=(abs(lean) or 1,) * 2)
         if unit_word in self.seasons:
-            return DatePart("season", at, end, index=self.seasons[unit_word], lean=lean)
+            return replace(side, kind="season", index=self.seasons[unit_word])
         if unit_word in self.holidays:
-            return DatePart("holiday", at, end, name=self.holidays[unit_word], lean=lean)
+            return replace(side, kind="holiday", name=self.holidays[unit_word])
         if unit_word in self.months:
-            return DatePart("month", at, end, month=self.months[unit_word], lean=lean)
+            return replace(side, kind="month", month=self.months[unit_word])
         if unit_word in self.weekdays:
-            return DatePart("weekday", at, end, index=self.weekdays[unit_word], lean=lean)
+            return replace(side, kind="weekday", index=self.weekdays[unit_word])
         if unit_word in self.hours:
             name = self.hours[unit_word]
             if name in ("night", "evening"):

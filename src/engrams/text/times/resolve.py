@@ -41,6 +41,9 @@ def is_recurring(part: DatePart) -> bool:
 def resolve_part(part: DatePart, sight: TimeViewpoint) -> LocalInterval:
     """Resolve a part. ValueError or OverflowError: no such time (31 February)."""
     span = _resolve_base(part, sight)
+    if part.moved:
+        start = calendar_math.add_units(span.start, *part.moved)
+        span = calendar_math.day_span(start.date(), 1)
     if part.edge:
         span = calendar_math.edge_span(span, part.edge)
     return _at_hours(span, part.hours) if part.hours else span
@@ -56,7 +59,7 @@ def _resolve_base(part: DatePart, sight: TimeViewpoint) -> LocalInterval:
         case "weekday":
             return calendar_math.day_span(_resolve_weekday(part, sight), 1)
         case "dom":
-            return calendar_math.day_span(_resolve_day_of_month(part, sight), 1)
+            return _resolve_days_of_month(part, sight)
         case "unit":
             return _resolve_unit(part, sight)
         case "about":
@@ -187,7 +190,17 @@ def _resolve_weekday(part: DatePart, sight: TimeViewpoint) -> date:
         return this_week if this_week <= today else before
     if part.lean == 0:
         return after if this_week < today and (today.weekday() >= 5 or sight.ahead) else this_week
-    return after if sight.ahead else before
+    return after if sight.ahead or (part.moved and part.moved[1] > 0) else before
+
+
+def _resolve_days_of_month(part: DatePart, sight: TimeViewpoint) -> LocalInterval:
+    """Resolve a day of a month, or days from one to another: "from the 28th to the 2nd"."""
+    if not part.last_day:
+        return calendar_math.day_span(_resolve_day_of_month(part, sight), 1)
+    last = _resolve_day_of_month(replace(part, day=part.last_day), sight)
+    until_last = TimeViewpoint(calendar_math.midnight(last))
+    first = _resolve_day_of_month(replace(part, offset=None), until_last)
+    return calendar_math.day_span(first, (last - first).days + 1, "range")
 
 
 def _resolve_day_of_month(part: DatePart, sight: TimeViewpoint) -> date:

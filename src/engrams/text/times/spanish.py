@@ -25,6 +25,11 @@ _STRONG = word_set(
     "en desde hasta antes despues de del ano anos entre verano invierno otono primavera"
 )
 
+_NUMBERED = word_set(
+    "pagina paginas capitulo capitulos leccion lecciones ejercicio ejercicios nivel niveles escala"
+    " valores numeros"
+)
+
 
 _N = rf"(?P<n>\d{{1,4}}|{any_of(ES.numbers)})"
 _NV = rf"(?:(?P<v>{any_of(ES.vague)})|{_N})"
@@ -33,6 +38,8 @@ _MON = rf"(?P<m>{any_of(ES.months)})\b"
 _Y = r"(?P<y>\d{4})(?![\w%:])"
 _GREAT = "fin\\s+de\\s+semana|finde|semana|mes|trimestre|ano|decada|siglo"
 _THING = rf"(?P<u>{_GREAT}|{any_of(ES.weekdays)}|{any_of(ES.months)}|{any_of(ES.seasons)}|{any_of(ES.holidays)}|noche)"
+_HOUR = "una|dos|tres|cuatro|cinco|seis|siete|ocho|nueve|diez|once|doce"
+_PAST_HOUR = {"": 0, "diez": 10, "cuarto": 15, "veinte": 20, "media": 30}
 _E = rf"(?:a|al|hacia|en)\s+(?:el\s+)?(?P<e>{any_of(ES.edges)})\s+(?:de\s+la\s+|de\s+|del\s+)"
 
 
@@ -77,8 +84,25 @@ def _on_day_of_month(m: TimeRuleMatch) -> Piece | None:
     return DatePart("dom", m.start(), m.end(), day=int(m["d"]))
 
 
+def _on_days_of_month(m: TimeRuleMatch) -> Piece | None:
+    """Read "del 3 al 7"; not a scale or pages: "del 1 al 10", "las páginas del 3 al 7"."""
+    is_scale = m["d0"] == "1" and m["d"] in ("5", "10")
+    return None if is_scale or m.word_before(m.start()) in _NUMBERED else ES.on_days_of_month(m)
+
+
 def _on_eve(m: TimeRuleMatch) -> Piece | None:
     return TimeModifier("shift", m.start(), m.end(), unit="day", count=-1)
+
+
+def _on_hour(m: TimeRuleMatch) -> Piece | None:
+    """Read "a las cinco y media de la tarde"; without the part of the day it may be either half."""
+    minutes = ES.parse_number(m["h"]) % 12 * 60 + _PAST_HOUR[m["k"]] - 15 * bool(m["f"])
+    at = minutes % 720 + (720 if m["p"] else 0)
+    return DatePart("clock", m.start(), m.end(), hours=(at, at + 1))
+
+
+def _on_month_end(m: TimeRuleMatch) -> Piece | None:
+    return DatePart("unit", m.start(), m.end(), unit="month", offset=0, edge="end")
 
 
 def _on_holiday(m: TimeRuleMatch) -> Piece | None:
@@ -91,6 +115,10 @@ def _on_holiday(m: TimeRuleMatch) -> Piece | None:
 
 _RULES: tuple[Rule, ...] = (
     *numeric_dates.digit_rules(month_first=False),
+    (
+        rf"(?P<d>hoy|(?<!la\s)manana|{any_of(ES.weekdays)})\s+en\s+(?P<k>ocho|quince)(?:\s+dias\b|(?=\s*(?:[.,;!?)]|\Z)|\s+(?:me|nos|te|se|le|tengo|tenemos|hay|es)\b))",
+        ES.on_moved_day,
+    ),
     (rf"(?:{any_of(ES.plain)})\b", ES.on_plain),
     (rf"hace\s+(?:unos\s+(?=\d)|casi\s+|mas\s+de\s+|como\s+)?{_NV}\s+{_U}", ES.on_ago),
     (rf"{_NV}\s+(?P<u>{any_of(ES.units)})\s+atras\b", ES.on_ago),
@@ -109,9 +137,14 @@ _RULES: tuple[Rule, ...] = (
         rf"{_E}(?:este\s+|esta\s+)?(?P<u>semana|mes|ano)\b(?!\s+(?:pasad|que|anterior|proxim))",
         ES.on_edge_unit,
     ),
+    (r"a\s+fin\s+de\s+mes\b(?!\s+(?:pasad|que|anterior|proxim))", _on_month_end),
     (_E, ES.on_edge),
     (
-        rf"(?:el\s+|la\s+)?{_THING}\s+(?P<w>pasado|pasada|anterior|que\s+viene|que\s+entra|siguiente|proximo|proxima)\b",
+        rf"(?:el\s+)?(?P<o>{any_of(ES.ordinals)}|ultimo)\s+(?P<u>{any_of(ES.weekdays)}|fin\s+de\s+semana)\s+del?\s+(?=(?:{any_of(ES.months)}|(?:proximo\s+)?mes)\b)",
+        ES.on_nth,
+    ),
+    (
+        rf"(?:el\s+|la\s+)?{_THING}\s+(?P<w>pasado|pasada|anterior|que\s+viene|que\s+entra|siguiente|proximo|proxima|antepasad[oa])\b",
         ES.on_rel,
     ),
     (
@@ -122,6 +155,10 @@ _RULES: tuple[Rule, ...] = (
     (
         rf"(?:el\s+)?(?:(?P<d0>\d{{1,2}})\s*(?:-|–|al|a|y)\s*(?:el\s+)?)?(?P<d>\d{{1,2}}|primero|uno)\s+de\s+{_MON}(?:\s+(?:de|del)\s+{_Y})?",
         ES.on_date,
+    ),
+    (
+        r"(?:del|desde\s+el)\s+(?P<d0>\d{1,2})\s+(?:al|hasta\s+el)\s+(?P<d>\d{1,2})(?![\w%]|[.,:/-]\d|\s+(?:de|por)\b|\s?[%€$])",
+        _on_days_of_month,
     ),
     (rf"{_MON}\s+(?:de\s+|del\s+)?{_Y}", _on_month),
     (rf"{_MON}", _on_month),
@@ -147,6 +184,10 @@ _RULES: tuple[Rule, ...] = (
     (
         r"(?:los\s+anos|anos|los)\s+(?P<y>(?:19|20)\d0|[3-9]0)\b(?!\s+\w+s\b)",
         numeric_dates.on_decade,
+    ),
+    (
+        rf"a\s+las?\s+(?P<h>{_HOUR})(?:\s+(?:y\s+(?P<k>media|cuarto|diez|veinte)|(?P<f>menos\s+cuarto)))?\s+(?:(?P<p>de\s+la\s+(?:tarde|noche))|(?P<a>de\s+la\s+manana))\b",
+        _on_hour,
     ),
     (
         r"a\s+las?\s+(?P<h>\d{1,2})(?::(?P<n>\d\d))?(?:\s+(?:(?P<p>de\s+la\s+(?:tarde|noche)|p\.?\s?m\.?)|(?P<a>de\s+la\s+manana|a\.?\s?m\.?)))?(?!\w)",

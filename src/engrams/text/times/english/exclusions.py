@@ -23,7 +23,7 @@ STRONG = word_set(
 )
 FUTURE = (
     r"\b(?:will|shall|won't|gonna|going\s+to|upcoming|plan(?:s|ned|ning)?|scheduled|due|deadline|looking\s+forward|can'?t\s+wait|see\s+you"
-    r"|starts?|begins?|leaves?|arrives?|coming\s+up|hop(?:e|ing)\s+to|intend|expect(?:ed|ing)?|book(?:ed|ing)|soon|remind"
+    r"|turns?\s+\d+|starts?|begins?|leaves?|arrives?|coming\s+up|hop(?:e|ing)\s+to|intend|expect(?:ed|ing)?|book(?:ed|ing)|soon|remind"
     r"|(?:am|are|is)\s+\w+ing)\b|'(?:ll|m\s+\w+ing|re\s+\w+ing)\b"
 )
 _FUTURE = re.compile(FUTURE)
@@ -35,6 +35,10 @@ _MONTH_AFTER = word_set(
 )
 _SHORT_DAY_AFTER = word_set("on by until till since next last this from before after")
 _HABIT = word_set("every each any a another most some many alternate per")
+_RATED = word_set(
+    "once twice thrice times time days hours hour nights minutes mornings evenings shifts sessions"
+    " classes lessons calls meetings miles euros dollars pounds bucks quid"
+)
 _NOT_DAY = word_set("black good cyber ruby ash palm fat shrove super casual freaky throwback")
 _DAY_THING = word_set("addams school roast times service")
 _DOM_NEXT = word_set(
@@ -139,6 +143,12 @@ def on_rel(m: TimeRuleMatch) -> Piece | None:
     if unit_word in ("night", "evening") and lean > 0:
         return None
     return ENGLISH.on_rel(m)
+
+
+def on_week_on(m: TimeRuleMatch) -> Piece | None:
+    """Read "a week on Tuesday" and "two weeks today"; not how often: "twice a week on Tuesday"."""
+    is_rate = not m["f"] and m.word_before(m.start()) in _RATED
+    return None if is_rate else ENGLISH.on_moved_day(m)
 
 
 def on_within(m: TimeRuleMatch) -> Piece | None:

@@ -16,6 +16,7 @@ _U = rf"(?P<u>{any_of(EN.units)})\b"
 _NV = rf"(?:{_V}|{_N})"
 _MON = rf"(?P<m>{any_of(EN.months)})\b\.?"
 _DAY = any_of(EN.weekdays)
+_ONE_DAY = any_of([*(day for day in EN.weekdays if day.endswith("day")), "today", "tomorrow"])
 _SEA = any_of(EN.seasons)
 _S = r"(?P<s>st|nd|rd|th)?"
 _Y = r"(?P<y>\d{4}|'\d\d)(?![\w%:])"
@@ -33,6 +34,14 @@ _THING = f"week-?end|wk|yr|{_GREAT}|night|evening|morning|afternoon|{_SEA}|{any_
 
 _RULES: tuple[Rule, ...] = (
     *numeric_dates.digit_rules(month_first=True),
+    (
+        rf"{_N}\s+(?P<u>weeks?|fortnights?)\s+(?:(?P<f>from\s+)|on\s+)?(?P<d>{_ONE_DAY})\b",
+        exclusions.on_week_on,
+    ),
+    (
+        rf"(?P<d>{_ONE_DAY})\s+(?P<u>week|fortnight)(?=\s*(?:[.,;!?)]|\Z)|\s+(?:at|in|with|for|and|we|i|he|she|they|so|because)\b)",
+        EN.on_moved_day,
+    ),
     (rf"(?:{any_of(EN.plain)})\b", EN.on_plain),
     (
         rf"(?:the\s+)?(?P<u>day|night|week|weekend|month|year|{_DAY}|{_SEA})\s+(?:before\s+last|(?P<f>after\s+next))\b",
@@ -87,7 +96,10 @@ _RULES: tuple[Rule, ...] = (
         rf"(?:the\s+|{_NV}\s+)?(?P<u>{_DAY}|{_STEP})\s+(?:before|prior\s+to|preceding|(?P<f>after|following|from))\s+(?:the\s+)?",
         EN.on_shift,
     ),
-    (rf"(?P<w>{_WHICH})\s+(?P<u>{_THING})(?![\w-])(?!\s+ago)", exclusions.on_rel),
+    (
+        rf"(?P<w>{_WHICH})\s+(?P<u>{_THING})(?![\w-])(?!\s+(?:ago|week\b|fortnight\b))",
+        exclusions.on_rel,
+    ),
     (r"(?:(?:over|on|at|during|for|in|all)\s+)?the\s+(?P<u>week-?end)\b", EN.on_weekend),
     (
         rf"{_MON}\s+(?:the\s+)?(?P<d>{_DN}|{_ORD}){_S}(?![\w:%]|\.\d)(?:{_TO}(?P<d2>{_DN})(?:st|nd|rd|th)?(?![\w:/%]))?(?:,?\s+(?:of\s+)?{_Y})?",

@@ -39,12 +39,22 @@ def bare(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def over_http(bare: Path) -> Iterator[str]:
+def over_http(bare: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
     """Address of a server of the repository."""
+    repo = Repo(str(bare))
+    compare_and_swap = repo.refs.set_if_equals
+
+    def require_swap(*values: Any, **named: Any) -> bool:
+        # dulwich's server answers that all went well even if the branch had moved on; git's does not.
+        if not compare_and_swap(*values, **named):
+            raise OSError("The branch moved on.")
+        return True
+
+    monkeypatch.setattr(repo.refs, "set_if_equals", require_swap)
     server = make_server(
         "127.0.0.1",
         0,
-        make_wsgi_chain(DictBackend({"/memory.git": Repo(str(bare))})),
+        make_wsgi_chain(DictBackend({"/memory.git": repo})),
         handler_class=_QuietHandler,
     )
     thread = threading.Thread(target=server.serve_forever, daemon=True)

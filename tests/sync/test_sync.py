@@ -96,6 +96,36 @@ def test_two_edits_keep_both(laptop: Device, phone: Device) -> None:
     assert sorted(phone.texts()) == ["Look for the bicycle first.", "My bicycle is in the garage."]
 
 
+def test_a_fact_stands_with_the_text_that_says_it(
+    laptop: Device, phone: Device, place: Path
+) -> None:
+    """If two devices edit one message at once, what each text says goes with that text alone."""
+    message = laptop.say("I live in Berlin.", kind=Kind.TURN)
+    exchange_all([laptop, phone], 1)
+    laptop.engine.edit(message, scope=OWNER, text="I live in Hamburg.")
+    # What the edit says is learned by a later job, and told by a later exchange.
+    laptop.engine.sync.now()
+    phone.clock.forward(minutes=9)
+    phone.engine.edit(message, scope=OWNER, text="I live in Munich.")
+    exchange_all([laptop, phone], 3)
+    assert phone.export() == laptop.export()
+    (copy,) = [r for r in phone.records() if r.meta.get("conflict_of") == message]
+    facts = {r.text: r for r in laptop.records() if r.kind is Kind.FACT}
+    assert {text: fact.evidence[0].source for text, fact in facts.items()} == {
+        "I live in Hamburg": copy.id,
+        "I live in Munich": message,
+    }
+    phone.engine.forget(copy.id, scope=OWNER)
+    exchange_all([phone, laptop], 1)
+    assert laptop.texts() == ["I live in Munich", "I live in Munich."]
+    phone.engine.restore(copy.id, scope=OWNER)
+    phone.engine.purge(copy.id, scope=OWNER)
+    exchange_all([phone, laptop], 2)
+    assert phone.export() == laptop.export()
+    assert b"Hamburg" not in raw(phone.home) + raw(laptop.home)
+    assert "Hamburg" not in plain(laptop, place)
+
+
 def test_forget_wins_until_it_is_undone(laptop: Device, phone: Device) -> None:
     """Forgetting on one device wins over what another does meanwhile; an undo comes after both."""
     note = laptop.say(OTHER)

@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from engrams.core import MERGED, MESSAGE_KINDS, Edge, Evidence, Record, Scope, Status
+from engrams.core import CONFLICT_OF, MERGED, MESSAGE_KINDS, Edge, Evidence, Record, Scope, Status
 from engrams.core.document_location import read_location
 from engrams.forget.dependents import find_dependents, is_account
 from engrams.forget.edits import diff_tag_edges
@@ -276,6 +276,10 @@ def _find_quotes(
             unsure[source_id] = None
     for source_id in [source_id for source_id, located in words.items() if located]:
         _add_repeated(words, source_id, erased_ids, owner, store)
+    for record in sources.values():
+        _add_former(words, record, words.get(record.id, ()), erased_ids, store)
+    for record in speaking:
+        _add_former(words, record, tuple(list_current_texts(record)), erased_ids, store)
     quotes = {
         record_id: tuple(sort_longest_first(set(located)))
         for record_id, located in words.items()
@@ -305,6 +309,27 @@ def _add_repeated(
         ]
         if repeated:
             words.setdefault(record.id, []).extend(repeated)
+
+
+def _add_former(
+    words: dict[str, list[str]],
+    record: Record,
+    lost_words: Sequence[str],
+    erased_ids: Collection[str],
+    store: RecordStore,
+) -> None:
+    """Add the words of a text that lost a conflict for the memory that had this text before.
+
+    Only its earlier versions hold them.
+    """
+    origin_id = record.meta.get(CONFLICT_OF)
+    if not isinstance(origin_id, str) or origin_id in erased_ids:
+        return
+    for origin in store.get(record.scope.owner, [origin_id]):
+        texts = list(list_current_texts(origin))
+        words.setdefault(origin.id, []).extend(
+            word for word in lost_words if word and not any(word in text for text in texts)
+        )
 
 
 def _redact_record(record: Record, words: Sequence[str]) -> dict[str, Any]:

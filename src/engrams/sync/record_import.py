@@ -35,6 +35,7 @@ from engrams.ports import (
     Store,
     WriteBatch,
 )
+from engrams.sync.conflict_quotes import move_quotes
 from engrams.sync.local_records import LocalRecord, LocalRecords
 from engrams.sync.record_state import (
     CONTENT_FIELDS,
@@ -173,6 +174,9 @@ class RecordImporter:
                 if attempt == _TRIES - 1:
                     raise
         self._check_versions(draft)
+        quoted_ids = {quote.source for item in new_records for quote in item.record.evidence}
+        told_ids = {state.id for state in told_states}
+        move_quotes(self._store, self._owner, self._clock, ACTOR, told_ids | quoted_ids)
         self._join_twins(draft, new_records if replica.has_own else ())
         return draft.counts
 

@@ -8,19 +8,25 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from datetime import timedelta
 
-from engrams.core import STATEMENT_KINDS, EdgeType, Evidence, Kind, Record
+from engrams.core import ENDING, STATEMENT_KINDS, EdgeType, Evidence, Kind, Record
 from engrams.extract.candidate import CandidateStatement
 from engrams.extract.predicate_slots import classify_value, is_single
 from engrams.frozen_data import dataclass, replace
-from engrams.ports import RecordQuery
+from engrams.ports import CandidateSearchQuery, RecordQuery
 from engrams.text.measures import is_question
 from engrams.text.normalize import fold
 from engrams.text.stopwords import STOP
 from engrams.text.terms import terms
 from engrams.write.change_set import DigestChangeSet
 from engrams.write.reconcile_rules import ReconciliationResult, find_conflict, is_affirmative
-from engrams.write.related import OPEN, scopes_in_reach
+from engrams.write.related import OPEN, find_highest, scopes_in_reach
+from engrams.write.restated_sentences import (
+    RestatedSentence,
+    find_replaced_value,
+    read_restatement,
+)
 from engrams.write.value_corrections import (
     ValueCorrection,
     exchange_values,
@@ -35,13 +41,17 @@ _LATEST = 6
 """Messages of a conversation that are looked at."""
 _LATEST_FOR_NAMED = 40
 """The same where the correction names the wrong value: it tells by itself what it corrects."""
+_NEAREST = 8
+"""Messages and statements nearest in words to a sentence that is said anew."""
+_RESTATED_WINDOW = timedelta(days=31)
+"""Time in which such a sentence corrects one of another conversation."""
 _CONFIDENCE = 0.85
 _SENTENCE_END = re.compile(
     r"(?<!\bMr\.)(?<!\bMs\.)(?<!\bDr\.)(?<!\bMrs\.)(?<=[.!?])\s+|(?<=[。！？])(?=.)|\n+"
 )
 _TOLD_SHARE = 0.5
 """Share of the words of a corrected sentence from which another text tells the same thing."""
-_REASON = "corrected within minutes"
+_REASON = "corrected"
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +93,7 @@ class CorrectionReconciler:
     ) -> None:
         """Set up the reconciliation of one digest. ``messages``: those that are learned from."""
         self._store = deps.store
+        self._embedder = deps.embedder
         self._reach = deps.settings.write.reach
         self._changes = changes
         self._messages = messages
@@ -127,8 +138,16 @@ class CorrectionReconciler:
 
     def _find_corrected(self, record: Record) -> _CorrectedMessage | None:
         """Find the message whose value a message sets right; None: it corrects nothing."""
-        correction = read_value_correction(record.text) if record.role == "user" else None
-        if correction is None:
+        if record.role != "user":
+            return None
+        restated = read_restatement(record.text)
+        corrected = self._find_restated(record, restated) if restated is not None else None
+        if corrected is not None:
+            return corrected
+        correction = read_value_correction(record.text)
+        if correction is None or (
+            restated is not None and fold(correction.value) in fold(restated.denied)
+        ):
             return None
         for earlier in self._find_earlier(record, correction):
             facts = self._find_facts(earlier)
@@ -138,6 +157,69 @@ class CorrectionReconciler:
             if span is not None:
                 return _CorrectedMessage(earlier, span, correction, facts)
         return None
+
+    def _find_restated(
+        self, record: Record, restated: RestatedSentence
+    ) -> _CorrectedMessage | None:
+        """Find the latest message or statement, of any conversation, that a sentence sets right."""
+        for earlier in self._find_restatable(record, restated):
+            replaced = find_replaced_value(restated, earlier.text)
+            if replaced is None:
+                continue
+            span, value = replaced
+            correction = ValueCorrection(value, earlier.text[slice(*span)], is_strong=True)
+            is_message = earlier.kind in _MESSAGE_KINDS
+            facts = self._find_facts(earlier) if is_message else [earlier]
+            return _CorrectedMessage(earlier, span, correction, facts)
+        return None
+
+    def _find_restatable(self, record: Record, restated: RestatedSentence) -> list[Record]:
+        """Find what the speaker told that shares words with a sentence, the latest first.
+
+        Without their questions, and without what something later ended. Messages come before
+        statements: a statement counts alone where its message has another value by now.
+        """
+        query = CandidateSearchQuery(
+            scopes_in_reach(record.scope, self._reach),
+            record.recorded_at,
+            tuple((word, 1.0) for word in dict.fromkeys(terms(restated.sentence))),
+            model=self._embedder.card.id,
+            width=4 * _NEAREST,
+            kinds=(*_MESSAGE_KINDS, *STATEMENT_KINDS),
+            alone=True,
+        )
+        (pool,) = self._store.seek_all([query])
+        ids = pool.ids.at(find_highest(pool.bm, _NEAREST))
+        owner = record.scope.owner
+        records = {message.id: message for message in self._messages}
+        records |= {earlier.id: earlier for earlier in (self._store.get(owner, ids) if ids else ())}
+        self._changes.add_stored(
+            [earlier for earlier in records.values() if earlier.kind in STATEMENT_KINDS]
+        )
+        records |= {
+            statement_id: statement
+            for statement_id, statement in self._changes.current.items()
+            if statement_id in records
+        }
+        candidates = [
+            earlier
+            for earlier in records.values()
+            if earlier.story_key < record.story_key
+            and earlier.scope.durable == record.scope.durable
+            and (earlier.role, earlier.speaker) == (record.role, record.speaker)
+            and earlier.status in OPEN
+            and record.recorded_at - earlier.recorded_at <= _RESTATED_WINDOW
+            and not is_question(earlier.text)
+        ]
+        ended = {
+            edge.target
+            for edge in self._store.edges(owner, [earlier.id for earlier in candidates], ENDING)
+        }
+        return sorted(
+            (earlier for earlier in candidates if earlier.id not in ended),
+            key=lambda earlier: (earlier.kind in _MESSAGE_KINDS, earlier.story_key),
+            reverse=True,
+        )
 
     def _find_earlier(self, record: Record, correction: ValueCorrection) -> list[Record]:
         """Find the speaker's messages shortly before, the latest first, without their questions."""
@@ -192,6 +274,8 @@ class CorrectionReconciler:
 
     def _link(self, record: Record, earlier: Record) -> None:
         """Mark the earlier message as outdated; as over, if it says nothing else."""
+        if earlier.kind in STATEMENT_KINDS:
+            return
         is_single_sentence = len(_SENTENCE_END.split(earlier.text.strip())) == 1
         edge_type = EdgeType.SUPERSEDES if is_single_sentence else EdgeType.MAY_OUTDATE
         self._changes.link(record.id, earlier.id, edge_type, 1.0)
@@ -237,7 +321,13 @@ class CorrectionReconciler:
             )
             outcomes.append(
                 find_conflict(statement, [fact])
-                or ReconciliationResult("replace", statement, (fact,), retract=True, reason=_REASON)
+                or ReconciliationResult(
+                    "replace",
+                    statement,
+                    (fact,),
+                    retract=True,
+                    reason=_REASON,
+                )
             )
         return outcomes or [ReconciliationResult("add", candidate, reason=_REASON)]
 

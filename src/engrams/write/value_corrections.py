@@ -21,6 +21,7 @@ from engrams.text.questions import is_asking
 from engrams.text.stopwords import STOP
 from engrams.text.terms import terms
 from engrams.text.text_caches import text_cache
+from engrams.write.correction_announcements import strip_announcement
 
 ValueSort: TypeAlias = Literal["clock", "number", "listed", "name", "words"]
 """A time of day, a number or ordinal, a word of a list of the tables (weekdays, colours), a name,
@@ -212,7 +213,7 @@ def read_value_correction(text: str) -> ValueCorrection | None:
     value, wrong_value, pieces = _read_pieces(text)
     if not value or _OWN_CLAUSE.match(value) or _POINTS_ELSEWHERE.match(value):
         return None
-    sort = _sort_value(value)
+    sort = sort_value(value)
     if strong is None and (len(pieces) > 1 + is_bare or sort == "words"):
         return None
     subject = _read_subject(text)
@@ -271,7 +272,7 @@ def find_corrected_value(
         return None
     if correction.wrong_value:
         return _find_folded(text, correction.wrong_value)
-    sort = _sort_value(correction.value)
+    sort = sort_value(correction.value)
     if not set(correction.unit) <= {fold(word) for word in _WORD.findall(text)}:
         return None
     spans = [
@@ -322,7 +323,8 @@ def exchange_values(text: str, value: str, other_value: str) -> str:
 
 def _read_named_pair(text: str) -> ValueCorrection | None:
     """Read a clause that names the right and the wrong value, of one sort; None: it is none."""
-    sentence = _OPENING.sub("", _CLOSING.sub("", text.strip(" .!。！")))
+    announced = strip_announcement(text)
+    sentence = _OPENING.sub("", _CLOSING.sub("", announced.text.strip(" .!。！")))
     for pattern in _UNSPACED_PAIRS:
         if match := pattern.fullmatch(sentence):
             frame = tuple(terms(match["clause"] or ""))
@@ -331,18 +333,18 @@ def _read_named_pair(text: str) -> ValueCorrection | None:
         return None
     if match := _WRONG_FIRST.fullmatch(sentence):
         return _read_wrong_first(match)
-    match = _NAMED_PAIR.fullmatch(text.strip(" .!。！"))
+    match = _NAMED_PAIR.fullmatch(text.strip(" .!。！")) or _NAMED_PAIR.fullmatch(sentence)
     if match is None:
         return None
     wrong = _strip_title(_PREPOSITION.sub("", _strip_frame(match["wrong"])))
-    span = _find_last_value(match["clause"], _sort_value(wrong), wrong)
+    span = _find_last_value(match["clause"], sort_value(wrong), wrong)
     if span is None:
         return None
     beside = f"{match['clause'][: span[0]]} {match['clause'][span[1] :]}"
     clause = _STRONG.sub(" ", _WEAK.sub(" ", beside))
     frame = tuple(term for term in terms(clause) if term not in STOP | _TITLES)
     value = match["clause"][slice(*span)]
-    if value.islower() and not frame and _sort_value(value) == "words":
+    if value.islower() and not frame and sort_value(value) == "words":
         return None
     return ValueCorrection(value, _find_number(wrong) or wrong, frame=frame, is_strong=True)
 
@@ -351,8 +353,8 @@ def _read_wrong_first(match: re.Match[str]) -> ValueCorrection | None:
     """Read the wrong value and the right one behind it; None: they are not of one sort."""
     wrong = _strip_title(_strip_pair_value(match["wrong"]))
     right = _strip_title(_strip_pair_value(match["right"]))
-    sort = _sort_value(right)
-    if not wrong or not right or sort != _sort_value(wrong):
+    sort = sort_value(right)
+    if not wrong or not right or sort != sort_value(wrong):
         return None
     if max(len(wrong.split()), len(right.split())) > _LONGEST_RIGHT:
         return None
@@ -425,7 +427,7 @@ def _strip_frame(text: str) -> str:
 def _choose_value(pieces: Sequence[str]) -> str:
     """Choose the value among the pieces of a correction: the last one of an exact sort."""
     short = [piece for piece in pieces if len(piece.split()) <= _MOST_WORDS]
-    exact = [piece for piece in short if _sort_value(piece) != "words"]
+    exact = [piece for piece in short if sort_value(piece) != "words"]
     return (exact or short or [""])[-1] if len(short) > 1 else (short or [""])[0]
 
 
@@ -435,7 +437,13 @@ def _is_clause(value: str) -> bool:
     return len(words) > _MOST_OTHER_WORDS or not _CLAUSE_WORDS.isdisjoint(words)
 
 
-def _sort_value(value: str) -> ValueSort:
+def is_exact_word(word: str) -> bool:
+    """True for a number written as a word, and for a word that excludes others, such as a weekday."""
+    return _read_number_word(word) or _find_group(word) is not None
+
+
+def sort_value(value: str) -> ValueSort:
+    """Tell the sort of a value."""
     if _CLOCK.search(value):
         return "clock"
     if _NUMBER.search(value) or _read_number_word(value):
@@ -521,7 +529,7 @@ def _find_words(
         return alike[-1]
     for value in objects:
         # "I mean every word" is no other day than Friday.
-        is_alike = " " not in correction.value or (value and _sort_value(value) == "words")
+        is_alike = " " not in correction.value or (value and sort_value(value) == "words")
         start = text.find(value) if value and is_alike else -1
         if start >= 0:
             return start, start + len(value)

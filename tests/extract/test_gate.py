@@ -36,10 +36,16 @@ def test_too_little_is_skipped_with_its_reason(text: str, reason: str) -> None:
         "ich bin müde vom Umzug",
         "[No error] I moved to Bonn",
         "Panic: my passport expires on 3 June",
+        "Critical: no penicillin for Jonas",
+        "Error: my blood type is B",
+        "Fatal - the wedding of Nora was cancelled",
+        "[warning] my neighbour Ahmed has a big dog",
+        "Segmentation fault is the name of my band",
+        "Fatal: mi abuelo murió el lunes",
     ],
 )
 def test_short_statements_pass(text: str) -> None:
-    """A short sentence with a subject is a statement, not a fragment."""
+    """A short sentence with a subject is a statement, not a fragment, however it opens."""
     assert gate_text(text) is None
 
 
@@ -58,6 +64,14 @@ def test_short_statements_pass(text: str) -> None:
         "Sorry, I ran into a connection error.",
         "java.lang.Error\n    at my.shop.Cart(Cart.java:17)",
         "Error: connect ECONNREFUSED, our server is down",
+        "fatal: Could not read from remote repository.",
+        "Critical: no space left on device",
+        "Segmentation fault (core dumped)",
+        "KeyError: 'user_id'",
+        "2024-05-01 12:00:01 ERROR [main] c.s.OrderService - Order 1234 could not be processed",
+        "May 01 10:00:00 web1 systemd[1]: nginx.service: Failed with result 'exit-code'.",
+        "nginx: [emerg] bind() to 0.0.0.0:80 failed (98: Address already in use)",
+        "npm error code ENOENT",
     ],
 )
 def test_infrastructure_noise_is_skipped_with_its_own_reason(text: str) -> None:

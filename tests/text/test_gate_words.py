@@ -21,6 +21,7 @@ GATES = (
     ("engrams.read.later_values", "_CHANGED", ("_CHANGE_WORDS",)),
     ("engrams.read.relevance.text_traits", "_CLOSED", ("_CLOSED_WORDS",)),
     ("engrams.extract.machine_reports", "_TRACE", ("_NOISY",)),
+    ("engrams.extract.machine_reports", "_BORROWED", ("_NOISY",)),
     ("engrams.extract.machine_reports", "_FAILURE", ("_NOISY",)),
     ("engrams.extract.rules.denied_events", "_TAKEN_BACK", ("_TAKEN_BACK_WORDS",)),
     ("engrams.extract.rules.clause_judge", "_LASTS", ("_LASTING_WORDS",)),

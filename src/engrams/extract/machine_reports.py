@@ -1,7 +1,8 @@
 """Error messages and traces: what programs say, which nobody tells.
 
-Enter at ``is_noise``. Some lines only a program writes. Besides, a short text is a report if all of
-its words are of machinery, and one of them of failing: "Error de conexión: tiempo agotado".
+Enter at ``is_noise``. Some lines only a program writes. Others open like its lines, and are told by a
+person if they hold no code and few words of machinery. Besides, a short text is a report if all of its
+words are of machinery, and one of them of failing: "Error de conexión: tiempo agotado".
 """
 
 from __future__ import annotations
@@ -11,28 +12,46 @@ import re
 from engrams.text.closed_vocabulary import load_closed_vocabulary
 from engrams.text.late_patterns import holds_any, late_pattern
 from engrams.text.normalize import fold
+from engrams.text.stopwords import STOP
 from engrams.text.terms import tokens
+from engrams.text.vocabulary import read_vocabulary, word_set
 
 # Lines that only a program writes: nobody tells something in them.
 _TRACE = late_pattern(
     r"traceback \(most recent call last\)|^[^\S\n]*at [\w$.<>]+\([\w.]+:\d+\)"
-    r"|^[^\S\n]*(?:\[(?:error|fatal|critical|exception)\]|error|fatal)\s*[:|-]"
-    # Not "Exception: on Mondays we open at ten."
-    r"|^[^\S\n]*(?:critical|exception)\s*[:|-](?![^\n]*\b(?:is|are|we|i|my|our|on \w+days?)\b)"
-    r"|\b(?:unhandled|uncaught) (?:exception|rejection)\b|\A\W*uncaught \w*error\b"
-    r"|^[^\S\n]*\[(?:error|fatal|critical|warn|warning)\] \S"
-    # "TypeError: …", "java.net.SocketTimeoutException: …", "[llm error: timed out]" as the beginning
-    r"|\A\s*(?:e\s+)?(?:[\w$]+\.)*[a-z]\w+(?:error|exception)\s*:"
+    r"|^[^\S\n]*\[?\d{4}[-/]\d\d[-/]\d\d[t ]\d\d:\d\d:\d\d[^\sa-z]*z?\W+(?:error|fatal|critical|warn)"
+    r"|^[^\S\n]*\[?[^\]\n]{0,24}\d\d:\d\d:\d\d[^\]\n]{0,8}(?:\] | - [\w.]+ - )\[?(?:error|fatal|critical|warn|crit|alert)"
+    r"|^[^\S\n]*(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec) +\d{1,2} \d\d:\d\d:\d\d \S+ [\w.@-]+(?:\[\d+\])?:"
+    r"[^\n]*(?:error|fail|fatal|refused|out of memory)"
+    r"|^[^\S\n]*(?:\w+: )?\[(?:emerg|alert|crit)\] \S|^[^\S\n]*(?:systemd\[\d+\]|kernel: \[|\[ *\d+\.\d+\] kernel|##\[error\]|::error )"
+    r"|^[^\S\n]*caused by: (?:[\w$]+\.)+\w|^[^\S\n]*fail(?:ed|ure)? \S+::\S|\bsegfault at \w+ ip\b"
+    r"|\berror (?:response from daemon|from server \()|\berror [a-z]{1,3}\d{3,}:|\bunhandledpromiserejection"
     r"|\A\s*\[(?:[\w-]+ ){1,3}(?:error|exception): [^\]\n]+\]"
-    r"|\A\s*(?:error ?(?:\[\w+\]|\d{3,})|npm err!|(?:ba|z|da)?sh: [^:\n]+: (?:command )?not found\b|make: \*\*\*)"
+    r"|\A\s*(?:error ?(?:\[\w+\]|\d{3,})|(?:npm|yarn|pnpm) err(?:!|or)|(?:ba|z|da)?sh: [^:\n]+: (?:command )?not found\b|make: \*\*\*)"
     r"|\A\s*exception in thread\b|\bgoroutine \d+ \[|^\s*file \"[^\"\n]+\", line \d+"
     r"|\A\s*(?:process |command )?(?:exited with (?:status|code)|exit (?:status|code)) \d+\s*\Z"
     r"|\bnet::err_\w+|\bout of memory\. tried to allocate\b|\A\s*warning: retrying\b"
     r"|\A\s*panic: runtime error\b|\bthread '[^'\n]*' panicked at [\w./-]+:\d+"
-    r"|\bmax retries exceeded\b|\bhttps?connectionpool\(host="
+    r"|\bmax retries exceeded\b|\bhttps?connectionpool\(host=",
+    re.MULTILINE,
+)
+# Beginnings and words that people borrow from programs: "Critical: no penicillin for Jonas".
+_BORROWED = late_pattern(
+    r"^[^\S\n]*(?:\[(?:error|fatal|critical|exception|warn|warning)\]|(?:php )?fatal error|error|fatal|critical|exception)\s*[:|-]"
+    r"|^[^\S\n]*\[(?:error|fatal|critical|warn|warning)\] \S"
+    # "TypeError: ...", "java.net.SocketTimeoutException: ..." as the beginning
+    r"|\A\s*(?:e\s+)?(?:[\w$]+\.)*[a-z]\w+(?:error|exception)\s*:"
+    r"|\b(?:unhandled|uncaught) (?:exception|rejection)\b|\A\W*uncaught \w*error\b"
     r"|\bsegmentation fault\b|\bcore dumped\b|\bkernel panic\b",
     re.MULTILINE,
 )
+_CODE = late_pattern(
+    r"\be(?:conn[a-z]+|addr[a-z]+|timedout|notfound|noent|nospc|nomem|acces|perm|pipe|exist|inval|hostunreach)\b|\b0x[\da-f]+"
+    r"|\w\(\)|\w::\w|[\w\]]==?\w|\b\w+_\w+|`|(?<!\w)'[^'\s]+'|\"[^\"\s]+\" (?:not|does not|already)\b|[\w)]\[\w*\]|\b\w+-\d"
+    r"|\b[a-z]\w+\.(?:[a-z]\w+\.[a-z]\w+|py|java|js|ts|go|rs|rb|php|c|h|so|sh|log|json|ya?ml|conf)\b"
+    r"|\d\d:\d\d:\d\d|(?<![\w:/])/\w+/\w|\bhttps?connectionpool|\b(?:code|status|errno|line|port)[: ]+\d"
+)
+"""Name, path or number of code, which a person's sentence does not hold."""
 # Words of error messages that people use too: "we get a connection error".
 _FAILURE = late_pattern(
     r"\b(?:connection|socket|read|gateway|request|upstream) ?(?:error|refused|reset|aborted|timed"
@@ -45,8 +64,13 @@ _FAILURE = late_pattern(
     r"|\bmodel (?:is )?(?:overloaded|not (?:found|available|loaded))\b|\b(?:timed? ?out)"
     r" (?:after|waiting|while)\b|\A\W*(?:oops\W+)?something went wrong\b",
 )
+_NAMED_ERROR = late_pattern(r"\W*(?:[\w$]+\.)*[a-z]\w+(?:error|exception)\s*:")
+_MACHINERY = word_set(read_vocabulary(__file__, "machinery"))
+"""Words that a person's sentence may hold, too, but not most of it; each form is listed."""
+_TOLD_SHARE = 0.6
+"""Share of a sentence's words that are not of machinery, where a person says it."""
 _FIRST_PERSON = late_pattern(
-    r"\b(?:i|me|my|we|us|our|ich|wir|mein\w*|yo|soy|tengo|vivo|trabajo|odio|mi|mis|je|j'|mon|ma|mes|nous)\b|[我俺咱]"
+    r"\b(?:i|me|my|we|us|our|ich|wir|mein\w*|yo|soy|tengo|vivo|trabajo|odio|mi|mis|je|j'|mon|ma|mes|nous)\b(?![/-]\w)|[我俺咱]"
 )
 _APOLOGY = late_pattern(
     r"\b(?:sorry|apolog\w+|leider|entschuldig\w+|desolee?|lo siento|disculpe?|lamento)\b"
@@ -85,9 +109,17 @@ _NOISY = (
     "fault",
     "dumped",
     "panic",
-    "npm err",
+    "err!",
     "net::err_",
     "warn",
+    "crit",
+    "emerg",
+    "alert",
+    "fail",
+    "segfault",
+    "systemd[",
+    "kernel",
+    "caused by",
     "not found",
     "***",
     "goroutine",
@@ -113,11 +145,41 @@ def is_noise(text: str) -> bool:
     folded = fold(text[:4000])
     match = None
     if holds_any(folded, _NOISY):
-        match = _TRACE.search(folded) or (None if _speaks(folded) else _FAILURE.search(folded))
+        match = _TRACE.search(folded)
+        borrowed = None if match else _BORROWED.search(folded)
+        if borrowed is not None and not _is_told(folded, borrowed):
+            match = borrowed
+        if match is None and not _speaks(folded):
+            match = _FAILURE.search(folded)
     if match is None:
         return len(folded) <= _SHORT_TEXT and _is_report(folded)
     # Of a long text, an error message is its subject only if it opens it.
     return len(text) <= _SHORT_TEXT or match.start() < _SHORT_TEXT // 4
+
+
+def _is_told(folded: str, opening: re.Match[str]) -> bool:
+    """True for a person's sentence behind such an opening.
+
+    It holds no code, and an "I" or few words of machinery; and it does not begin with failing.
+    """
+    if _CODE.search(folded):
+        return False
+    if _speaks(folded):
+        return True
+    if _NAMED_ERROR.match(opening[0]):
+        return False
+    words = [
+        word
+        for word in tokens(f"{folded[: opening.start()]} {folded[opening.end() :]}")
+        if word not in STOP
+    ]
+    vocabulary = load_closed_vocabulary(__file__, "machine_reports")
+    if not words or vocabulary.holds_one(words[:1], "failing"):
+        return False
+    plain_words = [
+        word for word in words if word not in _MACHINERY and not vocabulary.holds_all((word,))
+    ]
+    return len(plain_words) >= _TOLD_SHARE * len(words)
 
 
 def _speaks(folded: str) -> bool:

@@ -147,6 +147,10 @@ def test_what_takes_its_place_marks_it_among_many(home: Path, earlier: str, late
         ("I work at Acme.", "We hired a new cleaner."),
         ("Our meeting is on Mondays.", "The meeting ended early today."),
         ("I have a dog called Bo.", "My goldfish died yesterday."),
+        (
+            "got a part time job at Greggs, saturdays",
+            "moving to Sheffield in the summer prob, step dad's job",
+        ),
     ],
 )
 def test_news_of_something_else_marks_nothing(home: Path, earlier: str, later: str) -> None:

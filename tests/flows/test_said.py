@@ -191,6 +191,12 @@ def test_a_piece_without_its_subject_stays_with_it(
         ("PV is 7.4 kWp on the roof facing west", {("PV", "", "")}),
         ("My locker at the pool is 212.", {("user's locker at the pool", "", "")}),
         ("rent is 950 a month", {("rent", "is", "950 a month")}),
+        ("my boss is called Ana, comes in at nine", {("user", "manager", "Ana")}),
+        (
+            "my landlord is called Wim Claes, rent is 1450 a month, goes up to 1500 in january",
+            {("user", "landlord", "Wim Claes"), ("rent", "is", "1450 a month")},
+        ),
+        ("I was fired from Tesco", {("user", "works_at", "Tesco")}),
         ("I take warfarin, so I must carry a letter.", {("user", "takes", "warfarin")}),
         ("I have arthritis in both thumbs.", {("user", "has_condition", "arthritis")}),
         ("I'm allergic to cats so shared stairwells worry me", {("user", "allergic_to", "cats")}),

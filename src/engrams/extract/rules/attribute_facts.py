@@ -81,6 +81,8 @@ def _read_value(
     noun = nouns[-1]
     is_favorite = not _FAVORITE.isdisjoint(nouns[:-1])
     name = _match_name(rest, noun) if owner[0].lower in ("my", "our") else ()
+    if name and _is_person(noun):
+        rest = _cut_behind_name(rest, name)
     within = clause_dates.filter_within(times, clause.start, clause.end)
     if noun in ("birthday", "anniversary"):  # it comes every year
         within = tuple(span for span in within if clause_dates.names_year(span))
@@ -125,6 +127,15 @@ def _match_name(rest: Sequence[ClauseToken], noun: str) -> tuple[ClauseToken, ..
         rest = rest[1:]
     name = match_proper_name(rest) if rest[0].text[0].isupper() else ()
     return () if any(word.lower in CLASSES["nation"] | CLASSES["faith"] for word in name) else name
+
+
+def _cut_behind_name(
+    rest: Sequence[ClauseToken], name: Sequence[ClauseToken]
+) -> Sequence[ClauseToken]:
+    """Drop what a comma adds to a person's name: ``Ana, comes in at nine``; not ``Tim, Nora``."""
+    behind = [word for word in rest if word.start >= name[-1].end]
+    is_added = len(behind) > 1 and behind[0].lower == "," and behind[1].text.islower()
+    return name if is_added else rest
 
 
 def _names_day(rest: Sequence[ClauseToken]) -> bool:

@@ -82,14 +82,13 @@ def _stops_at_comma(words: Sequence[ClauseToken], place: int, names: frozenset[s
     if place + 1 == len(words):
         return True
     word = words[place + 1]
-    is_name = word.lower in names or word.text[0].isupper()
     after = words[place + 2].lower if place + 2 < len(words) else ""
     return (
         word.lower in PRONOUN
         or word.lower in _VERBAL
         or (word.lower in _STOPPERS and [word.lower, after] != ["as", "well"])
         or word.lower in names
-        or (is_name and after in BE)  # "I'm not vegetarian, Nora is"
+        or after in BE  # "I'm not vegetarian, Nora is", "he is called Wim, rent is 900"
         or _starts_predicate(words, place + 1)
         or _starts_sentence(words, place + 1)
         or _is_bare_verb(words, place + 1)

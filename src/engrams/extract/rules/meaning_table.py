@@ -300,7 +300,7 @@ def _apply_tense(meaning: ClauseMeaning, clause: EnglishClause) -> ClauseMeaning
     if clause.negated:
         return _deny(meaning, clause, last)
     is_past_state = clause.verb == "be" and clause.tense == "past" and not meaning.is_event
-    if is_past_state and meaning.predicate in _PASSING:
+    if is_past_state and meaning.predicate in _PASSING and meaning.effect == "states":
         return replace(meaning, predicate=f"was_{meaning.predicate}")
     return meaning
 

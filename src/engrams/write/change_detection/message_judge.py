@@ -34,6 +34,7 @@ from engrams.write.change_detection.replacement_evidence import (
     is_long,
     is_of_one_occasion,
     is_passing,
+    is_supposed,
     names_new_one,
     puts_right,
     read_changed_things,
@@ -338,8 +339,10 @@ def _join(learned: float, change: PossibleChange, pair: ClausePair) -> float:
 
 
 def _may_end(old: MessageFeatures, pair: ClausePair) -> bool:
-    """False if the newer clause repeats the older, is so for a while, or replaces something else."""
-    if says_the_same(pair.ending, pair.news) or is_passing(pair.news):
+    """False if the newer clause repeats the older, is so for a while or only perhaps, or replaces
+    something else.
+    """
+    if says_the_same(pair.ending, pair.news) or is_passing(pair.news) or is_supposed(pair.news):
         return False
     if is_of_one_occasion(pair.ending, pair.news) or tells_only_a_way(pair.ending, pair.news):
         return False

@@ -307,6 +307,11 @@ def is_passing(news: str) -> bool:
     return not is_for_good and word_pattern(__file__, "passing").search(fold(news)) is not None
 
 
+def is_supposed(news: str) -> bool:
+    """True for what may only come to be: "moving to Leeds in summer, probably", 可能会."""
+    return word_pattern(__file__, "supposed").search(fold(news)) is not None
+
+
 def is_of_one_occasion(ending: str, news: str) -> bool:
     """True for what is otherwise on one day of those on which something is so.
 

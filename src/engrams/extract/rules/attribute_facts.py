@@ -130,8 +130,8 @@ def _match_name(rest: Sequence[ClauseToken], noun: str) -> tuple[ClauseToken, ..
 
 
 def _cut_behind_name(
-    rest: Sequence[ClauseToken], name: Sequence[ClauseToken]
-) -> Sequence[ClauseToken]:
+    rest: tuple[ClauseToken, ...], name: tuple[ClauseToken, ...]
+) -> tuple[ClauseToken, ...]:
     """Drop what a comma adds to a person's name: ``Ana, comes in at nine``; not ``Tim, Nora``."""
     behind = [word for word in rest if word.start >= name[-1].end]
     is_added = len(behind) > 1 and behind[0].lower == "," and behind[1].text.islower()

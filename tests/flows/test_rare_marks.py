@@ -178,6 +178,7 @@ def test_news_of_something_else_marks_nothing(home: Path, earlier: str, later: s
             43_200,
         ),
         ("茶园的钥匙放在老周那里。", "钥匙不在老周那里了，现在放村委会。", 43_200),
+        ("豆は神戸の焙煎所から仕入れています", "豆の仕入れ先を京都に変えました", 14_400),
     ],
 )
 def test_another_day_time_place_or_spelling_of_the_same_is_told(
@@ -187,3 +188,43 @@ def test_another_day_time_place_or_spelling_of_the_same_is_told(
     with engrams.open(home=home, jobs__workers=0) as memory:
         say(memory, earlier, later, minutes=minutes)
         assert is_marked(find(memory, earlier))
+
+
+def test_what_was_so_long_before_marks_nothing_of_the_same_day(home: Path) -> None:
+    """Minutes apart, what has been so since 2019 is no change."""
+    earlier = "hola, soy Carmen, tengo 68 años y vivo en Cádiz"
+    with engrams.open(home=home, jobs__workers=0) as memory:
+        say(memory, earlier, "soy viuda desde 2019", minutes=3)
+        assert not is_marked(find(memory, earlier))
+
+
+def test_a_return_ends_nothing_else(home: Path) -> None:
+    """Somebody is back in a town that was named: no verb's ending makes that about a closing day."""
+    change = "定休日を火曜に変えました"
+    with engrams.open(home=home, jobs__workers=0) as memory:
+        say(
+            memory,
+            "大阪で小さなカフェをやっています",
+            change,
+            "夫は単身赴任で名古屋にいます",
+            "夫が大阪に戻ってきました",
+        )
+        assert not is_marked(find(memory, change))
+
+
+def test_every_part_that_changed_comes_with_its_news(home: Path) -> None:
+    """The bar has closed and the evening has another day: a context shows both, whatever was last."""
+    with engrams.open(home=home, jobs__workers=0) as memory:
+        say(
+            memory,
+            "los jueves juego al dominó con las amigas en el bar de Paco",
+            "no puedo comer sal por la tensión",
+            "tengo cita con el oculista el 22 a las diez y media",
+            "el dominó ahora es los viernes",
+            "mi vecina Pepa me riega las plantas cuando me voy",
+            "Paco ha cerrado el bar, ahora jugamos en casa de Pepa",
+            days=5,
+        )
+        context = memory.context("¿cuándo juego al dominó?", scope=ME).text
+        assert "viernes" in context
+        assert "casa de Pepa" in context

@@ -79,6 +79,8 @@ _PASSAGE_SHARE = 0.7
 Fitted on LoCoMo's development file beside 5,254 passages of manuals: without it conversations lose
 almost two points of the evidence among ten, with it none; questions to documents lose .3 points.
 """
+_MOST_NEWS = 3
+"""Most later statements that come with what they may end."""
 _FAR_DOWN = Verdict(probability=0.0, helps=False, reasons=())
 """Verdict on a hit that is too far down to be judged."""
 
@@ -775,8 +777,7 @@ def bring_news(search: Search) -> None:
     hits_by_id = {hit.record.id: hit for hit in search.hits}
     brought: dict[str, Hit] = {}
     for hit in search.hits:
-        news = _find_news(hit, search) if hit.helps else None
-        if news is not None:
+        for news in _list_news(hit, search) if hit.helps else ():
             news_hit = hits_by_id.get(news.id, Hit(news, hit.score, news.status))
             is_below_floor = news.id in search.below_floors and news.id not in hits_by_id
             if is_below_floor or not news_hit.helps:
@@ -786,6 +787,34 @@ def bring_news(search: Search) -> None:
                 brought[news.id] = news_hit
         brought.setdefault(hit.record.id, hit)
     search.hits = list(brought.values())
+
+
+def _list_news(hit: Hit, search: Search) -> list[Record]:
+    """List the later records that correct a hit, or may end it and are about the same; latest first.
+
+    Each may end another part of it: the bar has closed, and the evening has another day.
+    """
+    latest = _find_news(hit, search)
+    if latest is None:
+        return []
+    later = search.links.find_later([hit.record.id])
+    statements = succession.find_later_statements(later, search.records, search.request)
+    others = [
+        statement
+        for statement in statements.get(hit.record.id, ())
+        if statement.id != latest.id and _is_news(statement, hit, search)
+    ]
+    ended = search.links.find_later([statement.id for statement in others]) if others else {}
+    others = [statement for statement in others if statement.id not in ended]
+    others.sort(key=lambda statement: statement.recorded_at, reverse=True)
+    return [latest, *map(mask_corrected, others[: _MOST_NEWS - 1])]
+
+
+def _is_news(statement: Record, hit: Hit, search: Search) -> bool:
+    """True for a later statement that holds, was not shown yet, and is about what a hit tells."""
+    if statement.status is not Status.ACTIVE or _shown_reason(statement, search.request):
+        return False
+    return share_subject(hit.record, statement)
 
 
 def _find_news(hit: Hit, search: Search) -> Record | None:

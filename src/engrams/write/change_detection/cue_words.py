@@ -21,6 +21,9 @@ _TOPICS: _Words = json.loads(Path(__file__).with_name("topics.json").read_text("
 NAMES = tuple(_CUES)
 TOPIC_NAMES = tuple(_TOPICS)
 _HAN = re.compile("[\u3040-\u30ff\u4e00-\u9fff\uff1f]")
+_KANA = re.compile("[\u3041-\u30ff]")
+_ONLY_CHINESE = frozenset("都先再也")
+"""Cues that in Japanese are parts of other words: 京都, 仕入れ先, 先生, 再開."""
 _WORD = re.compile(r"[^\W_]+(?:'[^\W_]+)*'?")
 _MOST_WORDS = 400
 LONGEST = 2000
@@ -143,8 +146,12 @@ def _count_words(folded: str, counts: list[int], table: _CueTable) -> None:
 
 def _count_strings(folded: str, counts: list[int], table: _CueTable) -> None:
     """Count the cues of strings of a script without blanks."""
+    left_out = _ONLY_CHINESE if _KANA.search(folded) else frozenset()
     for start in range(min(len(folded), _MOST_WORDS)):
         for size in range(1, min(table.widest, len(folded) - start) + 1):
             times = 1 if start + size < len(folded) else LONGEST - size + 1
-            for index in table.strings.get(folded[start : start + size], ()):
+            string = folded[start : start + size]
+            if string in left_out:
+                continue
+            for index in table.strings.get(string, ()):
                 counts[index] += times

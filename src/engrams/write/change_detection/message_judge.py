@@ -31,6 +31,7 @@ from engrams.write.change_detection.opposite_statements import (
 from engrams.write.change_detection.pair_judge import judge_changes
 from engrams.write.change_detection.replacement_evidence import (
     changes_another_thing,
+    held_before,
     is_long,
     is_of_one_occasion,
     is_passing,
@@ -329,7 +330,8 @@ def _join(learned: float, change: PossibleChange, pair: ClausePair) -> float:
     is_alike = change.is_one_of_many and not _shows_change(change, pair)
     have_numbers = bool(_DIGIT.search(pair.ending) and _DIGIT.search(pair.news))
     is_event = joined < _DESPITE_EVENT and not have_numbers and tells_only_an_event(pair.news)
-    if is_alike or is_event or tells_of_others_work(pair.ending, pair.news):
+    is_older = held_before(pair.news, change.minutes)
+    if is_alike or is_event or is_older or tells_of_others_work(pair.ending, pair.news):
         joined = min(joined, _UNTOLD)
     elif joined and change.is_put_right:
         joined = max(joined, _PUT_RIGHT)

@@ -37,6 +37,7 @@ _ENDS = tuple(map(NAMES.index, ("no_more", "end", "switch", "instead")))
 _CORRECTED_WITHIN = 60
 """Minutes within which a slip of the keys is put right."""
 _CHANGES = (*_ENDS, *map(NAMES.index, ("from_now", "finally", "back")))
+_DAY = 24 * 60
 _CORRECTION = NAMES.index("correction")
 _CHANGE_CUES = tuple(
     map(
@@ -308,8 +309,19 @@ def is_passing(news: str) -> bool:
 
 
 def is_supposed(news: str) -> bool:
-    """True for what may only come to be: "moving to Leeds in summer, probably", 可能会."""
+    """True for news of what may only come to be: "moving to Leeds in summer, probably", 可能会."""
     return word_pattern(__file__, "supposed").search(fold(news)) is not None
+
+
+def held_before(news: str, minutes: float) -> bool:
+    """True for what was so before the older statement of the same day: "I'm a widow since 2019".
+
+    Nothing has changed between the two then. ``minutes``: between them. A correction says that it is
+    one.
+    """
+    if minutes >= _DAY or word_pattern(__file__, "since_year").search(fold(news)) is None:
+        return False
+    return not read_clause(news).cues[_CORRECTION]
 
 
 def is_of_one_occasion(ending: str, news: str) -> bool:

@@ -36,6 +36,7 @@ _SHORT = 100
 """Characters of the longest messages that are about the same if they share a word; long ones share
 some by chance.
 """
+_HIRAGANA = re.compile(r"[\u3041-\u309f]+")
 _WORD = r"[^\s,;:]+"
 _RETURN = late_pattern(
     r"\b(?:back|zurück|vuelta|volv\w+|vuelv\w+|retour\w*|revenue?s?|returned_words)\b"
@@ -143,5 +144,9 @@ def _tells_change(text: str) -> bool:
 
 
 def _list_words(clause: MessageClause) -> frozenset[str]:
-    """List the words that tell what a clause is about, and its values."""
-    return clause.words - list_general_words()
+    """List the words that tell what a clause is about, and its values.
+
+    Hiragana alone ends verbs: 変えました and 戻ってきました have nothing in common.
+    """
+    words = clause.words - list_general_words()
+    return frozenset(word for word in words if not _HIRAGANA.fullmatch(word))

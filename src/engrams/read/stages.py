@@ -794,20 +794,22 @@ def _list_news(hit: Hit, search: Search) -> list[Record]:
 
     Each may end another part of it: the bar has closed, and the evening has another day.
     """
-    latest = _find_news(hit, search)
-    if latest is None:
+    news = _find_news(hit, search)
+    if news is None:
         return []
-    later = search.links.find_later([hit.record.id])
-    statements = succession.find_later_statements(later, search.records, search.request)
-    others = [
+    edges = search.links.find_later([hit.record.id])
+    statements = succession.find_later_statements(edges, search.records, search.request)
+    other_news = [
         statement
         for statement in statements.get(hit.record.id, ())
-        if statement.id != latest.id and _is_news(statement, hit, search)
+        if statement.id != news.id and _is_news(statement, hit, search)
     ]
-    ended = search.links.find_later([statement.id for statement in others]) if others else {}
-    others = [statement for statement in others if statement.id not in ended]
-    others.sort(key=lambda statement: statement.recorded_at, reverse=True)
-    return [latest, *map(mask_corrected, others[: _MOST_NEWS - 1])]
+    if not other_news:
+        return [news]
+    doubted_ids = search.links.find_later([statement.id for statement in other_news]).keys()
+    other_news = [statement for statement in other_news if statement.id not in doubted_ids]
+    other_news.sort(key=lambda statement: statement.recorded_at, reverse=True)
+    return [news, *map(mask_corrected, other_news[: _MOST_NEWS - 1])]
 
 
 def _is_news(statement: Record, hit: Hit, search: Search) -> bool:

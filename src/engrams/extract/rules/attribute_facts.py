@@ -68,39 +68,39 @@ def read_attribute(
 def _read_value(
     clause: EnglishClause, text: str, speech: UtteranceContext, times: Sequence[TimeSpan]
 ) -> CandidateStatement | None:
-    rest = trim_trailing(clause.rest)
+    value_words = trim_trailing(clause.rest)
     owner = [word for word in clause.subject_words if word.lower not in _OF_NOW]
     is_told = clause.tense == "present" and not clause.negated
-    if not is_told or not rest or len(owner) < 2:
+    if not is_told or not value_words or len(owner) < 2:
         return None
     if any(word.lower in _NOT_NOW for word in owner):
         return None
-    is_called = len(rest) > 1 and rest[0].lower in _CALLED
-    rest = rest[1:] if is_called else rest
+    is_called = len(value_words) > 1 and value_words[0].lower in _CALLED
+    value_words = value_words[1:] if is_called else value_words
     nouns = [word.lower for word in owner[1:] if word.lower != "'s"]
     noun = nouns[-1]
     is_favorite = not _FAVORITE.isdisjoint(nouns[:-1])
-    name = _match_name(rest, noun) if owner[0].lower in ("my", "our") else ()
+    name = _match_name(value_words, noun) if owner[0].lower in ("my", "our") else ()
     if name and _is_person(noun):
-        rest = _cut_behind_name(rest, name)
+        value_words = _cut_behind_name(value_words, name)
     within = clause_dates.filter_within(times, clause.start, clause.end)
     if noun in ("birthday", "anniversary"):  # it comes every year
         within = tuple(span for span in within if clause_dates.names_year(span))
-    is_timed = any(span.grain == "day" for span in within) or _names_day(rest)
+    is_timed = any(span.grain == "day" for span in within) or _names_day(value_words)
     is_certain = is_favorite or bool(name) or is_timed
-    if not _takes_value(noun, rest, is_certain=is_certain, is_favorite=is_favorite):
+    if not _takes_value(noun, value_words, is_certain=is_certain, is_favorite=is_favorite):
         return None
     if (
         _is_person(noun)
         and not name
-        and not (rest[0].text[0].isupper() and owner[0].lower == "the")
+        and not (value_words[0].text[0].isupper() and owner[0].lower == "the")
     ):
         return None
     subject, predicate = _find_slot(owner, nouns, is_favorite or bool(name), speech)
-    words = text[rest[0].start : rest[-1].end].removeprefix("on ").removeprefix("in ")
-    body = name if name and predicate in ("is_named", "married_to", "dating") else rest
+    words = text[value_words[0].start : value_words[-1].end].removeprefix("on ").removeprefix("in ")
+    body = name if name and predicate in ("is_named", "married_to", "dating") else value_words
     is_lone = bool(name) and not _is_person(noun) and not noun.endswith("s")
-    sign = "1" if _has_digit(rest) or is_called or within else rest[0].text
+    sign = "1" if _has_digit(value_words) or is_called or within else value_words[0].text
     is_slot = is_favorite or is_lone or is_single(predicate) or is_single("is", noun, sign)
     category = "knowledge" if predicate == "is" else "identity"
     return speech.make_statement(
@@ -130,12 +130,14 @@ def _match_name(rest: Sequence[ClauseToken], noun: str) -> tuple[ClauseToken, ..
 
 
 def _cut_behind_name(
-    rest: tuple[ClauseToken, ...], name: tuple[ClauseToken, ...]
+    value_words: tuple[ClauseToken, ...], name: tuple[ClauseToken, ...]
 ) -> tuple[ClauseToken, ...]:
     """Drop what a comma adds to a person's name: ``Ana, comes in at nine``; not ``Tim, Nora``."""
-    behind = [word for word in rest if word.start >= name[-1].end]
-    is_added = len(behind) > 1 and behind[0].lower == "," and behind[1].text.islower()
-    return name if is_added else rest
+    added_words = [word for word in value_words if word.start >= name[-1].end]
+    is_added = (
+        len(added_words) > 1 and added_words[0].lower == "," and added_words[1].text.islower()
+    )
+    return name if is_added else value_words
 
 
 def _names_day(rest: Sequence[ClauseToken]) -> bool:

@@ -146,12 +146,12 @@ def _count_words(folded: str, counts: list[int], table: _CueTable) -> None:
 
 def _count_strings(folded: str, counts: list[int], table: _CueTable) -> None:
     """Count the cues of strings of a script without blanks."""
-    left_out = _ONLY_CHINESE if _KANA.search(folded) else frozenset()
+    ignored_strings = _ONLY_CHINESE if _KANA.search(folded) else frozenset()
     for start in range(min(len(folded), _MOST_WORDS)):
         for size in range(1, min(table.widest, len(folded) - start) + 1):
             times = 1 if start + size < len(folded) else LONGEST - size + 1
             string = folded[start : start + size]
-            if string in left_out:
+            if string in ignored_strings:
                 continue
             for index in table.strings.get(string, ()):
                 counts[index] += times

@@ -9,12 +9,14 @@ from pydantic import BaseModel, ConfigDict, model_validator
 
 Share: TypeAlias = float
 """A number from 0 to 1."""
+_NUMBERS = {int, float}
 
 
 class SettingsSection(BaseModel):
     """A frozen group of settings that refuses unknown names.
 
     An empty text means None where a setting may be None: neither TOML nor a variable can say it.
+    True and false are no numbers, although Python counts them as 1 and 0.
     """
 
     model_config = ConfigDict(
@@ -23,17 +25,20 @@ class SettingsSection(BaseModel):
 
     @model_validator(mode="before")
     @classmethod
-    def _read_empty(cls, values: Any) -> Any:
+    def _prepare_values(cls, values: Any) -> Any:
         if not isinstance(values, dict):
             return values
-        return {
-            name: None if value == "" and cls._may_be_none(name) else value
-            for name, value in values.items()
-        }
+        return {name: cls._prepare_value(name, value) for name, value in values.items()}
 
     @classmethod
-    def _may_be_none(cls, name: str) -> bool:
-        """True for a setting that takes None, and for which an empty text is no value itself."""
+    def _prepare_value(cls, name: str, value: Any) -> Any:
+        """Return None for an empty text that is no value itself, and a text for a truth value
+        where a number is due, which no number is read from.
+        """
+        if value != "" and not isinstance(value, bool):
+            return value
         field = cls.model_fields.get(name)
-        types = get_args(field.annotation) if field is not None else ()
-        return NoneType in types and str not in types
+        types = (field.annotation, *get_args(field.annotation)) if field is not None else ()
+        if value == "":
+            return None if NoneType in types and str not in types else value
+        return str(value) if _NUMBERS & set(types) and bool not in types else value

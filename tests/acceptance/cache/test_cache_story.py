@@ -124,6 +124,7 @@ def test_what_is_said_waits_in_the_working_tier(door: Door) -> None:
     assert "nice weather" not in listed
     working = json.dumps(door.get("/v1/memories", kind="turn", tier="working", limit=100))
     assert "valve number 5" in working
+    assert "valve number 5" not in listed
     assert "valve number 0" in listed
     assert "valve number 0" not in working
     judged = next(
@@ -401,16 +402,42 @@ def test_older_memories_come_by_topic_and_stay_hot(home: Path, clock: SettableCl
 
 
 @pytest.mark.covers("S0.58")
-def test_contradictions_are_both_kept(home: Path, clock: SettableClock) -> None:
+@pytest.mark.parametrize(
+    ("older", "newer", "question"),
+    [
+        (
+            "We use PostgreSQL as our database",
+            "We use MySQL as our database",
+            "Which database do we use?",
+        ),
+        (
+            "Wir benutzen PostgreSQL als Datenbank.",
+            "Wir benutzen MySQL als Datenbank.",
+            "Welche Datenbank benutzen wir?",
+        ),
+        ("Ich wohne in Berlin.", "Ich wohne in Hamburg.", "Wo wohne ich?"),
+        ("我们用PostgreSQL做数据库。", "我们用MySQL做数据库。", "我们用什么数据库？"),
+        ("我住在北京。", "我住在上海。", "我住在哪里？"),
+        (
+            "データベースはPostgreSQLを使っています。",
+            "データベースはMySQLを使っています。",
+            "データベースは何を使っていますか？",
+        ),
+    ],
+)
+def test_contradictions_are_both_kept(
+    home: Path, clock: SettableClock, older: str, newer: str, question: str
+) -> None:
     """Nothing reconciles: both are there, and the newer one ranks higher."""
-    with engrams.open(home=home, preset="cache", clock=clock, jobs__workers=0) as engine:
-        engine.add(Turn("We use PostgreSQL as our database"), scope=ANN, kind=Kind.FACT)
-        clock.forward(days=3)
-        engine.add(Turn("We use MySQL as our database"), scope=ANN, kind=Kind.FACT)
-        texts = [
-            hit.record.text for hit in engine.search("Which database do we use?", scope=ANN).hits
-        ]
-        assert texts == ["We use MySQL as our database", "We use PostgreSQL as our database"]
+    # Where somebody lives is replaced by rules, unless they are off.
+    options = {"write__reconcile": "off"} if "PostgreSQL" not in older else {}
+    with engrams.open(home=home, preset="cache", clock=clock, jobs__workers=0, **options) as engine:
+        for text in (older, newer):
+            engine.add(Turn(text), scope=ANN, kind=Kind.FACT)
+            engine.drain()
+            clock.forward(days=3)
+        texts = [hit.record.text for hit in engine.search(question, scope=ANN).hits]
+        assert texts == [newer, older]
         assert Scope(ANN) in engine.scopes()
 
 

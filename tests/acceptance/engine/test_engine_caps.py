@@ -137,6 +137,32 @@ def test_the_same_messages_are_written_once(
     assert len(asked) == 1
 
 
+@pytest.mark.covers("S1.37")
+def test_a_window_that_moved_on_repeats_nothing(home: Path, clock: SettableClock) -> None:
+    """Messages without ids that are flushed again without those before them are the same, what
+    follows them is new, and one that is said again by itself is, too.
+    """
+    said = [
+        {"role": role, "content": text}
+        for role, text in (
+            ("user", "We moved the shop to Bergen."),
+            ("assistant", "Noted."),
+            ("user", "My boat is called Windrose."),
+            ("assistant", "Noted."),
+            ("user", "The harbour closes at nine."),
+        )
+    ]
+    with opened(home, clock) as engine:
+        assert engine.flush(said[:3], scope=ANN)
+        assert not engine.flush(said[1:3], scope=ANN)
+        assert engine.flush(said[2:], scope=ANN)
+        assert not engine.flush(said[1:], scope=ANN)
+        assert engine.flush(said[2:3], scope=ANN)
+        assert not engine.flush(said, scope=ANN)
+        stored = [record.text for record in engine.list(scope=ANN, kinds=(Kind.TURN,)).records]
+        assert sorted(stored) == sorted([message["content"] for message in [*said, said[2]]])
+
+
 @pytest.mark.covers("S1.40")
 def test_a_window_without_notes_is_not_dreamed_of(
     home: Path, clock: SettableClock, model: ScriptedModel

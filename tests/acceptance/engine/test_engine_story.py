@@ -81,6 +81,9 @@ def test_five_verbs_from_a_message_to_core_memory(engine: MemoryEngine, home: Pa
     "wrong",
     [
         {"read__limit": "many"},
+        {"read__limit": True},
+        {"sessions__idle_minutes": False},
+        {"read__weights": {"bm25": True}},
         {"read__mmr_lambda": 2},
         {"vault__dream_at": "25:00"},
         {"vault__dream_at": "at night"},

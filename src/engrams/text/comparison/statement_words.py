@@ -39,6 +39,8 @@ _SYMBOLS = {
 }
 _HYPHENATED = re.compile(r"(?<![\w-])(\w+)-[^\W\d_]+(?![\w-])")
 _NAME = re.compile(r"(?<![.!?]\s)(?<!^)\b[A-ZÀ-ÖØ-Þ][\w-]+")
+_UNSPACED_NAME = re.compile(r"[a-zA-Z]+|[\u30a1-\u30fa\u30fc]+")
+"""Latin letters among Chinese or Japanese characters, and foreign words in katakana."""
 _HAN_DIGITS = {digit: value for value, digit in enumerate("零一二三四五六七八九")} | {"两": 2}
 _HAN_TENS = {"十": 10, "百": 100, "千": 1_000, "万": 10_000}
 _ORDINAL = frozenset(("st", "nd", "rd", "th"))
@@ -109,8 +111,8 @@ def read_words(text: str, language: str, predicate: str = "") -> StatementWords:
     content = [word for word in words if word.role in _STATING]
     canonical_names = {
         word.canonical
-        for name in _NAME.findall(text)
-        for phrase, word in _match_words([name], [fold(name)], table)
+        for name in _split_names(text, table)
+        for phrase, word in _match_words(name, [fold(token) for token in name], table)
         if word.role == "content" and phrase not in frame
     }
     return StatementWords(
@@ -159,6 +161,16 @@ def _split_text(text: str, table: ComparisonTable | None) -> list[str]:
     plain = _FORENOON.sub(r"\1 forenoon", plain)
     plain = _CONTRACTED_NOT.sub(_spell_not, plain.replace("cannot", "can not"))
     return [token for token in _SPACED.findall(plain) if token not in _ORDINAL]
+
+
+def _split_names(text: str, table: ComparisonTable | None) -> Iterator[list[str]]:
+    """Yield the tokens of each word that is written like a name."""
+    if table is not None and not table.is_spaced:
+        for name in _UNSPACED_NAME.findall(text):
+            yield _split_text(name, table)
+        return
+    for name in _NAME.findall(text):
+        yield [name]
 
 
 def _spell_not(match: re.Match[str]) -> str:

@@ -159,6 +159,10 @@ class SessionRegistry:
         if incognito_session is not None:
             self._incognito.end(session_scope, session_id)
             return replace(incognito_session, state=SessionPhase.ROTATION)
+        if self._settings.incognito and self._store.load(owner, session_id) is None:
+            # Nothing was stored of it, so there is nothing to finalise.
+            incognito_session = self._describe_incognito(session_scope, session_id)
+            return replace(incognito_session, state=SessionPhase.ROTATION)
         row = self._load_row(owner, session_id)
         _check_token(row, token)
         with self._lock:
@@ -324,8 +328,13 @@ class SessionRegistry:
         self._ingest_deps.early_crises.note(scope.owner, session_id, data)
 
     def _begin_incognito(self, scope: Scope, session_id: str) -> SessionInfo:
+        info = self._describe_incognito(scope, session_id)
+        self._incognito.mark_incognito(scope, session_id)
+        return self._incognito_sessions.setdefault((scope.owner.key, session_id), info)
+
+    def _describe_incognito(self, scope: Scope, session_id: str) -> SessionInfo:
         now = self._clock()
-        info = SessionInfo(
+        return SessionInfo(
             id=session_id,
             scope=scope,
             state=SessionPhase.ACTIVE,
@@ -333,8 +342,6 @@ class SessionRegistry:
             started_at=now,
             last_active=now,
         )
-        self._incognito.mark_incognito(scope, session_id)
-        return self._incognito_sessions.setdefault((scope.owner.key, session_id), info)
 
     def _write_rule(self, text: str, scope: Scope) -> Receipt:
         request = IngestRequest((Turn(text),), scope, Kind.RULE)

@@ -200,10 +200,10 @@ def test_a_guest_leaves_no_trace(home: Path) -> None:
     assert not home.exists()
 
 
-@pytest.mark.covers("S4.39")
+@pytest.mark.covers("S4.39", "S4.45")
 def test_nothing_is_learned_from_or_found_for_a_guest(home: Path) -> None:
     """A server of ``sessions.mode=guest`` answers, and asks the model for nothing else; what was said
-    or added is found by no question, and is in no list.
+    or added is found by no question, and is in no list. The conversation can be ended.
     """
     with ScriptedModel(answer=lambda request: "Noted.") as model:
         options = (
@@ -220,6 +220,9 @@ def test_nothing_is_learned_from_or_found_for_a_guest(home: Path) -> None:
             assert door.sent() == "Where do I keep bees and row?"
             assert door.post("/v1/search", {"query": "bees"})["hits"] == []
             assert door.get("/v1/memories")["memories"] == []
+            for _ in range(2):
+                assert door.post("/v1/sessions/one/end")["state"] == "rotation_required"
+            assert door.get("/v1/sessions")["sessions"] == []
             assert "extract" not in door.get("/v1/jobs")["jobs"]
         assert [request.schema for request in model.requests] == [None, None]
     assert not home.exists()

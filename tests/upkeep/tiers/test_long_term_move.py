@@ -9,8 +9,10 @@ import os
 import subprocess
 import sys
 from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from threading import Barrier
 from typing import Any
 
 import numpy as np
@@ -468,3 +470,23 @@ def test_a_large_import_is_swept_in_steps(clock: SettableClock) -> None:
         engine.write_turns(turns, OWNER, Kind.TURN, "import")
         assert engine.tiers.sweep(ANN)["moved"] == 500
         assert engine.stats(ANN)["kind"] == {"turn": 500, "exchange": 250}
+
+
+def test_sweeps_side_by_side_move_each_item_once(clock: SettableClock) -> None:
+    """A sweep that is asked for while others run fails for nothing that they moved first."""
+    with temp_engine(
+        preset="cache", jobs__workers=0, clock=clock, embedder=HashEmbedder(), write__extract="off"
+    ) as engine:
+        for number in range(30):
+            engine.observe(Turn(f"thing{number} of room{number}"), scope=ANN)
+        engine.tiers.drain(ANN)
+        clock.forward(days=20)
+        start = Barrier(3)
+
+        def sweep(_number: int) -> int:
+            start.wait()
+            return engine.tiers.sweep(ANN)["moved"]
+
+        with ThreadPoolExecutor(3) as threads:
+            moved = list(threads.map(sweep, range(3)))
+        assert sum(moved) == engine.tiers.state(ANN)["longterm"] == 30

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from datetime import timedelta
-from typing import Any, Protocol, TypeAlias
+from typing import Any, ParamSpec, Protocol, TypeAlias
 
 from engrams.core import Kind, Scope, ScopeInput, Tier
 from engrams.errors import ConflictError, EngramsError
@@ -34,6 +34,7 @@ from engrams.upkeep.tiers.memory_limits import MemoryCapEnforcer
 from engrams.write.turn_eviction import evict_turn
 
 Place: TypeAlias = ScopeInput
+Given = ParamSpec("Given")
 _WorkingItem: TypeAlias = tuple[str, str, str, float]
 """Id, source, text and importance of an item of the working tier."""
 
@@ -167,19 +168,13 @@ class MemoryTiers:
         for member_scope in self._list_scopes(Scope.of(scope)):
             released = self._working.release(member_scope)
             counts["left"] += sum(source in _TURN_SOURCES for _, source, _, _ in released)
-            counts["left"] += self._evict_strays(member_scope, timedelta(0))
-            counts["moved"] += self._move_recent(member_scope)
+            counts["left"] += _repeat(self._evict_strays, member_scope, timedelta(0))
+            counts["moved"] += _repeat(self._move_recent, member_scope)
         return counts
 
     def _move_recent(self, scope: Scope) -> int:
-        """Move all recent items of a scope; again where one changed meanwhile, as by a judge."""
-        for attempts_left in reversed(range(_MAX_ATTEMPTS)):
-            try:
-                return self._mover.move(self._mover.list_recent(scope))
-            except ConflictError:
-                if not attempts_left:
-                    raise
-        raise AssertionError("unreachable")
+        """Move all recent items of a scope."""
+        return self._mover.move(self._mover.list_recent(scope))
 
     def sweep(self, scope: Place | None = None) -> dict[str, int]:
         """Move cold items, evict stray rows, enforce caps; None: all owners."""
@@ -189,9 +184,9 @@ class MemoryTiers:
         for member_scope in scopes:
             try:
                 if self._settings.tiers.enabled:
-                    counts["settled"] += self._evict_strays(member_scope, _STRAY_AGE)
-                    counts["moved"] += self._mover.sweep(member_scope)
-                counts["capped"] += sum(self._caps.enforce(member_scope).values())
+                    counts["settled"] += _repeat(self._evict_strays, member_scope, _STRAY_AGE)
+                    counts["moved"] += _repeat(self._mover.sweep, member_scope)
+                counts["capped"] += _repeat(self._enforce_caps, member_scope)
             except EngramsError as problem:
                 # One scope's failure must not stop the others; the job fails in the end, visibly.
                 _log.warning("sweep of %s: %s", member_scope.owner.key, problem.message)
@@ -203,6 +198,9 @@ class MemoryTiers:
     def enforce(self, scope: Place) -> dict[str, int]:
         """Enforce the caps of exactly this scope; returns removals by cap."""
         return self._caps.enforce(Scope.of(scope))
+
+    def _enforce_caps(self, scope: Scope) -> int:
+        return sum(self._caps.enforce(scope).values())
 
     # ----------------------------------------------------------------------------------------------
     # jobs
@@ -264,6 +262,17 @@ class MemoryTiers:
         if changes:
             self._store.commit(WriteBatch("engrams", "left the working tier", now, changes=changes))
         return len(changes)
+
+
+def _repeat(move: Callable[Given, int], *args: Given.args, **kwargs: Given.kwargs) -> int:
+    """Run a move, again where an item changed meanwhile, as by a judge or another sweep."""
+    for attempts_left in reversed(range(_MAX_ATTEMPTS)):
+        try:
+            return move(*args, **kwargs)
+        except ConflictError:
+            if not attempts_left:
+                raise
+    raise AssertionError("unreachable")
 
 
 def _name_fields(items: Iterable[_WorkingItem]) -> tuple[dict[str, Any], ...]:

@@ -181,6 +181,7 @@ CLOSED = {
     "frozen_data._make_copier",
     "settings.renamed.renamed_settings",
     "extract.rules.hashed_judge.load_judge",
+    "extract.list_choice._load_words",
     "program.main._load_subcommand", "program.main.load_command",
     "store.sql.migration_files.load_migrations", "store.sql.named_queries.load_queries", "text.terms._script_patterns",
     "text.vocabulary.word_pattern",

@@ -12,12 +12,12 @@ from typing import Literal
 
 from engrams.core import PRODUCT
 from engrams.extract.command_languages import match_answer, match_request
+from engrams.extract.list_choice import read_choice
 from engrams.extract.request_concepts import find_answer, find_request
 from engrams.frozen_data import dataclass, replace
 from engrams.text.late_patterns import holds_any, late_pattern
 from engrams.text.normalize import fold
 from engrams.text.text_caches import text_cache
-from engrams.text.vocabulary import read_rows
 
 Verb = Literal[
     "list",
@@ -146,12 +146,6 @@ _NUMBER = re.compile(
     r" item)?$",
     _FLAGS,
 )
-_CHOICE = re.compile(r"(?:number|no\.?|nr\.?|#)? ?(?P<digits>-?\d{1,9})[.)]?$")
-_NUMBER_WORDS = {
-    word: number
-    for row in read_rows(__file__, "number_words")
-    for number, word in enumerate(row.split(), 1)
-}
 _FORGET = re.compile(
     rf"{_DROP}(?: from (?:your )?memory)?(?: (?:the )?(?:memory|memories|fact|part|thing|note)s?)?"
     r"(?: (?:about|of|on|that says|that|(?:what |everything |all )(?:you (?:know|remember) |i"
@@ -412,14 +406,12 @@ def parse_number(text: str) -> int:
     return int(match["digits"]) if match["digits"] else _ORDINALS.index(match["word"].lower()) + 1
 
 
-def parse_choice(text: str) -> int | None:
-    """Parse the number that somebody chooses, also one that no list has; None: it is no number."""
-    number = parse_number(text)
-    if number:
-        return number
-    plain = fold(_strip_politeness(text))
-    match = _CHOICE.match(plain)
-    return int(match["digits"]) if match else _NUMBER_WORDS.get(plain.rstrip(".!"))
+def parse_choice(text: str, count: int = 1) -> int | None:
+    """Parse the number that somebody chooses, also one that no list has; None: it is no number.
+
+    ``count``: entries of the list, the last of which may be chosen as such.
+    """
+    return parse_number(text) or read_choice(_strip_politeness(text), count)
 
 
 def parse_decision(text: str) -> Literal["yes", "no", "all", ""]:

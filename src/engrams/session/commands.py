@@ -564,7 +564,7 @@ class MemoryCommandHandler:
             return self._forget_confirmed(question, run) if decision == "yes" else None
         if decision == "all":
             return self._ask_confirmation(self._load_active(question.ids, scope), run)
-        number = parse_choice(text)
+        number = parse_choice(text, len(question.ids))
         return None if number is None else self._pick_number(number, question, run)
 
     def _save_preference(self, text: str, run: _RunningCommand) -> MemoryCommandResult:

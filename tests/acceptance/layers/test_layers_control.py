@@ -4,6 +4,7 @@ policy, promotion and control in words, by the engine with that preset.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
@@ -133,6 +134,47 @@ def test_memory_is_talked_to(engine: MemoryEngine) -> None:
     done = control.turn("yes", scope=ANN, pending=chosen.pending)
     assert done is not None
     assert len(done.forgotten) == 1
+    assert len(texts(engine)) == 2
+
+
+@pytest.mark.covers("S4.51")
+@pytest.mark.parametrize(
+    ("choice", "number"),
+    [
+        ("number two", 2),
+        ("the last one", 3),
+        ("Die zweite.", 2),
+        ("den dritten bitte", 3),
+        ("die letzte", 3),
+        ("la deuxième, s'il te plaît", 2),
+        ("le premier", 1),
+        ("la segunda", 2),
+        ("el último", 3),
+        ("第二个", 2),
+        ("三つ目です", 3),
+        ("最初の", 1),
+        ("Die zweite ist in Berlin.", 0),
+        ("both", 0),
+    ],
+)
+def test_one_of_several_is_chosen_in_ones_own_words(
+    engine: MemoryEngine, choice: str, number: int
+) -> None:
+    """By its place in the list, in six languages; what is said of something else chooses none."""
+    for text in ("The boat is green", "The boat has two masts", "The boat lies in Lund"):
+        engine.add(Turn(text), scope=ANN, kind=Kind.FACT)
+    asked = engine.control.turn("Forget what I told you about the boat", scope=ANN)
+    assert asked is not None
+    listed = re.findall(r"^\d+\. (.*)$", asked.reply, re.MULTILINE)
+    assert len(listed) == 3
+    chosen = engine.control.turn(choice, scope=ANN, pending=asked.pending)
+    if not number:
+        assert chosen is None or not chosen.forgotten
+        assert len(texts(engine)) == 3
+        return
+    assert chosen is not None
+    engine.control.turn("yes", scope=ANN, pending=chosen.pending)
+    assert not [text for text in texts(engine) if text in listed[number - 1]]
     assert len(texts(engine)) == 2
 
 

@@ -191,10 +191,15 @@ def test_no_key_said_in_words_is_stored(tmp_path: Path, key: str) -> None:
         "密钥是保密的",
         "the access token is configured in settings.production",
         "das Zugriffstoken ist internationalization-handler",
+        "The Wi-Fi password is under the lamp.",
+        "My laptop password was behind the router all along.",
+        "The admin password is kept by Tom.",
+        "Our login password is next to the screen.",
+        "Das Passwort ist zwischen den Büchern.",
     ],
 )
 def test_talk_about_keys_holds_no_secret(text: str) -> None:
-    """Where a key is, what became of it and a key of a door are told, and no key with it."""
+    """Where a key or password is, what became of it and a key of a door are told, and no key with it."""
     assert secrets.scan(text) == ()
 
 

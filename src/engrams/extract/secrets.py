@@ -310,8 +310,9 @@ def _is_assigned_secret(value: str) -> bool:
 
 
 def _is_remark(word: str) -> bool:
-    """True for a word that tells something of a password: "expired", "missing"."""
-    return word.lower() in PLAIN or word.lower().endswith(_REMARK_ENDS)
+    """True for a word that tells something of a password: "expired", "missing", "under"."""
+    lower = word.lower()
+    return lower in PLAIN or lower in STOP or lower.endswith(_REMARK_ENDS)
 
 
 def _is_foreign_secret(value: str) -> bool:

@@ -13,7 +13,14 @@ import pytest
 from tests.sync.replicas import OWNER, Device, exchange_all, pair, plain, raw
 
 from engrams.core import EdgeType, Kind, Status, Turn
-from engrams.errors import ConflictError, EncryptionError, InputError, NotFoundError, RefusedError
+from engrams.errors import (
+    ConflictError,
+    EncryptionError,
+    InputError,
+    NotFoundError,
+    RefusedError,
+    StoreError,
+)
 from engrams.settings import change_settings
 from engrams.sync import ciphers, segments
 from engrams.sync.identity import DeviceHome
@@ -284,6 +291,23 @@ def test_the_place_learns_nothing(laptop: Device, phone: Device, place: Path) ->
     assert (report.added, report.changed) == (0, 0)
     assert len(report.waiting) == 4
     assert phone.export() == before
+
+
+def test_a_move_that_fails_changes_nothing(laptop: Device, phone: Device, tmp_path: Path) -> None:
+    """A device whose new place takes no segments goes on with the place that it has."""
+    former = laptop.engine.sync.status().address
+    laptop.say(OTHER)
+    # A folder by the name of a segment, or a file by that of a folder: nobody can write there.
+    (tmp_path / "first" / "devices" / laptop.id / "1.seg" / "x").mkdir(parents=True)
+    (tmp_path / "second" / "devices").mkdir(parents=True)
+    (tmp_path / "second" / "devices" / laptop.id).touch()
+    for broken in ("first", "second"):
+        with pytest.raises(StoreError, match="cannot be used"):
+            laptop.engine.sync.move(str(tmp_path / broken))
+        assert laptop.engine.sync.status().address == former
+    exchange_all([laptop, phone], 2)
+    assert OTHER in phone.texts()
+    assert laptop.export() == phone.export()
 
 
 def test_the_place_cannot_make_up_a_memory(laptop: Device, place: Path, tmp_path: Path) -> None:

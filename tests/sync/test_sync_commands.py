@@ -60,6 +60,8 @@ def test_two_homes(tmp_path: Path) -> None:
     assert [d["label"] for d in devices if d["kind"] == "device"] == ["laptop", "phone"]
     assert engrams(laptop, "sync", "remove", "phone")["is_removed"]
     assert "removed" in engrams(phone, "sync", "now", code=4)["error"]["message"]
+    states = {d["label"]: d["is_removed"] for d in engrams(phone, "sync", "devices")["devices"]}
+    assert states["phone"]
     assert engrams(phone, "sync", "leave") == {"left": True}
 
 

@@ -165,7 +165,8 @@ def read_code(text: str) -> bytes:
     if len(secret) != _CODE_BYTES or check != _check(secret):
         raise InputError(
             "This code is mistyped or incomplete.",
-            hint="Copy it again as `engrams sync pair` or `engrams sync init` showed it.",
+            hint="Copy it again as `engrams sync pair`, `engrams sync init` or `engrams space invite`"
+            " showed it.",
         )
     return secret
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from engrams.core import Scope
 from engrams.errors import (
     ConflictError,
+    EngramsError,
     InputError,
     NotFoundError,
     RefusedError,
@@ -153,12 +154,13 @@ class MemorySync:
         identity = replace(planned, label=_check_label(label), owner=owner.owner, access=access)
         self._log.begin(identity, carrier, statements)
 
-    def move(self, address: str, access: PlaceAccess = NO_ACCESS) -> None:
+    def move(self, address: str, access: PlaceAccess = NO_ACCESS) -> ExchangeReport:
         """Exchange by another place from now on, or with another password by the same one.
 
-        Every device has to move. This one tells the new place everything again.
+        Every device has to move. This one tells the new place everything again. If that fails, it
+        stays with its former place.
         """
-        self._home.load()
+        former = self._home.load()
         carrier = self._log.open_place(address, access)
         carrier.prepare()
         with self._home.lock():
@@ -168,6 +170,13 @@ class MemorySync:
             if lost:
                 carrier.write({item.file: item.data for item in lost})
             self._home.save(identity)
+        try:
+            return self.now()
+        except EngramsError:
+            with self._home.lock():
+                kept = replace(self._home.load(), address=former.address, access=former.access)
+                self._home.save(kept)
+            raise
 
     def leave(self) -> None:
         """Make this home no device any more; its memory stays. The others still list it."""

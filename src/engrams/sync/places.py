@@ -10,6 +10,7 @@ import os
 import re
 import secrets
 from collections.abc import Collection, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal, NamedTuple, Protocol, TypeAlias
@@ -161,7 +162,8 @@ class FolderPlace:
                 os.fsync(stream.fileno())
             fresh.replace(path)
         except OSError as problem:
-            fresh.unlink(missing_ok=True)
+            with suppress(OSError):
+                fresh.unlink()
             raise _unreachable(self.folder, problem) from problem
 
 

@@ -60,6 +60,8 @@ def test_two_people_share_a_space_between_their_homes(engrams: Any, tmp_path: Pa
     engrams("space create", "home")
     assert "shared by" in engrams("space share", "home", "--to", place).out
     code = engrams("space invite", "home", "bob", "--json").json["code"]
+    mistyped = engrams("space join", place, "--code", code[:-1], *bob)
+    assert "`engrams space invite`" in mistyped.err
     joined = engrams("space join", place, "--code", code, *bob)
     assert "You are in the space home, as editor." in joined.out, joined.err
     note = engrams("add", "--space", "home", "The ladder is in the shed.", *bob, "--json").json[
@@ -69,6 +71,11 @@ def test_two_people_share_a_space_between_their_homes(engrams: Any, tmp_path: Pa
     assert engrams("sync now", "--json").json["spaces"][0]["report"]["added"]
     answer = engrams("search", "Where is the ladder?")
     assert "bob  space home" in answer.out
+    engrams("edit", note, "The ladder is in the barn.", "--space", "home")
+    engrams("edit", note, "The ladder is in the attic.", "--space", "home", *bob)
+    engrams("sync now", *bob)
+    assert "`engrams garden conflicts --space home`" in engrams("sync now").err
+    assert "--keep ONE --space home`" in engrams("garden conflicts", "--space", "home").err
     engrams("purge", note, "--space", "home", "--confirm", "purge")
     engrams("sync now")
     shown = engrams("space show", "home")
@@ -80,11 +87,34 @@ def test_two_people_share_a_space_between_their_homes(engrams: Any, tmp_path: Pa
     assert [home["label"] for home in sharing["homes"]] == ["ann", "bob"]
     assert sharing["purges"] == []
     assert "takes the role owner" in engrams("space invite", "home", "eve", *bob).err
+    rita = ("--home", str(tmp_path / "ritas"), "--user", "rita")
+    code = engrams("space invite", "home", "rita", "--json").json["code"]
+    engrams("space join", place, "--code", code, *rita)
+    assert "Its copy on this home is erased." in engrams("space leave", "home", *rita).err
+    engrams("sync now")
     engrams("space remove", "home", "bob")
     assert "Its copy here is erased." in engrams("sync now", *bob).out
     assert engrams("space list", "--json", *bob).json == {"spaces": []}
     used = engrams("space join", place, "--code", code, *bob)
     assert "This code was used or withdrawn." in used.err
+
+
+def test_a_removed_device_is_told_so(engrams: Any, tmp_path: Path) -> None:
+    """Its status does not ask for an exchange that cannot be."""
+    place = str(tmp_path / "place")
+    phone = ("--home", str(tmp_path / "phone"))
+    engrams("add", "The ladder is in the shed.")
+    engrams("sync init", place, "--name", "laptop")
+    code = engrams("sync pair", "--json").json["code"]
+    engrams("sync join", place, "--name", "phone", "--code", code, *phone)
+    engrams("sync now")
+    engrams("sync remove", "phone")
+    assert "was removed" in engrams("sync now", *phone).err
+    engrams("add", "The kettle is in the kitchen.", *phone)
+    shown = engrams("sync status", *phone).out
+    assert "This device was removed" in shown
+    assert "this device, removed" in shown
+    assert "not told yet" not in shown
 
 
 def test_a_chat_in_a_space_is_its_speakers(engrams: Any) -> None:

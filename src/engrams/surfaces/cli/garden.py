@@ -127,7 +127,11 @@ def conflicts(options: GlobalOptions) -> None:
         emit({"conflicts": [conflict.to_dict() for conflict in open_conflicts]})
     elif open_conflicts:
         _print_conflicts(open_conflicts)
-        note("`engrams garden decide ONE OTHER --keep ONE` resolves one; without --keep both stay.")
+        option = f" --space {clean(options.space)}" if options.space else ""
+        note(
+            f"`engrams garden decide ONE OTHER --keep ONE{option}` resolves one; without --keep both"
+            " stay."
+        )
     else:
         say("No contradictions.")
 

@@ -165,6 +165,11 @@ def format_time(moment: datetime | None) -> str:
     return f"{moment:%Y-%m-%d %H:%M}" if moment else ""
 
 
+def format_iso(moment: str) -> str:
+    """Format a time in UTC, written by ISO 8601, for a table; an empty one stays empty."""
+    return moment[:16].replace("T", " ")
+
+
 class _ProgressLines:
     """Progress for logs and pipes: a line every five seconds."""
 

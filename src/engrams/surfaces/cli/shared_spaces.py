@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from engrams.surfaces.cli.output import clean, note, paint, print_table, say
+from engrams.surfaces.cli.output import clean, format_iso, note, paint, print_table, say
 
 if TYPE_CHECKING:
     from engrams.sync.exchange import ExchangeReport, SpaceExchange
@@ -23,7 +23,7 @@ def print_sharing(sharing: SharedSpaceStatus) -> None:
             clean(home.label),
             str(home.role),
             "this home" if home.is_this else "home" if home.kind == "device" else home.kind,
-            home.last_seen,
+            format_iso(home.last_seen),
         ]
         for home in sharing.homes
     ]
@@ -48,7 +48,7 @@ def say_space(exchange: SpaceExchange) -> None:
         note(f"{name}: {clean(exchange.problem)}")
     else:
         say(f"{name}: {describe_report(exchange.report)}")
-        note_report(exchange.report)
+        note_report(exchange.report, exchange.space)
 
 
 def describe_report(report: ExchangeReport) -> str:
@@ -58,10 +58,11 @@ def describe_report(report: ExchangeReport) -> str:
     return ", ".join(parts) or "Nothing new."
 
 
-def note_report(report: ExchangeReport) -> None:
-    """Note what an exchange left open."""
+def note_report(report: ExchangeReport, space: str = "") -> None:
+    """Note what an exchange left open. ``space``: name of the space that was exchanged."""
     if report.conflicts:
-        note("`engrams garden conflicts` shows texts that two devices changed at once.")
+        option = f" --space {clean(space)}" if space else ""
+        note(f"`engrams garden conflicts{option}` shows texts that were changed twice at once.")
     for sentence in filter(None, (report.remains, report.unsent)):
         note(sentence)
     for name in report.waiting:

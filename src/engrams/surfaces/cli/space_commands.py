@@ -201,11 +201,13 @@ def leave(name: SpaceName, options: GlobalOptions) -> None:
     If other homes share it, and nobody else of this home is in it, its copy here is erased.
     """
     with options.open() as (engine, scope):
-        engine.spaces.leave(name, scope=scope)
+        space_left = engine.spaces.leave(name, scope=scope)
     if options.json:
         emit({"space": name, "left": True})
         return
     say(f"You are no member of {clean(name)} any more. What you told it stays there.")
+    if space_left.log is not None and len(space_left.members) == 1:
+        note("Its copy on this home is erased. The other homes keep theirs.")
 
 
 @space.command()

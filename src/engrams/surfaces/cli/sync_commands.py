@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from engrams.surfaces.cli.options import GlobalOptions, flatten_options, new_app
-from engrams.surfaces.cli.output import clean, emit, note, print_table, say
+from engrams.surfaces.cli.output import clean, emit, format_iso, note, print_table, say
 from engrams.surfaces.cli.place_options import Login, ask_for_code, read_access
 from engrams.surfaces.cli.shared_spaces import (
     describe_report,
@@ -176,8 +176,7 @@ def move(address: Place, options: GlobalOptions, login: Login = "") -> None:
     """
     access = read_access(address, login)
     with _open_sync(options) as (devices, _):
-        devices.move(address, access)
-        report = devices.now()
+        report = devices.move(address, access)
     _show_report(options, report)
 
 
@@ -220,7 +219,9 @@ def status(options: GlobalOptions) -> None:
         emit(state)
         return
     say(f"{clean(state.label)} ({state.device}) in {clean(state.address)}")
-    if state.has_changes or state.to_send:
+    if any(info.is_this and info.is_removed for info in state.devices):
+        say("This device was removed from the memory: it exchanges nothing any more.")
+    elif state.has_changes or state.to_send:
         say("Something here is not told yet: engrams sync now")
     _print_devices(state.devices)
     if state.kept_here:
@@ -309,9 +310,16 @@ def _print_devices(infos: tuple[DeviceInfo, ...]) -> None:
         [
             info.id,
             info.label,
-            "this device" if info.is_this else "removed" if info.is_removed else info.kind,
-            info.last_seen,
+            _describe_device(info),
+            format_iso(info.last_seen),
         ]
         for info in infos
     ]
     print_table(("id", "name", "what", "last told"), rows, {0: "yellow"})
+
+
+def _describe_device(info: DeviceInfo) -> str:
+    kind = "this device" if info.is_this else info.kind
+    if not info.is_removed:
+        return kind
+    return f"{kind}, removed" if info.is_this else "removed"

@@ -16,7 +16,16 @@ from engrams.core import ImportOptions, Scope
 from engrams.errors import ConflictError, InputError
 from engrams.surfaces.cli.filter_options import ScopeOptions
 from engrams.surfaces.cli.options import GlobalOptions, flatten_options, new_app, only_computes
-from engrams.surfaces.cli.output import clean, emit, note, paint, print_table, say, show_progress
+from engrams.surfaces.cli.output import (
+    clean,
+    emit,
+    format_iso,
+    note,
+    paint,
+    print_table,
+    say,
+    show_progress,
+)
 
 if TYPE_CHECKING:
     from engrams.engine import MemoryEngine
@@ -309,7 +318,7 @@ def _list_imports(options: GlobalOptions) -> None:
         rows = [
             (
                 entry.id,
-                entry.at[:16].replace("T", " "),
+                format_iso(entry.at),
                 entry.state,
                 str(entry.stored),
                 clean(entry.name),

@@ -80,7 +80,7 @@ function table(devices) {
 }
 
 function row(device) {
-  const kind = device.is_this ? "this" : device.is_removed ? "removed" : device.kind;
+  const kind = device.is_removed ? "removed" : device.is_this ? "this" : device.kind;
   return h(
     "tr",
     {},

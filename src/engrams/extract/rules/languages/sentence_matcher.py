@@ -25,8 +25,9 @@ from engrams.extract.rules.named_people import RELATIVES
 from engrams.extract.rules.sentence_segmenter import split_sentences
 from engrams.extract.rules.utterance import FAINT, UtteranceContext
 from engrams.frozen_data import replace
+from engrams.text.normalize import fold
 from engrams.text.stopwords import STOP
-from engrams.text.vocabulary import word_set
+from engrams.text.vocabulary import word_pattern, word_set
 
 _STOP = re.compile(
     (
@@ -78,6 +79,7 @@ _LEADS = word_set("""
     soporto aguanto trago como bebo
     """)
 _NO_EMPLOYERS = word_set("ello eso esto casa moi lui elle eux mir ihm uns hause")
+_IN_TOWN = re.compile(r"\b(?:in|bei|à|en|a|au|aux) (?P<town>[^\W\d_].*)")
 _OF_LISTENER = word_set("""
     dein deine deinen deinem deiner euer eure euren tu tus vuestro vuestra ton ta tes votre vos
     """)
@@ -215,9 +217,22 @@ def _read_match(
         return None
     if form.predicate == "attribute" and not _names_person(groups, value, language):
         return None
+    if value and form.predicate == "lives_in":
+        value = _find_town(value)
+        if not value:
+            return None
     if value and _is_turn_of_phrase(form.predicate, value):
         return None
     return _to_candidate(form, groups, value, place, language, speech)
+
+
+def _find_town(value: str) -> str:
+    """Find where somebody lives behind how they live: "einer WG in Leipzig"; empty: nowhere."""
+    way = word_pattern(__file__, "ways_of_living").match(fold(value))
+    if way is None:
+        return value
+    town = _IN_TOWN.search(value, way.end())
+    return _clean_value(town["town"]) if town else ""
 
 
 def _is_turn_of_phrase(predicate: str, value: str) -> bool:

@@ -89,6 +89,24 @@ def test_recurring_day_has_no_date(memory: MemoryEngine) -> None:
     assert time["start"] is None
 
 
+@pytest.mark.parametrize(
+    ("text", "recurs"),
+    [
+        ("we open at 6 every day except monday", "every day"),
+        ("The pool is open every day except Mondays.", "every day"),
+        ("wir haben täglich außer Montag offen", "täglich"),
+        ("abrimos todos los días menos el lunes", "todos los días"),
+        ("on est ouvert tous les jours sauf le lundi", "tous les jours"),
+        ("我们除了周一每天开门", "每天"),
+        ("月曜以外は毎日営業しています", "毎日"),
+    ],
+)
+def test_a_day_that_is_left_out_is_no_time(memory: MemoryEngine, text: str, recurs: str) -> None:
+    """Monday is the very day on which it is not so."""
+    (time,) = learned(memory, text)["times"]
+    assert (time["recurs"], time["start"]) == (recurs, None)
+
+
 def test_day_on_the_tellers_clock(memory: MemoryEngine) -> None:
     """Late in the evening of San Francisco tomorrow is not the day after in UTC's sense."""
     late = datetime.fromisoformat("2025-06-11T23:30-07:00")

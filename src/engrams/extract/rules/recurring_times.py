@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from engrams.extract.rules.languages.language_table import load_language
-from engrams.extract.rules.time_names import tells_rearrangement
+from engrams.extract.rules.time_names import is_left_out, tells_rearrangement
 from engrams.text.late_patterns import late_pattern
 
 _DAY = r"(?:mon|tues|wednes|thurs|fri|satur|sun)day"
@@ -117,7 +117,7 @@ def find_recurrences(text: str, language: str, *, is_habit: bool) -> list[Recurr
         ]
         if _USUAL.search(low):
             recurrences += [Recurrence(*match.span()) for match in _WEEKDAY.finditer(low)]
-    return _merge(recurrences)
+    return _merge([recurrence for recurrence in recurrences if not is_left_out(low, *recurrence)])
 
 
 def names_yearly(text: str) -> bool:

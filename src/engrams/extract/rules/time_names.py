@@ -93,6 +93,13 @@ _CHOSE = re.compile(
     r"|settled\s+on|opted\s+for|entschieden\s+für|elegí|choisi)\s+(?:the\s+|den\s+|el\s+|le\s+)?\Z",
     re.IGNORECASE,
 )
+_LEFT_OUT = re.compile(
+    r"\b(?:except(?:\s+for)?|excluding|apart\s+from|other\s+than|außer|ausser|ausgenommen|bis\s+auf"
+    r"|salvo|excepto|menos|sauf|excepté|hormis|à\s+part)\s+(?:on\s+|an\s+|am\s+|el\s+|los\s+|le\s+|les\s+)?\Z"
+    r"|除了?\Z",
+    re.IGNORECASE,
+)
+"""Words before a day on which something is not so: "every day except Monday"."""
 _PROPER_BEFORE = re.compile(r"(?:^|[\s\"“'(«])[A-ZÄÖÜ][\w&'-]+\s\Z")
 _NO_NAME_BEFORE = re.compile(
     rf"(?:{_MONTHS}|Spring|Summer|Autumn|Fall|Winter|In|Since|Until|By|From|Before|After|During|Around|Late|Early|Mid|Of|And"
@@ -105,11 +112,18 @@ _FAMILY_NAME = re.compile(
 )
 
 
+def is_left_out(text: str, start: int, end: int) -> bool:
+    """Check for a time at which something is not so: "every day except Monday"."""
+    before = text[max(0, start - 40) : start]
+    return _LEFT_OUT.search(before) is not None or text.startswith(("以外", "を除"), end)
+
+
 def names_thing(span: TimeSpan, text: str) -> bool:
     """Check for a time that is part of a name, a title, a value, a thing or a habit."""
     before = text[max(0, span.at - 40) : span.at]
     end = span.at + len(span.text)
-    if _is_model(span, text, before, end) or _is_title(span, text, before, end):
+    is_name = _is_model(span, text, before, end) or _is_title(span, text, before, end)
+    if is_name or is_left_out(text, span.at, end):
         return True
     if _BEARS_DATE.search(before) or (_PAST_AGE.fullmatch(span.text) and _FROM.search(before)):
         return True  # "a letter dated May 2", "a book from the 1900s"
@@ -127,6 +141,11 @@ def names_thing(span: TimeSpan, text: str) -> bool:
         return _OF_DAY.search(before) is not None
     if _NAMED_DAY.fullmatch(span.text) or _RECURS.search(before) or _DAYPARTS.match(text, end):
         return True  # "every other Monday", "on Tuesday evenings"
+    return _stands_before_thing(span, text, before, end)
+
+
+def _stands_before_thing(span: TimeSpan, text: str, before: str, end: int) -> bool:
+    """Check for a bare day or month that says which thing: "my Monday class"."""
     bare = _BARE.fullmatch(span.text)
     if bare is None:
         return False

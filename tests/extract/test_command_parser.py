@@ -214,3 +214,57 @@ def test_requests_keep_their_subject_and_their_certainty(text: str, verb: str, a
     assert command is not None
     assert (command.verb, command.about) == (verb, about)
     assert command.is_certain
+
+
+@pytest.mark.parametrize(
+    ("text", "verb", "about"),
+    [
+        ("wat do u know abt Freya", "list", "Freya"),
+        ("what have u got on me", "list", ""),
+        ("What did I tell you about the cellar?", "list", "the cellar"),
+        ("have we ever talked about the roof?", "list", "the roof"),
+        ("did I mention my passport", "list", "my passport"),
+        ("when did I tell you about the flood?", "source", "the flood"),
+        ("who told u the flat is damp", "source", "the flat is damp"),
+        ("Was hab ich dir denn vom Umzug erzählt", "list", "Umzug"),
+        ("Habe ich schon mal was über Jette gesagt?", "list", "Jette"),
+        ("wann habe ich dir gesagt, dass Jette schwimmt?", "source", "Jette schwimmt"),
+        ("Wie lange spiele ich schon Geige?", "since", "spiele ich schon Geige"),
+        ("q sabes de Lola", "list", "Lola"),
+        ("¿Te he contado algo sobre el tejado?", "list", "el tejado"),
+        ("cuándo te dije que Lola canta", "source", "Lola canta"),
+        ("¿Cuánto hace que vivo en Soria?", "since", "vivo en Soria"),
+        ("Je t'ai déjà parlé du grenier ?", "list", "grenier"),
+        ("quand est-ce que je t'ai dit que Manon chante ?", "source", "Manon chante"),
+        ("Ça fait combien de temps que j'habite à Metz ?", "since", "j'habite à Metz"),
+        ("我有没有跟你说过阳台的事", "list", "阳台"),
+        ("我什么时候开始学吉他的", "since", "学吉他"),
+        ("ベランダの話をしたことある？", "list", "ベランダ"),
+        ("引っ越しの話、いつしたっけ", "source", "引っ越し"),
+    ],
+)
+def test_questions_for_what_was_said(text: str, verb: str, about: str) -> None:
+    """What was said of something, and when, is asked in six languages, also as in a chat."""
+    command = parse_command(text, with_questions=True)
+    assert command is not None, text
+    assert (command.verb, command.about) == (verb, about)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Wie lange dauert der Flug nach Oslo?",
+        "¿Cuánto tiempo tarda el tren?",
+        "Combien de temps faut-il pour cuire un œuf ?",
+        "我什么时候去看牙医",
+        "駅までどれくらいかかる？",
+        "ベランダの話をした。",
+        "我跟你说过阳台漏水",
+        "I told you about the roof.",
+        "Ich hab dir vom Umzug erzählt.",
+        "Te he contado que vivo en Soria.",
+    ],
+)
+def test_statements_and_other_questions_ask_nothing_of_memory(text: str) -> None:
+    """A duration that nobody told, an appointment and a statement are no requests about memory."""
+    assert parse_command(text, with_questions=True) is None

@@ -376,3 +376,46 @@ def test_what_is_not_remembered_cannot_be_forgotten(said: str, request_text: str
         assert result is not None
         assert result.pending is None
         assert said.rstrip(".") not in result.reply
+
+
+TOLD_OF_A_SON = {
+    "en": ("My son Ole plays chess.", "Ole broke his arm.", "what do u know about ole"),
+    "de": (
+        "Mein Sohn Ole spielt Schach.",
+        "Ole hat sich den Arm gebrochen.",
+        "was weißt du von ole",
+    ),
+    "es": ("Mi hijo Iker juega al ajedrez.", "Iker se rompió el brazo.", "q sabes de iker"),
+    "fr": ("Mon fils Ugo joue aux échecs.", "Ugo s'est cassé le bras.", "tu sais quoi sur ugo"),
+    "zh": ("我儿子小明会下象棋。", "小明摔断了胳膊。", "你知道小明的哪些事"),
+    "ja": ("息子の健太は将棋が好きです。", "健太は腕を折りました。", "健太のこと何知ってる?"),
+}
+"""Two messages about somebody, and what is known of them asked for, by language."""
+
+
+@pytest.mark.parametrize("language", TOLD_OF_A_SON)
+def test_all_that_is_known_of_somebody_is_listed(language: str) -> None:
+    """Statements, and messages that nothing was learned from; not the questions about them."""
+    first, second, question = TOLD_OF_A_SON[language]
+    with temp_engine() as engine:
+        engine.observe([Turn(first, session="a"), Turn(second, session="b")], scope=ANN)
+        engine.add(Turn("Where is Ole? 小明在哪里？", session="c"), scope=ANN)
+        assert engine.drain()
+        answer = engine.control.turn(question, scope=ANN, answers_questions=True)
+        assert answer is not None
+        assert first.rstrip(".。") in answer.reply and second.rstrip(".。") in answer.reply
+        assert "Where is" not in answer.reply
+
+
+def test_what_was_corrected_is_not_listed_and_doubt_is_marked() -> None:
+    """A list of what is known has the right value alone."""
+    with temp_engine() as engine:
+        engine.observe([Turn("My aunt Vera lives in Porto.", session="a")], scope=ANN)
+        assert engine.drain()
+        engine.add(Turn("vera lives in faro, not porto", session="b"), scope=ANN)
+        assert engine.drain()
+        answer = engine.control.turn(
+            "What do you know about Vera?", scope=ANN, answers_questions=True
+        )
+        assert answer is not None
+        assert "faro" in answer.reply and "Porto" not in answer.reply

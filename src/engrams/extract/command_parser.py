@@ -70,8 +70,12 @@ _USUAL_FORMS = (
     (re.compile(r"^(?:forgett|foget|froget|forgete|fogret)\b", _FLAGS), "forget"),
     (re.compile(r"^(?:do you )?mind (?:forgetting|deleting|erasing|removing)\b", _FLAGS), "forget"),
     (re.compile(r"^forget (?:taht|tht|thta|dat)\b", _FLAGS), "forget that"),
+    (re.compile(r"\b(?:u|ya)\b", _FLAGS), "you"),
+    (re.compile(r"\bur\b", _FLAGS), "your"),
+    (re.compile(r"\b(?:wat|wot|wht)\b", _FLAGS), "what"),
+    (re.compile(r"\babt\b", _FLAGS), "about"),
 )
-"""Beginnings of a request as they are also written -> as the patterns below have them."""
+"""Words of a request as they are also written -> as the patterns below have them."""
 _ASKED_FORGOT = re.compile(r"^forgot\b", _FLAGS)
 """A misspelled request behind polite words; without them it is a report: "forgot my keys"."""
 _LIST = re.compile(
@@ -85,6 +89,16 @@ _LIST = re.compile(
     r"(?:\s+(?:about|of|on|regarding)\s+(?P<about>.+))?$",
     _FLAGS,
 )
+_LIST_ABOUT = re.compile(
+    r"(?:what(?: all| info(?:rmation)?)? (?:have you got|do you have|you got)"
+    r"|(?:remind me )?what (?:all )?(?:did|have) (?:i|we)(?: ever| already)? (?:say|said|tell you|told you|mention(?:ed)?|write|written)"
+    r"|(?:did|have) (?:i|we)(?: ever| already)? (?:say|said|tell you|told you|talk(?:ed)?)(?: to you)?(?: anything| something)?"
+    r"|remind me what (?:i|we) (?:said|told you))"
+    r" (?:about|on|of|regarding) (?P<about>.+)$"
+    r"|(?:did|have) (?:i|we)(?: ever| already)? mention(?:ed)?(?: (?:anything about|something about))? (?P<mentioned>.+)$",
+    _FLAGS,
+)
+"""Ordinary questions for what was said about somebody or something."""
 _LIST_LAYER = re.compile(
     r"(?:show|list|print|display)(?: me)? (?:all )?(?:of )?(?:my|your) (?:stored |saved )?"
     rf"(?P<layer>{'|'.join(PRODUCT.values())})$",
@@ -135,6 +149,11 @@ _SOURCE = re.compile(
     r"(?:who told you(?! to\b)|how (?:do|did) you know|where (?:did|do) you (?:get|hear|know|have))"
     r"(?: (?:that|this|it))?(?: from)?"
     r"(?:,? (?:that )?(?P<about>.+))?$",
+    _FLAGS,
+)
+_TOLD_WHEN = re.compile(
+    r"when (?:did|have) (?:i|we)(?: first| last)? (?:tell you|told you|say|said|mention(?:ed)?)(?: to you)?"
+    r"(?: (?:about|that))? (?P<about>.+)$",
     _FLAGS,
 )
 _SINCE = re.compile(
@@ -206,7 +225,8 @@ _ENGLISH_WORDS = (
     "know", "rememb", "recall", "memor", "stor", "sav", "learn", "forg", "foget", "froget", "delet", "eras", "remov", "clear", "wipe",
     "record", "keep", "prefer", "undo", "back", "recover", "facts", "sessions", "rules", "wrong", "not true",
     "not right", "not correct", "not so", "n't true", "n't right", "n't correct", "n't so", "isnt ", "untrue", "incorrect", "false",
-    "told you", "you get", "you hear", "you have", "since when", "how long",
+    "told you", "you get", "you hear", "you have", "since when", "how long", "you got", "u got", "did i", "did we", "have i ", "have we ",
+    "i said", "what info", "told u",
 )  # fmt: skip
 """Every English request holds one of these: most messages hold none, and are not matched."""
 _ONESELF = frozenset("mich mir uns mí mi nosotros moi nous 我 我们 私 僕 俺 わたし".split())
@@ -329,7 +349,8 @@ def _parse_other_language(text: str) -> ParsedMemoryCommand | None:
     )
 
 
-def _parse_english(plain: str) -> ParsedMemoryCommand | None:
+def _parse_english_list(plain: str) -> ParsedMemoryCommand | None:
+    """Parse a question for what memory knows, or what was said, of all or of something."""
     if match := _LIST.match(plain):
         about = (match["about"] or "").strip(" ?.!\"'")
         names_memory = bool(_REMEMBERED.search(plain))
@@ -342,8 +363,18 @@ def _parse_english(plain: str) -> ParsedMemoryCommand | None:
             is_certain=is_oneself or names_memory,
             is_question=bool(about) and not is_oneself and not names_memory,
         )
+    if match := _LIST_ABOUT.match(plain):
+        about = (match["about"] or match["mentioned"]).strip(" ?.!\"'")
+        is_oneself = about.lower() in ("me", "myself", "us")
+        return ParsedMemoryCommand("list", "" if is_oneself else about, is_question=not is_oneself)
     if match := _LIST_LAYER.match(plain):
         return ParsedMemoryCommand("list", layer_name=match["layer"].lower())
+    return None
+
+
+def _parse_english(plain: str) -> ParsedMemoryCommand | None:
+    if listing := _parse_english_list(plain):
+        return listing
     for pattern, verb in (
         (_STATUS, "status"),
         (_OFF, "recall_off"),
@@ -357,6 +388,8 @@ def _parse_english(plain: str) -> ParsedMemoryCommand | None:
             return ParsedMemoryCommand(verb)  # type: ignore[arg-type]  # the verbs of the table
     if match := _SOURCE.match(plain):
         return ParsedMemoryCommand("source", (match["about"] or "").strip(" ?.!\"'"))
+    if match := _TOLD_WHEN.match(plain):
+        return ParsedMemoryCommand("source", match["about"].strip(" ?.!\"'"))
     if match := _SINCE.match(plain):
         return ParsedMemoryCommand("since", match["about"].strip(" ?.!\"'"), is_question=True)
     if match := _SAVE.match(plain):

@@ -67,6 +67,7 @@ _QUOTED_CHARACTERS = 2_000
 """Characters of the last answer that are looked through for the memories which it states."""
 
 _ENDING_EDGES = (EdgeType.SUPERSEDES, EdgeType.MAY_OUTDATE)
+_NO_MARKS: Mapping[str, str] = {}
 _LISTED_FIRST = (
     Kind.FACT,
     Kind.PREFERENCE,
@@ -434,8 +435,11 @@ class MemoryCommandHandler:
         """
         records = answer_records
         if command.about:
-            limit = MAX_LISTED if command.verb == "list" else _MAX_SOURCES
-            records = self._find_matching(command.about, run.scope, limit)
+            records = (
+                self._find_current(command.about, run.scope)
+                if command.verb == "list"
+                else self._find_matching(command.about, run.scope, _MAX_SOURCES)
+            )
         if not records:
             return None
         match command.verb:
@@ -586,7 +590,7 @@ class MemoryCommandHandler:
         records: Sequence[Record]
         subject = "" if layer_name else about
         if subject:
-            records = self._find_matching(subject, scope, MAX_LISTED)
+            records = self._find_current(subject, scope)
         else:
             records = self._list_newest(scope, _KINDS_BY_NAME.get(layer_name, _LISTED_FIRST))
         if not records:
@@ -597,8 +601,11 @@ class MemoryCommandHandler:
         head = run.write("list_about", about=subject) if subject else run.write("list_newest")
         shown = records[:MAX_LISTED]
         end = f"\n{run.write('list_more')}" if len(records) > MAX_LISTED else ""
+        doubted = self._list_outdated(shown, scope, (EdgeType.MAY_OUTDATE,)) if subject else set()
+        mark = run.write("may_be_outdated")
+        marked = dict.fromkeys(doubted, f" ({mark})")
         return MemoryCommandResult(
-            f"{head}\n{_format_list(shown)}{end}", run.ask("shown", _list_ids(shown))
+            f"{head}\n{_format_list(shown, marked)}{end}", run.ask("shown", _list_ids(shown))
         )
 
     def _list_newest(self, scope: Scope, kinds: tuple[Kind, ...]) -> list[Record]:
@@ -617,15 +624,18 @@ class MemoryCommandHandler:
             records += [
                 record
                 for record in messages
-                if record.role == "user"
-                and record.id not in left_out
-                and gate_text(record.text, min_words=1) is None
+                if record.role == "user" and record.id not in left_out and _says(record)
             ]
         return _list_each_once(records)[: MAX_LISTED + 1]
 
-    def _list_outdated(self, records: Sequence[Record], scope: Scope) -> set[str]:
-        """List the ids of messages that a later one ends or casts doubt on."""
-        edges = self._links.edges(scope.owner, _list_ids(records), _ENDING_EDGES)
+    def _list_outdated(
+        self,
+        records: Sequence[Record],
+        scope: Scope,
+        edge_types: tuple[EdgeType, ...] = _ENDING_EDGES,
+    ) -> set[str]:
+        """List the ids of memories that a later one ends or casts doubt on."""
+        edges = self._links.edges(scope.owner, _list_ids(records), edge_types)
         return {edge.target for edge in edges}
 
     def _report_status(self, run: _RunningCommand) -> MemoryCommandResult:
@@ -815,6 +825,12 @@ class MemoryCommandHandler:
         ]
         return _list_each_once([*statements, *unstated])[:MAX_LISTED]
 
+    def _find_current(self, about: str, scope: Scope) -> list[Record]:
+        """Find what is to be listed about something: all that says something, and is not outdated."""
+        records = self._find_all_about(about, scope)
+        outdated = self._list_outdated(records, scope, (EdgeType.SUPERSEDES,))
+        return [record for record in records if record.id not in outdated and _says(record)]
+
     def _find_latest(self, scope: Scope, session: str) -> list[Record]:
         """Find the last thing that the person said here, questions left out."""
         from engrams.text.questions import is_asking
@@ -871,6 +887,15 @@ def _list_forgettable(result: SearchResult) -> list[Record]:
     ]
 
 
+def _says(record: Record) -> bool:
+    """False for a message that states nothing: a question, or a request about memory."""
+    from engrams.text.questions import is_asking
+
+    if record.kind is not Kind.TURN:
+        return True
+    return gate_text(record.text, min_words=1) is None and not is_asking(record.text)
+
+
 def _list_each_once(records: Sequence[Record]) -> list[Record]:
     """Leave out records with the words of one before: two statements of one clause."""
     by_words: dict[str, Record] = {}
@@ -898,9 +923,11 @@ def _list_ids(records: Sequence[Record]) -> tuple[str, ...]:
     return tuple(record.id for record in records)
 
 
-def _format_list(records: Sequence[Record]) -> str:
+def _format_list(records: Sequence[Record], marks: Mapping[str, str] = _NO_MARKS) -> str:
+    """Number some memories; ``marks``: what follows those with these ids."""
     return "\n".join(
-        f"{number}. {_format_line(record)}" for number, record in enumerate(records, 1)
+        f"{number}. {_format_line(record)}{marks.get(record.id, '')}"
+        for number, record in enumerate(records, 1)
     )
 
 

@@ -30,6 +30,7 @@ from engrams.write.conversation_context import (
     find_timer_ids,
 )
 from engrams.write.given_statements import select_given, to_candidate
+from engrams.write.restated_sentences import read_restatement
 from engrams.write.value_corrections import read_value_correction
 from engrams.write.write_deps import WriteDeps
 
@@ -134,8 +135,12 @@ def _gate(
 
 def _is_correction(record: Record, *, is_strong: bool = False) -> bool:
     """True for a turn that sets a value right; ``is_strong``: and that can mean nothing else."""
-    correction = read_value_correction(record.text) if record.kind is Kind.TURN else None
-    return correction is not None and (correction.is_strong or not is_strong)
+    if record.kind is not Kind.TURN:
+        return False
+    correction = read_value_correction(record.text)
+    if correction is not None and (correction.is_strong or not is_strong):
+        return True
+    return read_restatement(record.text) is not None
 
 
 def _extract(

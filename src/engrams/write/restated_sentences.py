@@ -106,7 +106,7 @@ def read_restatement(text: str) -> RestatedSentence | None:
     if len(text) > _LONGEST or "?" in text or "？" in text:
         return None
     announced = strip_announcement(text)
-    sentence, denied = _split_denied(announced.text)
+    sentence, denied = _split_denied(announced.text.rstrip(" .!…！"))
     if not (announced.is_strong or denied) or len(_SENTENCE_END.split(sentence)) > 1:
         return None
     if len(_read_tokens(sentence)) < 2 or is_asking(sentence):
@@ -119,7 +119,7 @@ def _split_denied(text: str) -> tuple[str, str]:
     for pattern in _DENIALS:
         if match := pattern.fullmatch(text):
             opening = match["opening"] or ""
-            right = match["right"] or ""
+            right = (match["right"] or "").removeprefix("是")
             is_whole = right and fold(right).startswith(fold(opening.strip()))
             between = "" if _UNSPACED.search(text) else " "
             sentence = right if is_whole else f"{opening}{between}{right}"
@@ -163,8 +163,8 @@ def _compare(restated: RestatedSentence, earlier: str) -> tuple[tuple[int, int],
             old, new = difference
         longest = _MOST_CHARACTERS
     else:
-        old = _narrow_to_exact(earlier_words, old, restated.sentence[right[new.start].start :])
         longest = _MOST_WORDS
+    old = _narrow_to_exact(earlier_words, old, restated.sentence[right[new.start].start :])
     if max(old.stop - old.start, new.stop - new.start) > longest:
         return None
     span = (earlier_words[old.start].start, earlier_words[old.stop - 1].end)
@@ -174,10 +174,12 @@ def _compare(restated: RestatedSentence, earlier: str) -> tuple[tuple[int, int],
         is_meant = fold(wrong) in fold(restated.denied)
     else:
         is_meant = not _is_trait(restated.sentence[: right[new.start].start], value)
-    is_meant = is_meant and _are_alike(wrong, value)
-    return (
-        (span, value) if is_meant and _is_of_same(restated.sentence, earlier_words, right) else None
-    )
+    # "I'm allergic to hazelnuts" is not about Ben, who is allergic to walnuts.
+    same_first = old.start == new.start == 0 or earlier_words[0].folded == right[0].folded
+    if not same_first and _opens_with_oneself(restated.sentence):
+        return None
+    is_meant = is_meant and _have_enough_in_common(restated.sentence, earlier_words, right)
+    return (span, value) if is_meant and _are_alike(wrong, value) else None
 
 
 def _find_only_difference(
@@ -201,22 +203,14 @@ def _find_only_difference(
     return slice(first, last), slice(right_first, right_last)
 
 
-def _is_of_same(
+def _have_enough_in_common(
     sentence: str, earlier_words: Sequence[_MeaningfulWord], right: Sequence[_MeaningfulWord]
 ) -> bool:
-    """True if two sentences have enough in common, and the same person as their subject.
-
-    "I'm allergic to hazelnuts" is not about Ben, who is allergic to walnuts.
-    """
     words = {token.folded for token in right}
-    common = [token for token in earlier_words if token.folded in words]
+    common = [token.folded for token in earlier_words if token.folded in words]
     if _UNSPACED.search(sentence):
-        letters = sum(len(token.folded) for token in common if token.folded not in _PARTICLES)
-        if letters < _FEWEST_COMMON:
-            return False
-    return bool(common) and (
-        earlier_words[0].folded == right[0].folded or not _opens_with_oneself(sentence)
-    )
+        return sum(len(word) for word in common if word not in _PARTICLES) >= _FEWEST_COMMON
+    return bool(common)
 
 
 def _is_trait(before: str, value: str) -> bool:
@@ -278,5 +272,6 @@ def _read_tokens(text: str) -> Sequence[_MeaningfulWord]:
         token
         for token in tokens
         if token.folded not in _NAMING_WORDS
+        and (len(token.folded) > 1 or token.folded.isdigit())
         and (token.folded not in STOP or is_exact_word(token.folded))
     ]

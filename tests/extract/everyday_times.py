@@ -412,4 +412,7 @@ MORE: list[tuple[str, str, str, Answer]] = [
         "My daughter turns 9 in a fortnight.",
         [["2026-04-20", "2026-04-26"]],
     ),
+    ("de", "2026-12-22T09:00+01:00", "Nächste Woche Donnerstag habe ich frei.", ["2026-12-31"]),
+    ("fr", "2026-05-11T09:00+02:00", "J'ai lu 1984 en deux jours.", []),
+    ("zh", "2026-09-20T09:00+08:00", "我住在五四大街八号。", []),
 ]

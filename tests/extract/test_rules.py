@@ -117,6 +117,17 @@ def read(
             ("Alice", "works_at", "Google"),
         ),
         ("Bob works at Acme", ("Bob", "works_at", "Acme")),
+        ("I work at St. Olave's Hospital.", ("Alice", "works_at", "St. Olave's Hospital")),
+        ("I work at Mt. Sinai. It is huge.", ("Alice", "works_at", "Mt. Sinai")),
+        ("I live in King's Lynn.", ("Alice", "lives_in", "King's Lynn")),
+        ("I live in Ft. Worth now.", ("Alice", "lives_in", "Ft. Worth")),
+        ("I work at McDonald's.", ("Alice", "works_at", "McDonald's")),
+        ("I work for J. P. Morgan", ("Alice", "works_at", "J. P. Morgan")),
+        ("I said no. I live in Rome.", ("Alice", "lives_in", "Rome")),
+        (
+            "I have a flight booked for Tuesday to Rome.",
+            ("Alice", "has", "flight booked to Rome"),
+        ),
         (
             "I speak Spanish and French",
             ("Alice", "speaks", "Spanish and French"),
@@ -138,6 +149,22 @@ def test_ordinary_statements_are_read(text: str, triple: tuple[str, str, str]) -
     assert found, [(c.subject, c.predicate, c.object, c.text) for c in read(text)]
     assert found[0].text == found[0].evidence[0].quote
     assert found[0].text in text
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "I live in Anna's flat.",
+        "I work at Tom's startup.",
+        "I prefer slow mornings, like the ones we had in May, to anything",
+        "dienstags könnte ich, da hat meine frau die kinder",
+    ],
+)
+def test_what_only_belongs_to_somebody_is_no_place(text: str) -> None:
+    """A name that owns a thing, and words that only lean on others, make no fact of their own."""
+    told = [(one.predicate, one.object) for one in read(text)]
+    assert not [pair for pair in told if pair[0] in ("lives_in", "works_at", "likes")]
+    assert not [one.text for one in read(text) if one.text.startswith("da hat")]
 
 
 @pytest.mark.parametrize(

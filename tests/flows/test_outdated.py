@@ -118,6 +118,9 @@ def test_words_of_almost_the_same_letters_put_nothing_right(
         (("我们周五一般吃披萨。", "诺拉的火车取消了，她周日才到。"), False),
         (("我周五三点要看牙医。", "牙医把时间改到了四点。"), True),
         (("金曜日の三時に歯医者の予約があります。", "歯医者が四時に変更になった。"), True),
+        (("I take B12 pills in the mornings", "B12 pills evenings now"), True),
+        (("morgens 20 mg Cortison", "jetzt abends 20 mg Cortison"), True),
+        (("I take B12 pills in the mornings", "I took B12 pills last night"), False),
     ],
 )
 def test_another_day_of_another_thing_moves_nothing(

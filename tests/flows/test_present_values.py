@@ -14,6 +14,8 @@ ANN = ("user", "ann")
     [
         ("我现在住在上海。", "上海"),
         ("我现在在阿里工作。", "阿里"),
+        ("我在在网易上班。", "网易"),
+        ("我在在线教育公司上班。", "在线教育公司"),
         ("Ich wohne momentan in Berlin.", "Berlin"),
         ("Ich arbeite gerade bei Bosch.", "Bosch"),
         ("En ce moment je travaille chez Airbus.", "Airbus"),

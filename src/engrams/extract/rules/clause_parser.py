@@ -139,6 +139,8 @@ def _parse_coordinated(
             words[after].lower in ("and", "then", "also") or words[after].lower in ADVERBS
         ):
             after += 1
+        if words[at].lower == "," and words[at + 1].lower == "like":
+            return at  # "slow mornings, like the ones in May": no verb
         reading = find_lemma(words[after].lower)
         last = found[-1]
         if words[after].lower in STATES and _shares_copula(last):

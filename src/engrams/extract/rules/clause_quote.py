@@ -33,12 +33,14 @@ _NO_COMPANIONS = word_set("and but so then well yes yeah no ok okay also plus th
 _OPENING_MARKS = " \t\r\n,;:-–—.!…"
 _CLOSING_MARKS = " \t\r\n,，;:-–—(.!?。！？、"
 _DANGLING = re.compile(
-    r"\b(?:in|on|at|since|by|of)\s+(?=(?:in|on|at|for|with|to|by|from)\b)"
-    r"|\s(?:in|on|at|since|by)\s+(?=,)",
+    r"\b(?:in|on|at|since|by|for|from|until|till|before|after|around|starting)\s+(?:the\s+)?(?=(?:in|on|at|for|with|to|by|from)\b)"
+    r"|\s(?:in|on|at|since|by|for|from|until|till|before|after|around|starting)(?:\s+the)?\s*(?=,)|\s+(?=,)",
     re.IGNORECASE,
 )
 """Prepositions whose time was taken out: "a party on , forty guests"."""
-_LOOSE_ENDS = PREPOSITIONS | DETERMINERS | {"and", "to", ","}
+_PART_OF = re.compile(r"\bof\s+(?:the\s+)?\Z", re.IGNORECASE)
+"""Words before a time that is no time of the clause: "the first ten days of July"."""
+_LOOSE_ENDS = PREPOSITIONS | DETERMINERS | {"and", "to", ",", "coming"}
 _CLOSING_QUOTE = re.compile(r'[.,!?]*"')
 _LAUGHTER = re.compile(r"[\s,]+(?:lol|haha+|hehe|btw|xd|:\)|tho)$", re.IGNORECASE)
 
@@ -169,7 +171,7 @@ def quote_object(words: Sequence[ClauseToken], text: str, times: Sequence[TimeSp
     end = words[-1].end
     pieces: list[str] = []
     for span in times:
-        if position <= span.at < end:
+        if position <= span.at < end and not _PART_OF.search(text, position, span.at):
             pieces.append(text[position : span.at])
             position = min(end, span.at + len(span.text))
     pieces.append(text[position:end])

@@ -74,6 +74,8 @@ _LONG = ("week", "month", "season", "year")
 _BY = re.compile(r"(?:by|spätestens|antes\s+del?|d'ici)\b|.*(?:之前|以前|までに)\Z", re.IGNORECASE)
 _NEXT = re.compile(r"\bnext\b|nächste|próxim[oa]|que\s+viene|prochaine?|次の|今度の", re.IGNORECASE)
 _AFTER_NEXT = re.compile(r"übernächst", re.IGNORECASE)
+_OF_WEEK = re.compile(r"\bweek|woche|semana|semaine|[周週]", re.IGNORECASE)
+"""A day of a week that is named: "nächste Woche Donnerstag"."""
 _COMING = re.compile(r"\b(?:coming|upcoming|kommende[nr]?)\b|次の|今度の", re.IGNORECASE)
 _STARTING = re.compile(
     r"\b(?:starting|beginning|effective)\s+(?:(?:on|in|from|as of)\s+)?(?:the\s+)?\Z", re.IGNORECASE
@@ -449,6 +451,8 @@ def _choose_week(clause: _Clause, span: TimeSpan) -> list[tuple[TimeSpan, float]
     if span.grain not in ("day", "hour", "minute") or not _WEEK < distance <= farthest:
         return [(span, sure)]
     nearer = replace(span, start=span.start - _WEEK, end=span.end - _WEEK)
+    if _OF_WEEK.search(span.text):
+        return [(span, sure)]
     if _COMING.search(span.text):
         return [(nearer, 0.9)]
     if _NEXT.search(span.text) and not re.search(r"\d", span.text.split(" at ")[0]):

@@ -40,7 +40,7 @@ _DEPENDENT = re.compile(
 """Head of a clause that hangs on the piece before: "einen Diesel, den wir verkaufen"."""
 _SUBJECT_BEFORE = re.compile(r"(?:l[eo]s?|se)\s(?!me\b|nos\b)\w+", re.IGNORECASE)
 """Spanish words of somebody whom only the piece before names: "y le dejó la casa a mi tía"."""
-_NAMED_BEFORE = re.compile(r"\W*[A-Z][\w'’-]+(?: [A-Z][\w'’-]+)?\Z")
+_NAMED_BEFORE = re.compile(r"\W*(?:(?:Dr|Mr|Mrs|Ms|Prof)\. )?[A-Z][\w'’-]+(?: [A-Z][\w'’-]+)?\Z")
 _APPOSITION = re.compile(r"(?:my|our)(?: \w+){1,2},")
 """Who somebody is, behind a name: "Paolo, our son, is six"."""
 _POINTS = {
@@ -50,7 +50,7 @@ _POINTS = {
         re.IGNORECASE,
     ),
     "de": re.compile(
-        r"^\W*(?:das|dies|es|die|der|er|sie)\s+(?:ist|is|war|sind|geht|hat|wird|kommt|klappt)\b"
+        r"^\W*(?:das|dies|es|die|der|er|sie|da)\s+(?:ist|is|war|sind|geht|hat|wird|kommt|klappt)\b|^\W*da\s+(?:bin|habe?n?|hab|muss|kann)\b"
         r"|\b(?:mit|von|bei|zu|für|an|über|auf) (?:ihm|ihr|ihnen|ihn|denen)\b|\b(?:ihm|ihn|dafür|damit|davon|daran|darauf|dort)\b"
         r"|^\W*(?:(?:der|die|das|den) von (?:mein|dein|sein|ihr|unser)\w*|(?:meine[rs]|meins|seine[rs]|ihre[rs]|unsere[rs]) (?:ist"
         r"|hat|war))\b",

@@ -43,9 +43,18 @@ _END = re.compile(
     "|[\U0001f300-\U0001faff\u2600-\u27bf\ufe0f\u200d]+)"
 )
 _ABBREVIATED = re.compile(
-    r"(?:^|[\s(])(?:[A-Za-z]|mr|mrs|ms|dr|st|prof|vs|e\.g|i\.e|etc|approx|no|inc|ltd|jr|sr|u\.s|a\.m|p\.m|av|avda|blvd)$",
+    r"(?:^|[\s(])(?:[A-Za-z]|mr|mrs|ms|dr|dra|st|ste|mt|ft|prof|sra|srta|mme|mlle|fa|hr|vs|e\.g|i\.e|z\.\s?b|d\.\s?h|u\.\s?a|bzw|ca|ggf|evtl|etc|approx"
+    r"|no|nr|inc|ltd|jr|sr|u\.s|a\.m|p\.m|av|avda|blvd)$",
     re.IGNORECASE,
 )
+_BEGINS_ANOTHER = re.compile(
+    r"(?<=\b[A-Za-z])\.\s(?:I|My|We|Our|He|His|She|Her|It|They|Their|The|This|That|But|And|So)\b"
+    r"|(?<=\b[Nn]o)\.(?!\s?\d)",
+)
+"""Dot that ends a sentence behind a letter or a number's sign: "plan B. My …", "I said no."."""
+_OF_FIRM = re.compile(r"(?:[\s.](?:Co|Corp|Cía|Cie)|\bS\.(?:\s?[A-Z]\.)*\s?[A-Z]|\bC\.\s?V)$")
+_AFTER_FIRM = re.compile(r"\.\s(?:[a-zà-ÿ&(]|KG|GmbH|OHG|Inc|Ltd|Ltda|LLC)")
+"""Text behind the abbreviation of a firm where its sentence goes on: "Hübner & Co. KG"."""
 # German: "am 4. Mai", "am 4. habe ich", "Hauptstr. 5".
 _ORDINAL = re.compile(r"\b(?:am|vom|zum|bis|dem|den|der|die|seit|ab|im)\s\d{1,2}$", re.IGNORECASE)
 _AFTER_ORDINAL = re.compile(
@@ -149,9 +158,11 @@ Tense: TypeAlias = Literal[
 Person: TypeAlias = Literal["self", "group", "other"]
 
 _SHORT_FORM = r"'(?:m|s|ve|re|d|ll|em|cause|til)\b"
+_SHORTENED = r"\b(?:St|Ste|Mt|Ft|Dr|Mr|Mrs|Ms|Prof)\.(?=\s[A-Z])|\b[A-Z]\.(?=\s?[A-Z]\.)|(?<=[A-Z]\.\s)[A-Z]\.(?=\s[A-Z][a-z])"
+"""Words whose dot belongs to the name behind them: "St. Louis", "J. P. Morgan"."""
 _FIGURE = r"[$€£¥]?\d+(?:[.,:/-]\d+)*%?\w*"
 _WORD_OR_MARK = r"\w+(?:(?:[-.+/&@]|:(?=[A-Z0-9]))\w+)*[+#]*|\.\.\.|[^\w\s]"
-_TOKEN = re.compile(rf"{_SHORT_FORM}|{_FIGURE}|{_WORD_OR_MARK}")
+_TOKEN = re.compile(rf"{_SHORTENED}|{_SHORT_FORM}|{_FIGURE}|{_WORD_OR_MARK}")
 _TOKEN_BEFORE_NOT = re.compile(
     rf"n't\b|{_SHORT_FORM}|{_FIGURE}|[^\W\d_]\w*?(?=n't\b)|{_WORD_OR_MARK}"
 )
@@ -298,7 +309,8 @@ def _is_abbreviated(text: str, begin: int, dot: int) -> bool:
     """Test if a dot ends an abbreviation or an ordinal number."""
     before = text[max(begin, dot - 8) : dot]
     return bool(
-        _ABBREVIATED.search(before)
+        (_ABBREVIATED.search(before) and not _BEGINS_ANOTHER.match(text, dot))
+        or (_OF_FIRM.search(before) and _AFTER_FIRM.match(text, dot))
         or (_STREET.search(before) and _NUMBERED.match(text, dot))
         or (_ORDINAL.search(before) and _AFTER_ORDINAL.match(text, dot))
     )

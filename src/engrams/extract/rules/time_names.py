@@ -78,7 +78,7 @@ _NUMERIC = re.compile(r"[\d/.-]+")
 _BY_AUTHOR = re.compile(r"['\"”’]?,?\s+(?:by|von|de|por|di)\s+[A-ZÄÖÜ]")
 _READS = re.compile(
     r"\b(?:read|reading|reread|watch|watched|watching|finished|finishing|playing|played|book|novel|film|movie|series|song|album"
-    r"|called|named|titled|listening to|gelesen|lese|leyendo|lisant)\s+['\"“„«‘]?\Z",
+    r"|called|named|titled|listening to|gelesen|lese|leyendo|leído|leí|lisant|lu|relu|lis|roman|livre|libro|novela|buch)\s+['\"“„«‘]?\Z",
     re.IGNORECASE,
 )
 _STREET = re.compile(

@@ -102,7 +102,7 @@ def cut_role(words: Sequence[ClauseToken]) -> tuple[ClauseToken, ...]:
 def match_proper_name(
     words: Sequence[ClauseToken], *, is_lowercase: bool = False
 ) -> tuple[ClauseToken, ...]:
-    """Match the leading capitalised words, without an article.
+    """Match the leading capitalised words, without an article; none where they only own a thing.
 
     ``is_lowercase``: in text without capitals, up to two words.
     """
@@ -112,6 +112,8 @@ def match_proper_name(
     end = start
     while end < len(words) and _continues_name(words, start, end):
         end += 1
+    if end > start and end < len(words) and words[end].lower == "'s":
+        return ()  # "Anna's flat"
     if end == start and is_lowercase:
         lowered = takewhile(_is_name_word, words[start : start + 2])
         return tuple(lowered)
@@ -124,12 +126,26 @@ def _continues_name(words: Sequence[ClauseToken], start: int, at: int) -> bool:
         return True
     if at == start:
         return False
+    if word.lower == "'s":
+        return _ends_name(words, at)
     if word.text[0] in _DIGITS:
         return True
     following = words[at + 1].text if at + 1 < len(words) else ""
     is_last = at + 2 >= len(words)
     return following[:1].isupper() and (
         word.lower in _NAME_JOINTS or (word.text == "," and is_last)
+    )
+
+
+def _ends_name(words: Sequence[ClauseToken], at: int) -> bool:
+    """True for an 's of the name itself: "McDonald's", "King's Lynn"; not "Anna's flat"."""
+    following = words[at + 1] if at + 1 < len(words) else None
+    return (
+        following is None
+        or following.text[0].isupper()
+        or not following.lower.isalpha()
+        or following.lower in PREPOSITIONS | ADVERBS
+        or following.lower in STOP
     )
 
 

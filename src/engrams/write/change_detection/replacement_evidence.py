@@ -388,6 +388,22 @@ def _has_other_day_or_time(ending: str, news: str) -> bool:
     return day or time
 
 
+def _has_other_part_of_day(ending: str, news: str) -> bool:
+    """True if both name parts of the day, and none in common: "in the morning", "evening now"."""
+    parts = _map_parts_of_day()
+    old_parts, new_parts = (
+        {parts[word] for word in _WORD.findall(fold(text)) if word in parts}
+        for text in (ending, news)
+    )
+    return bool(old_parts) and bool(new_parts) and old_parts.isdisjoint(new_parts)
+
+
+@cache
+def _map_parts_of_day() -> dict[str, str]:
+    rows = map(str.split, fold(read_vocabulary(__file__, "members_parts_of_day")).splitlines())
+    return {word: words[0] for words in rows for word in words}
+
+
 def _is_changed(new: MessageClause) -> bool:
     return any(new.cues[cue] for cue in _CHANGES) or _tells_replacement(new.text)
 
@@ -568,6 +584,8 @@ def _read_subject(clause: str) -> frozenset[str]:
 
 def says_the_same(ending: str, news: str) -> bool:
     """True if a newer clause has the values and most words of the older, and no word of an end."""
+    if _has_other_part_of_day(ending, news) and not tells_past_event(news):
+        return False
     codes = set(_CODE.findall(ending))
     numbers = set(_NUMBER.findall(ending))
     # A day that only the newer names is no other value: "from 1 November on".

@@ -188,6 +188,12 @@ def test_what_is_more_than_small_talk_passes_on(text: str) -> None:
         "别保存",
         "你记得什么",
         "不要忘 忘掉我",
+        "Forget it, please",
+        "Forget everything about my health, I have asthma",
+        "Forget that I live in Oslo, I was joking",
+        "Forget what I said about Bob, he is my boss",
+        "Vergiss meine Adresse, bitte",
+        "Vergiss bitte, dass ich einen roten Skoda fahre.",
     ],
 )
 def test_requests_about_memory_are_control(text: str) -> None:
@@ -207,6 +213,16 @@ def test_requests_about_memory_are_control(text: str) -> None:
         "My memory is getting worse",
         "I saved this seat for you",
         "Remember that I am allergic to nuts",
+        "Forget it, I moved back to Malmö",
+        "Never mind, forget this. My new dentist is Dr. Okafor.",
+        "Forget the gym, I swim in the lake near Zug.",
+        "Don't store it in the fridge, my tomatoes lose their taste",
+        "I was told to clear the memory of my old phone",
+        "Vergiss es, mein Bruder Jan hat schon bezahlt.",
+        "Olvida el café, yo tomo té verde.",
+        "Oublie ça. Mon frère habite à Nantes.",
+        "忘了吧，我现在住在厦门。",
+        "忘れて、うちの犬はもう元気です。",
     ],
 )
 def test_ordinary_talk_about_memory_is_no_control(text: str) -> None:

@@ -12,6 +12,7 @@ from typing import Literal
 
 from engrams.core import PRODUCT
 from engrams.extract.command_languages import match_answer, match_request
+from engrams.extract.dismissals import find_statement
 from engrams.extract.list_choice import read_choice
 from engrams.extract.request_concepts import find_answer, find_request
 from engrams.frozen_data import dataclass, replace
@@ -279,6 +280,8 @@ def parse_command(text: str, *, with_questions: bool = False) -> ParsedMemoryCom
     ``with_questions``: also ordinary questions about what is in memory.
     """
     command = _parse(text)
+    if command is not None and command.verb.startswith("forget") and find_statement(text):
+        return None
     if command is not None and command.verb == "forget" and command.about:
         frame = text.replace(command.about, " ")
         command = replace(command, is_for_all=bool(_EVERYTHING.search(frame)))
@@ -412,8 +415,9 @@ def opens_with_forgetting(text: str) -> bool:
 
     It states nothing: a request that is not understood must not become a fact.
     """
-    is_told_late = _FORGOT_TO_TELL.match(text) is not None
-    return not is_told_late and _OPENS_FORGETTING.match(fold(text[:200])) is not None
+    if _FORGOT_TO_TELL.match(text) or not _OPENS_FORGETTING.match(fold(text[:200])):
+        return False
+    return not find_statement(text)
 
 
 def may_be_command(text: str) -> bool:

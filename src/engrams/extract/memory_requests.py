@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from engrams.extract.command_parser import opens_with_forgetting, parse_command
+from engrams.extract.dismissals import POLITE, find_statement
 from engrams.extract.request_concepts import find_bans
 from engrams.text.late_patterns import holds_any, late_pattern
 from engrams.text.normalize import fold
@@ -24,7 +25,7 @@ _END = (
     r"(?=\s*(?:$|[.!?,;:()\n。，、！？：；-]|please\b|thanks\b|anywhere\b|at"
     r" all\b|but\b|because\b|since\b|and\b"
     r"|(?:in|to) (?:your|the) (?:memory|history|notes|logs?)\b"
-    r"|bitte\b|ab\b|auf\b|weil\b|denn\b|und\b|por favor\b|porque\b|pero\b|y\b|en (?:tu|su)"
+    r"|bitte\b|weil\b|denn\b|und\b|por favor\b|porque\b|pero\b|y\b|en (?:tu|su)"
     r" memoria\b"
     r"|s'il\b|stp\b|svp\b|parce\b|car\b|mais\b|et\b|dans (?:ta|votre) memoire\b|en memoire\b))"
 )
@@ -36,8 +37,8 @@ _NO_SUBJECT = "".join(
 )
 _VERB = r"(?:save|store|remember|record|memori[sz]e|log)"
 _THING = (
-    r"(?:any of (?:this|that|it)(?: conversation| chat| discussion)?|(?:this|that|it|the following|anything i (?:say|said|tell you|told"
-    r" you)|our (?:chat|conversation))"
+    r"(?:any of (?:this|that|it)(?: conversation| chat| discussion)?|(?:this|that|it|the following|anything(?: i (?:say|said|tell you|told"
+    r" you))?|our (?:chat|conversation))"
     r"|(?:this|that|my(?: last| next)?)(?: next| last)?"
     r" (?:message|chat|conversation|part|bit|one|information|info|secret|words?)"
     r"|what (?:follows|i(?:'m| am)? (?:say|said|tell|told|write|wrote|about to|going"
@@ -50,12 +51,13 @@ _ENGLISH = (
     rf"(?<![\w']){_NO_SUBJECT}(?:do not|don't|dont|never) (?:ever )?(?:{_VERB}"
     rf" (?:{_THING}{_END}|{_ABOUT})|keep (?:any of )?this{_END}"
     rf"|(?:keep|make) a (?:note|record) of (?:this|that|it)\b|write (?:any of )?(?:this|that|it)"
-    rf" down\b)"
+    rf" down{_END})"
     rf"|{_START}(?:please )?(?:do not|don't|dont) {_VERB}\s*:"
     rf"|{_START}(?:please )?forget (?:that )?i(?:'ve| have)?(?: ever| just)? (?:said|told you|mentioned|asked|wrote)\b"
     rf"|\b(?:please|(?:can|could|would|will) you)(?: please)? not {_VERB}"
     rf" (?:{_THING}{_END}|{_ABOUT})"
-    rf"|\bi(?:'d| would) rather you (?:didn't|did not) {_VERB} {_THING}{_END}"
+    rf"|\bi(?:'d| would) rather you (?:didn't|did not) {_VERB} (?:{_THING}{_END}|{_ABOUT})"
+    rf"|\byou (?:should|must)(?: not|n't) {_VERB} {_THING}{_END}"
     rf"|\b(?:this|that|it) (?:should(?: not|n't)|must(?: not|n't)) be {_KEPT}\b"
     rf"|{_START}(?:please )?not (?:to be (?:saved|stored|remembered|recorded|logged)|for the"
     rf" record){_END}"
@@ -68,7 +70,8 @@ _ENGLISH = (
     r"|between (?:us|you and me|the two of us|ourselves)\b|to yourself\b)"
     r"|\b(?:this|that|it)(?:'s| is| stays| remains| must stay| has to stay| should stay)(?: \w+)?"
     r" between (?:us|you and me|the two of us)\b"
-    r"|^\W*(?:just |strictly |only )?between (?:us|you and me)\s*[:,;-]"
+    # "Between us, …" alone is said of any opinion.
+    rf"|{_START}(?:(?:just|strictly|only) between (?:us|you and me)\s*[:,;-]|between (?:us|you and me)\s*[:;-])"
     rf"|\bi (?:do not|don't|dont) want (?:you to {_VERB} {_THING}{_END}|{_THING} (?:to be )?{_KEPT}{_END})"
     rf"|{_START}(?:there's |there is )?no need to {_VERB} {_THING}{_END}"
     rf"|\b(?:nothing|none) (?:of (?:this|that|it)|i (?:say|said|told you|wrote)) (?:should|must|may|is to|needs to) be {_KEPT}\b"
@@ -83,21 +86,21 @@ _GERMAN_NOTHING = (
 _GERMAN_KEEP = r"(?:ab)?(?:speichern|merken|notieren|aufzeichnen|protokollieren|behalten|festhalten|aufschreiben)"
 _GERMAN_KEPT = r"(?:gespeichert|gemerkt|notiert|aufgezeichnet|protokolliert|behalten|festgehalten|aufgeschrieben)"
 _GERMAN = (
-    r"\b(?:speicher[en]?|merke?n?|notier[en]?|protokollier[en]?|behalte?n?|schreibe?n?)(?:"
+    r"\b(?:speicher[en]?|merke?n?|notier[en]?|protokollier[en]?|behalte?n?|(?P<writes>schreibe?n?))(?:"
     r" (?:sie|dir|du))?(?: bitte)?"
     rf" (?:{_GERMAN_TALK}|das|dies|es|folgendes|das folgende|was ich[^.!?\n]{{0,40}})(?:"
     r" (?:hier|jetzt|bitte|alles|aber))*"
-    rf" (?:nicht|nirgends|nirgendwo){_END}"
+    rf" (?:nicht|nirgends|nirgendwo)(?(writes)(?: auf| nieder| mit)|(?: ab| auf)?){_END}"
     r"|\b(?:speicher[en]?|merke?n?|notier[en]?|protokollier[en]?|behalte?n?)(?: (?:sie|dir|bitte))*"
     r" nichts (?:davon|hiervon|von (?:dem|diesem|alledem|unserem)\b"
     rf"(?: (?:gesprach|chat|allem))?){_END}"
     rf"|{_START}(?:(?:{_GERMAN_TALK}|bitte|das|dies|es|aber|und|ja|jetzt|hier|alles|folgendes)"
     r" )*(?:nicht|nirgends)"
     rf" {_GERMAN_KEEP}{_END}"
-    r"|\bbleibt (?:bitte |aber |das )?(?:strikt |nur )?(?:unter|zwischen) uns\b"
+    r"|\bbleibt (?:bitte |aber |das )?(?:strikt |nur )?(?:unter|zwischen) uns\b|\b(?:unter|zwischen) uns bleiben\b"
     r"|\b(?:das|dies|es|alles)(?: alles| hier)? bleibt(?: \w+)? (?:unter|zwischen) (?:dir|ihnen)"
     r" und mir\b"
-    rf"|{_START}(?:nur |ganz )?unter uns(?: gesagt)?\s*[:,;-]"
+    rf"|{_START}(?:(?:nur|ganz|streng) unter uns\s*[:,;-]|unter uns\s*[:;-])"
     r"|\bbehalte? (?:das|es|dies) (?:bitte )?fur dich\b"
     rf"|{_START}(?:(?:bitte|aber|und|also) )*{_GERMAN_NOTHING}(?: bitte)? {_GERMAN_KEEP}{_END}"
     r"|\b(?:davon|hiervon) (?:soll|sollte|darf|muss) (?:bitte )?nichts"
@@ -113,7 +116,7 @@ _SPANISH = (
     r"|(?:est[ea]|nuestr[ao]) (?:mensaje|conversacion|charla|platica|chat)|lo"
     rf" que[^.!?\n]{{0,40}}))?{_END}"
     r"|\b(?:queda|quede|quedar|quedara|queda esto)(?: \w+)? entre (?:nosotros|nosotras|tu y yo)\b"
-    rf"|{_START}entre (?:nosotros|tu y yo)\s*[:,;-]"
+    rf"|{_START}(?:(?:solo|solamente|estrictamente) entre (?:nosotros|tu y yo)\s*[:,;-]|entre (?:nosotros|tu y yo)\s*[:;-])"
     r"|\bno (?:queden?|dejes?|guardes?|hagas?) (?:ningun )?registros? de (?:todo )?"
     rf"(?:esto|eso|lo anterior|nada|lo que[^.!?\n]{{0,40}}|esta (?:charla|conversacion)){_END}"
 )
@@ -133,9 +136,10 @@ _FRENCH = (
     r" (?:enregistrer|retenir|sauvegarder|memoriser|garder|noter|conserver|stocker)(?:"
     r" (?:ca|cela|ceci|ce message))?"
     rf"{_END}"
+    rf"|{_FRENCH_ORDER}(?:ecri[st]|ecrivez|note[sz]?|enregistre[sz]?) (?:ca|cela|ceci) nulle part{_END}"
     r"|\b(?:reste|restera|rester)(?: \w+)? entre nous\b"
     r"|\b(?:ca|cela|ceci) (?:reste|restera|doit rester)(?: \w+)? entre (?:toi|vous) et moi\b"
-    rf"|{_START}entre nous\s*[:,;-]"
+    rf"|{_START}(?:(?:juste|seulement|strictement) entre nous\s*[:,;-]|entre nous\s*[:;-])"
     rf"|{_FRENCH_ORDER}(?:gardez?|laissez?) (?:pas de|aucune) traces? (?:de |d')"
     rf"(?:(?:tout )?(?:ca|cela|ceci)|(?:cette|notre) (?:conversation|discussion)){_END}"
     r"|\bgarde[sz]? (?:ca|cela|ceci) pour (?:toi|vous)\b|\bgarde[sz]?-le pour (?:toi|vous)\b"
@@ -151,20 +155,26 @@ _CHINESE_KEEP = (
     r"(?:留下?(?:记录|記錄)|(?:记住|记录|保存|存储|储存|记下|存下|存档|記住|記錄|儲存|記下|存檔|记|記|存)"
     r"(?:下来|下來|起来|起來)?)"
 )
-_CHINESE_NOT = r"(?:不要|别|別|请勿|請勿|勿|不用|不必|无需|無需)"
+_CHINESE_NOT = r"(?:不要|别|別|请勿|請勿|勿|不用|不必|无需|無需|不(?:希望|想让|愿意?)你)"
 _CHINESE = (
     rf"{_CHINESE_THIS}(?:就|也|都|请|請|麻烦|麻煩)*{_CHINESE_NOT}再?{_CHINESE_KEEP}{_CHINESE_END}"
     rf"|{_CHINESE_NOT}(?:把)?{_CHINESE_KEEP}{_CHINESE_THIS}{_CHINESE_END}|{_CHINESE_NOT}把{_CHINESE_THIS}{_CHINESE_KEEP}{_CHINESE_END}|"
     r"(?:不要|别|別|请勿|請勿|勿|不许)(?:把(?:这|這|此|它|我|以下|下面)[^，。,.!?\n]{0,8})?"
     r"(?:记住|记录|保存|存储|储存|记下|存下|存档|記住|記錄|儲存|記下|存檔)(?:下来|下來|来|來)?(?:这|這|此|它|以下|下面|本|我们的|我們的)?(?:些|个|個|件|条|條|段|次)?"
     r"(?:话|話|事|消息|信息|内容|內容|对话|對話|聊天|谈话|談話)?(?=\s*(?:$|[，。、,.!?:;()\n-]|吧|了|哦|啊|喔))"
-    r"|(?:我们|我們|咱们|你我|咱俩)(?:之间|之間|俩)的?(?:秘密|知道)|你知我知"
+    r"|(?:我们|我們|咱们|你我|咱俩)(?:之间|之間|俩)的?(?:秘密|知道)|你知我知|只有(?:你我|你和我|我们俩|咱俩)知道"
+)
+# An object or a place that is no talk makes it an order about a thing: "don't save the file".
+_JAPANESE_TALK = (
+    "(?:(?:これ|それ|こと|話|会話|内容|情報|番号|住所|名前|メッセージ|発言|言葉|やり取り|やりとり|チャット|部分|秘密|件)(?:だけ)?[をはも]"
+    "|(?<![をはにでへ]))[、 ]?(?:(?:絶対に|どこにも|決して|一切|勝手に|メモリに?|履歴に|ログに|記憶に)は?、?)?"
 )
 _JAPANESE = (
-    r"(?<!ファイルを)(?<!ファイルは)(?<!画像を)(?<!画像は)(?<!写真を)(?<!写真は)(?<!文書を)(?<!データを)(?<!変更を)"
-    r"(?:保存|記録|記憶|メモ)は?(?:しないで|せずに)"
+    rf"{_JAPANESE_TALK}(?:保存|記録|記憶|メモ)は?(?:しないで|せずに)"
     r"|覚え(?:てい|ておか|とか)?ないで|(?:記録|メモリ|履歴)には?残さないで"
-    r"|オフレコ(?:で(?!聞|言われ)|だ|です|に|ね|:|、)|ここだけの話|(?:(?:あなた|君|きみ)と(?:私|わたし|僕|俺)|[二2]人)だけの(?:秘密|話)|内緒(?:にして|でお願い|だよ|ね)"
+    r"|オフレコ(?:で(?!聞|言われ)|だ|です|に|ね|:|、)"
+    r"|ここだけの話(?:に|で(?!すが|すけど)|だよ|ね|:|[。!]|$)"
+    r"|(?:(?:あなた|君|きみ)と(?:私|わたし|僕|俺)|[二2]人)だけの(?:秘密|話)|内緒(?:にして|でお願い|だよ|ね)"
 )
 _REQUEST = late_pattern("|".join((_ENGLISH, _GERMAN, _SPANISH, _FRENCH, _CHINESE, _JAPANESE)))
 
@@ -177,6 +187,7 @@ _NECESSARY = (
     (("nicht", "nirgend"), ("speicher", "merk", "notier", "protokollier", "halt", "schrieb", "schreib", "zeichn")),
     (("no ",), ("guard", "recuerd", "memoric", "registr", "anot", "almacen", "apunt", "grab", "conserv")),
     (("pas", "rien", "jamais"), ("reten", "retien", "memoris", "gard", "note", "enregistr", "conserv", "stock", "souvien")),
+    (("nulle part",), ("ecri", "note", "enregistr")),
 )  # fmt: skip
 _UNSPACED = late_pattern("[\u3040-\u30ff\u3400-\u9fff]")
 
@@ -198,21 +209,6 @@ _REPORTED_AFTER = late_pattern(
     r"(?:ください|下さい|ね|よ|欲しい|ほしい)*[」』\"]?\s*(?:と|って)(?:言|い[わっう]|書|頼|注意|指示)"
 )
 _BARE = 100
-_POLITE = frozenset(
-    (
-        "please",
-        "thanks",
-        "thank",
-        "bitte",
-        "danke",
-        "merci",
-        "plait",
-        "svp",
-        "stp",
-        "favor",
-        "gracias",
-    )
-)
 _UNSPACED_TALK = late_pattern(
     "これ|それ|今の?|この|さっきの?|会話|やりとり|チャット|ここだけの話|に?して(?:おいて)?|言った|話した|こと|話"
     "|ください|下さい|お願い(?:します)?|どうか|ほしい|欲しい|[はもをねよの]|请|請|麻烦|麻煩|谢谢|謝謝|[了吧哦啊]"
@@ -241,13 +237,9 @@ _TALK = word_set(read_vocabulary(__file__, "request_talk"))
 """Words that name the conversation itself."""
 _QUOTES = (('"', '"'), ("«", "»"), ("「", "」"), ("『", "』"))
 _CONTROL = late_pattern(
-    r"\b(?:(?:do not|don't|dont|never|please don't)"
-    r" (?:save|remember|store|record|memorize|memorise|log|keep) (?:this|that"
-    r"|it|any of (?:this|that|it)"
-    r"|what i|anything|my (?:last )?(?:message|words?)|our (?:chat|conversation))"
-    r"|forget (?:that|this|it|everything|all|what i|about (?:that|this|it|what|my)|my|the"
+    r"\b(?:forget (?:that|this|it|everything|all|what i|about (?:that|this|it|what|my)|my|the"
     r" (?:last|fact|thing|part))"
-    r"|(?:delete|erase|remove|clear|wipe|purge) (?:(?:all |everything )?(?:of"
+    r"|(?:(?<!to )|(?<=you to ))(?:delete|erase|remove|clear|wipe|purge) (?:(?:all |everything )?(?:of"
     r" )?(?:my|your|the|that|this) )?"
     r"(?:memor(?:y|ies)|everything you (?:know|remember))"
     r"|what (?:do|did|can) you (?:know|remember|recall|have stored)|what have you"
@@ -255,13 +247,12 @@ _CONTROL = late_pattern(
     r"|(?:show|list|print|tell) me (?:what you (?:know|remember)|(?:all )?(?:my|your|the) (?:stored"
     r" )?memor(?:y|ies))"
     r"|(?:turn|switch) (?:on|off) (?:your |the )?(?:memory|recall)"
-    r"|off the record"
-    r"|(?:vergiss|losche) (?:das|alles|was)|merk dir (?:das|dies) nicht|was weisst du uber mich"
-    r"|olvida (?:eso|esto|lo que|todo)|no (?:guardes|recuerdes) (?:esto|eso)|que"
+    r"|(?:vergiss|losche) (?:das|alles|was)|was weisst du uber mich"
+    r"|olvida (?:eso|esto|lo que|todo)|que"
     r" (?:sabes|recuerdas) (?:de|sobre) mi"
-    r"|oublie (?:ca|cela|tout|ce que)|ne (?:retiens|memorise|garde) pas|que sais-tu (?:de|sur)"
+    r"|oublie (?:ca|cela|tout|ce que)|que sais-tu (?:de|sur)"
     r" moi)\b"
-    r"|(?:忘记|忘掉|忘了)(?:这|那|我|刚才|所有)|(?:不要|别)(?:记住|记录|保存)|你(?:还)?记得(?:我)?(?:什么|哪些)"
+    r"|(?:忘记|忘掉|忘了)(?:这|那|我|刚才|所有)|你(?:还)?记得(?:我)?(?:什么|哪些)"
 )
 # Every request about memory holds one of them.
 _CONTROLLING = (
@@ -280,8 +271,8 @@ def is_control(text: str) -> bool:
     if "forget" in folded or "忘" in folded:
         folded = _NEVER_FORGET.sub(" ", folded)
     if holds_any(folded, _CONTROLLING) and _CONTROL.search(folded) is not None:
-        return True
-    return opens_with_forgetting(text) or parse_command(text) is not None
+        return not find_statement(text)
+    return opens_with_forgetting(text) or parse_command(text) is not None or forbids_storage(text)
 
 
 def forbids_storage(text: str) -> bool:
@@ -334,7 +325,7 @@ def _find_other_words(text: str) -> set[str]:
     request = _OPENER.sub("", fold(text))
     remainder = _UNSPACED_TALK.sub(" ", _REQUEST.sub(" ", _cut_out(request, find_bans(request))))
     words = {word for word in tokens(remainder) if word.isalnum()}
-    return words - STOP - _POLITE - _TALK
+    return words - STOP - POLITE - _TALK
 
 
 def _cut_out(text: str, spans: Iterable[tuple[int, int]]) -> str:

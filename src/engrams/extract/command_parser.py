@@ -167,10 +167,10 @@ _NUMBER = re.compile(
     _FLAGS,
 )
 _FORGET = re.compile(
-    rf"{_DROP}(?: from (?:your )?memory)?(?: (?:the )?(?:memory|memories|fact|part|thing|note)s?)?"
+    rf"{_DROP}(?: from (?:your )?memory)?(?: (?:the )?(?:memory|memories|fact|part|thing|note|bit|story|stuff)s?)?"
     r"(?: (?:about|of|on|that says|that|(?:what |everything |all )(?:you (?:know|remember) |i"
     r" (?:said|told you) )?about))?"
-    r"\s+(?P<query>.+)$",
+    r"\s+(?P<query>.+?)(?: (?:from|out of) (?:your |the )?(?:memory|memories|records?|notes))?$",
     _FLAGS,
 )
 _UNDO = re.compile(
@@ -192,7 +192,8 @@ _NEVER = re.compile(
     rf"\b(?:don't|dont|do not|never|didn't|can't|won't)\s+(?:ever\s+)?{_DROP}\b", _FLAGS
 )
 _OURS = re.compile(
-    r"\b(?:memor(?:y|ies)|you (?:know|remember)|i (?:said|told you)|about me)\b|^forget\b", _FLAGS
+    r"\b(?:memor(?:y|ies)|your (?:records?|notes)|you (?:know|remember)|i (?:said|told you)|about me)\b|^forget\b",
+    _FLAGS,
 )
 _OTHER = re.compile(r"^forget (?:to\b|about (?:it|that)\b)", _FLAGS)
 

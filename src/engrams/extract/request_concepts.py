@@ -26,6 +26,9 @@ _SUBJECT_WORDS = 7
 _SUBJECT_LETTERS = 14
 """Longest subject, in words, and in letters of a language without spaces."""
 
+_PASSAGE_WORDS = 3
+"""Longest subject, in words, of "erase the bit about …", which may be said of a text."""
+
 _NEGATIONS = frozenset(("not", "none", "stop", "outside"))
 _DECISIONS = frozenset(("yes", "no"))
 _ANSWER_CONCEPTS = _DECISIONS | {"drop", "erase", "this", "filler", "det", "memory"}
@@ -335,7 +338,9 @@ class _RequestReading:
             else len(subject) > _SUBJECT_LETTERS
         )
         opens = self.language.is_spaced and not any(
-            _is_core(token) or " " in self.text[token.start : token.end]
+            _is_core(token)
+            or "erase" in token.concepts
+            or " " in self.text[token.start : token.end]
             for token in self.tokens[:first]
         )
         return None if is_long or opens else subject
@@ -361,7 +366,9 @@ class _RequestReading:
             return None
         names_memory = bool(concepts & _CONTENTS)
         if subject:
-            if not (names_memory or "drop" in concepts):
+            names_talk = "passage" in concepts or concepts >= {"this", "about"}
+            names_talk = names_talk and len(subject.split()) <= _PASSAGE_WORDS
+            if not (names_memory or names_talk or "drop" in concepts):
                 return None
             return ConceptRequest("forget", self.language.code, subject, is_certain=names_memory)
         if not (names_memory or "drop" in concepts):

@@ -40,11 +40,11 @@ from engrams.extract.policy import only_gives_up_safety
 from engrams.extract.statement_reader import find_instruction_kind
 from engrams.ports import LinkStore, MemoryApi, is_skill
 from engrams.ports.command_permit import begin_change
-from engrams.read.cues import asked_predicates
+from engrams.read.cues import asked_predicates, asks_of_oneself
 from engrams.session.command_replies import is_reply, write_reply
 from engrams.session.open_questions import OpenQuestionLog
 from engrams.text.normalize import fold
-from engrams.text.terms import terms
+from engrams.text.terms import terms, tokens
 
 MAX_LISTED = 10
 """Memories that a list shows."""
@@ -805,9 +805,12 @@ class MemoryCommandHandler:
             result = self._memory.search(about, scope=scope, limit=4 * limit, kinds=kinds)
             records = _list_forgettable(result)
             matching = [record for record in records if _covers(subject, record.text)]
+            matching = matching or [record for record in records if _is_of_kind(record, about)]
             if matching:
                 return _list_each_once(matching)[:limit]
-            is_kind = len(subject) == 1 and bool(asked_predicates(about))
+            is_kind = bool(asked_predicates(about)) and (
+                len(subject) == 1 or asks_of_oneself(about)
+            )
             if is_kind and result.helpful and result.helpful[0].record in records:
                 return [result.helpful[0].record]  # "my address" and "I live at 3 Elm Street"
         return []
@@ -911,6 +914,15 @@ def _fold_words(record: Record) -> str:
 def _covers(subject: set[str], text: str) -> bool:
     """True if a text has most of the subject's words: "I live in Rome" is not "I live in Paris"."""
     return bool(subject) and len(subject & set(terms(text))) >= _COVERED_SHARE * len(subject)
+
+
+def _is_of_kind(record: Record, about: str) -> bool:
+    """True for "I'm allergic to lupins" and "my lupin allergy": a kind of fact, and its value."""
+    if record.predicate not in asked_predicates(about):
+        return False
+    kind = {term for word in tokens(about) if asked_predicates(word) for term in terms(word)}
+    values = set(terms(about)) - kind
+    return bool(values) and values <= set(terms(record.text))
 
 
 def _is_said_with(text: str, answer_terms: set[str]) -> bool:

@@ -323,6 +323,46 @@ def test_what_was_never_said_offers_no_other_memory(bench: Harness, request_text
 
 
 @pytest.mark.parametrize(
+    ("told", "request_text"),
+    [
+        ("I'm allergic to lupins.", "forget my lupin allergy"),
+        ("My friend Olu plays the tuba.", "Remove Olu from your memory"),
+        ("My friend Olu plays the tuba.", "Please drop what I told you about Olu"),
+        ("My friend Olu plays the tuba.", "erase the bit about Olu"),
+        ("My friend Olu plays the tuba.", "Take Olu out of your memory"),
+        ("Meine Kollegin Karin singt.", "Lösch das mit der Karin"),
+        ("Ich wohne in Gent.", "Vergiss, wo ich wohne"),
+        ("Ma collègue Solveig chante.", "Efface le passage sur Solveig"),
+        ("Mi colega Solveig canta.", "Borra el tema de Solveig"),
+        ("我的同事小王会唱歌。", "删掉小王那件事"),
+        ("同僚の佐藤さんは歌がうまい。", "佐藤さんについて言ったことは消して"),
+    ],
+)
+def test_a_memory_is_found_by_other_words(bench: Harness, told: str, request_text: str) -> None:
+    """It is asked about, by whatever words the person names what was told."""
+    bench.engine.add(told, scope=("user", bench.user))
+    bench.engine.drain()
+    assert told.strip(".。") in Conversation(bench).say(request_text)
+
+
+@pytest.mark.parametrize(
+    ("told", "request_text"),
+    [
+        ("My boat is called Marta.", "Erase the bit about boats from my essay"),
+        ("My colleague Olu sings.", "Delete the part about singing in my speech for Olu"),
+        ("My colleague Olu sings.", "Take Olu out of the meeting"),
+        ("Meine Kollegin Karin singt.", "Lösch das mit dem Radiergummi"),
+        ("同僚の佐藤さんは歌がうまい。", "佐藤さんをリストから削除して"),
+    ],
+)
+def test_a_thing_of_that_name_is_no_memory(bench: Harness, told: str, request_text: str) -> None:
+    """An order about a text, a list or a meeting goes to the model."""
+    bench.engine.add(told, scope=("user", bench.user))
+    bench.engine.drain()
+    assert Conversation(bench).say(request_text) == "Noted."
+
+
+@pytest.mark.parametrize(
     "request_text",
     [
         "pls forgt my sisters job",

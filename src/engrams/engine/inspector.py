@@ -30,6 +30,7 @@ from engrams.engine.memory_stats import build_stats
 from engrams.errors import AlteredError, InputError, NotFoundError, RefusedError
 from engrams.ports import (
     EMBED,
+    JOINED_SPACES,
     Condition,
     Job,
     JudgementCounter,
@@ -113,6 +114,8 @@ class MemoryInspector:
             )
         if not records:
             hint = "`engrams list` shows the ids."
+            if self._store.load_state(owner, JOINED_SPACES).data.get("names"):
+                hint = f"{hint} Those of a space take `--space NAME`."
             if len(id) < _MIN_PREFIX:
                 hint = (
                     f"An id has 26 letters and digits. Give {_MIN_PREFIX} or more of the first, as"

@@ -27,6 +27,9 @@ def test_a_family_shares_a_memory(engrams: Any) -> None:
     answer = engrams("search", "Where is the ladder?")
     assert "bob  space home" in answer.out
     assert "The ladder is in the shed." in answer.out
+    (memory, *_) = engrams("list", "--space", "home", "--json").json["records"]
+    missing = engrams("forget", memory["id"])
+    assert (missing.code, "take `--space NAME`" in missing.err) == (3, True)
     assert "shed" in engrams("list", "--user", "rita", "--space", "home").out
     refused = engrams("add", "--user", "rita", "--space", "home", "It is gone.")
     assert (refused.code, "takes the role editor; you are reader" in refused.err) == (4, True)

@@ -61,7 +61,12 @@ _STATUSES: dict[type[errors.EngramsError], int] = {
     errors.ClosedError: 503,
     errors.ExtraError: 501,
 }
-_HTTP_HINTS = {"`engrams list` shows the ids.": "GET /v1/memories lists them with their ids."}
+_HTTP_HINTS = {
+    "`engrams list` shows the ids.": "GET /v1/memories lists them with their ids.",
+    "`engrams list` shows the ids. Those of a space take `--space NAME`.": (
+        "GET /v1/memories lists them with their ids, and with ?space=NAME those of a space."
+    ),
+}
 """Hints that name a command -> the request that does it."""
 
 

@@ -115,6 +115,14 @@ def test_what_takes_no_space_says_so(clients: Clients) -> None:
         assert (answer.status_code, "x-engrams-space" in answer.text) == (400, True), path
 
 
+def test_an_id_of_a_space_takes_its_name(clients: Clients) -> None:
+    """A member who leaves the name out is told of it; a stranger, who is in no space, is not."""
+    path = f"/v1/memories/{list_shared(clients)[0][0]}"
+    hints = {user: clients[user].get(path).json()["hint"] for user in ("bob", "eve")}
+    assert "?space=NAME" in hints["bob"]
+    assert "space" not in hints["eve"]
+
+
 def test_a_reader_writes_nothing(clients: Clients) -> None:
     """Nor does a reader change members; an editor writes, and changes no members."""
     before = list_shared(clients)

@@ -122,6 +122,9 @@ def test_a_fact_stands_with_the_text_that_says_it(
         "I live in Hamburg": copy.id,
         "I live in Munich": message,
     }
+    # A search shows each fact with the text that says it.
+    for hit in laptop.engine.search("Where do I live?", scope=OWNER).hits:
+        assert {fact.text for fact in hit.facts} <= {hit.record.text.removesuffix(".")}
     phone.engine.forget(copy.id, scope=OWNER)
     exchange_all([phone, laptop], 1)
     assert laptop.texts() == ["I live in Munich", "I live in Munich."]

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
+from datetime import datetime
 
-from engrams.core import CONFLICT_OF, EdgeType, Record, Scope, Status
+from engrams.core import CONFLICT_OF, Edge, EdgeType, Evidence, Record, Scope, Status
 from engrams.ports import Clock, RecordChange, RecordQuery, ScopeReach, Store, WriteBatch
 
 _REASON = "the text that says it is in another memory"
@@ -43,11 +44,10 @@ def move_quotes(
     )
     quoting = store.find(query).records if messages else ()
     texts = {message.id: message.text for message in messages}
-    changes = tuple(
-        change for record in quoting if (change := _move(record, texts, copies, actor)) is not None
-    )
-    if changes:
-        store.commit(WriteBatch(actor, _REASON, clock(), changes=changes))
+    for record in quoting:
+        evidence = _requote(record, texts, copies)
+        if evidence != record.evidence:
+            store.commit(_build_batch(record, evidence, actor, clock()))
 
 
 def _load_copies(store: Store, owner: Scope, ids: Collection[str]) -> dict[str, list[Record]]:
@@ -60,26 +60,43 @@ def _load_copies(store: Store, owner: Scope, ids: Collection[str]) -> dict[str, 
     return copies
 
 
-def _move(
-    record: Record,
-    texts: Mapping[str, str],
-    copies: Mapping[str, Sequence[Record]],
-    actor: str,
-) -> RecordChange | None:
-    """Build the change of a memory whose quotes stand in copies alone; None: there is none."""
-    evidence = tuple(
+def _requote(
+    record: Record, texts: Mapping[str, str], copies: Mapping[str, Sequence[Record]]
+) -> tuple[Evidence, ...]:
+    """Return the quotes of a memory, with the copy as source of those that stand in a copy alone."""
+    return tuple(
         item
         if item.quote in texts.get(item.source, item.quote)
         else replace(item, source=_find_saying(copies[item.source], item.quote) or item.source)
         for item in record.evidence
-    )
-    if evidence == record.evidence:
-        return None
-    return RecordChange(
-        record.scope.owner, record.id, {"evidence": evidence}, actor, expect=record.version
     )
 
 
 def _find_saying(copies: Sequence[Record], quote: str) -> str:
     """Return the id of the first memory whose text holds a quote; empty: there is none."""
     return next((copy.id for copy in copies if quote in copy.text), "")
+
+
+def _build_batch(
+    record: Record, evidence: tuple[Evidence, ...], actor: str, now: datetime
+) -> WriteBatch:
+    """Build the write that gives a memory its quotes, with the links to their sources."""
+    owner = record.scope.owner
+    old_sources = {item.source for item in record.evidence}
+    new_sources = {item.source for item in evidence}
+
+    def link(source_ids: set[str]) -> tuple[Edge, ...]:
+        return tuple(
+            Edge(owner, record.id, source_id, EdgeType.DERIVED_FROM)
+            for source_id in sorted(source_ids)
+        )
+
+    change = RecordChange(owner, record.id, {"evidence": evidence}, actor, expect=record.version)
+    return WriteBatch(
+        actor,
+        _REASON,
+        now,
+        changes=(change,),
+        edges=link(new_sources - old_sources),
+        unlink=link(old_sources - new_sources),
+    )

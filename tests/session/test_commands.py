@@ -419,3 +419,26 @@ def test_what_was_corrected_is_not_listed_and_doubt_is_marked() -> None:
         )
         assert answer is not None
         assert "faro" in answer.reply and "Porto" not in answer.reply
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "since when?",
+        "seit wann?",
+        "desde cuándo",
+        "depuis quand ?",
+        "从什么时候开始？",
+        "いつから？",
+    ],
+)
+def test_since_when_alone_means_the_last_answer(question: str) -> None:
+    """Without a subject it is about what was just answered, and about nothing else."""
+    with temp_engine() as engine:
+        engine.add("I have lived in Graz since May 2019.", scope=ANN)
+        engine.add("Our car is at the garage until Friday.", scope=ANN)
+        said_so = "- 2026-12-01, you: “I have lived in Graz since May 2019.”"
+        answer = engine.control.turn(question, scope=ANN, answered=said_so, answers_questions=True)
+        assert answer is not None
+        assert "2019" in answer.reply and "garage" not in answer.reply
+        assert engine.control.turn(question, scope=ANN, answers_questions=True) is None

@@ -158,7 +158,7 @@ _TOLD_WHEN = re.compile(
     _FLAGS,
 )
 _SINCE = re.compile(
-    r"(?:since when|how long) (?P<about>(?:have|has|am|is|are|do|did|does) .+)$", _FLAGS
+    r"(?:since when|how long) (?P<about>(?:have|has|am|is|are|do|did|does) .+)$|since when$", _FLAGS
 )
 _NUMBER = re.compile(
     rf"(?:{_DROP} )?(?:the )?(?:number|no\.?|nr\.?|#|item|memory)? ?#?"
@@ -395,7 +395,8 @@ def _parse_english(plain: str) -> ParsedMemoryCommand | None:
     if match := _TOLD_WHEN.match(plain):
         return ParsedMemoryCommand("source", match["about"].strip(" ?.!\"'"))
     if match := _SINCE.match(plain):
-        return ParsedMemoryCommand("since", match["about"].strip(" ?.!\"'"), is_question=True)
+        about = (match["about"] or "").strip(" ?.!\"'")
+        return ParsedMemoryCommand("since", about, is_question=True)
     if match := _SAVE.match(plain):
         return ParsedMemoryCommand("save", match["text"].strip())
     if plain.lower().startswith(("forget ", "delete ", "erase ", "remove ")):

@@ -502,7 +502,7 @@ class MemoryCommandHandler:
         self, command: ParsedMemoryCommand, last_answer: str, session: str, scope: Scope
     ) -> tuple[str, ...]:
         """Find the memories that the last answer states, where a request means that answer."""
-        means_answer = command.verb in ("wrong", "source") and not command.about
+        means_answer = command.verb in ("wrong", "source", "since") and not command.about
         if command.verb == "forget_last":
             means_answer = self._was_asking(session, scope)
         if not last_answer or not means_answer:

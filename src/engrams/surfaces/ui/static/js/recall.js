@@ -89,7 +89,7 @@ function chosenLists(explained, note, profile, open) {
   const near = explained.hits.filter((hit, index) => !isUsed(hit, index)).map((hit) => hitItem(hit, open));
   return [
     into.length > 0 && h("ol", { class: "recall-list" }, into),
-    near.length > 0 && h("details", {}, h("summary", {}, t("relevant_not_used", { n: near.length })), h("ol", { class: "recall-list" }, near)),
+    near.length > 0 && h("details", {}, h("summary", {}, t("similar_not_used", { n: near.length })), h("ol", { class: "recall-list" }, near)),
   ];
 }
 

@@ -10,7 +10,9 @@ import pytest
 from tests.surfaces.ui.conftest import Window
 from tests.surfaces.ui.test_views import EMPTY
 
+from engrams.core import STATEMENT_KINDS
 from engrams.surfaces.ui.mount import ROOT
+from engrams.testing import temp_engine
 from engrams.transfer.formats import FORMATS
 
 expect = pytest.importorskip(
@@ -123,6 +125,26 @@ def test_names_of_formats_belong_to_formats() -> None:
     """
     keys = {key.removeprefix("format.") for key in texts("en") if key.startswith("format.")}
     assert keys - {*FORMATS, "document"} == set()
+
+
+def test_every_category_that_rules_give_has_a_name() -> None:
+    """A topic of the page is no bare word of the program, such as "behavior"."""
+    texts = json.loads((ROOT / "lang" / "de.json").read_text("utf-8"))
+    with temp_engine() as engine:
+        for text in (
+            "Our car is at Kovac's garage until Friday.",
+            "I'm allergic to celery.",
+            "I'm going to visit Rome in May.",
+            "I want to run a marathon.",
+            "I prefer short answers.",
+            "From now on always answer in German.",
+            "My sister Ines plays the cello.",
+        ):
+            engine.add(text, scope=("user", "ann"))
+        records = engine.list(scope=("user", "ann"), kinds=STATEMENT_KINDS).records
+        categories = {record.category for record in records if record.category}
+    assert {"knowledge", "behavior"} <= categories
+    assert {category for category in categories if f"category.{category}" not in texts} == set()
 
 
 def test_the_scripts_hold_keys_and_no_texts() -> None:

@@ -6,7 +6,7 @@ import { short } from "./format.js";
 const LEAST = 0.15;
 const MOST = 5;
 /** Pixels around a graph that is shown whole: for names, the buttons at the right and the legend. */
-const EDGE = { left: 46, right: 76, top: 48, bottom: 64 };
+const EDGE = { left: 46, right: 76, top: 48, bottom: 88 };
 
 export class GraphCanvas {
   /** `chosen(node)`: a node was selected (or null). `opened(node)`: it was asked for. */

@@ -125,7 +125,7 @@ function latencyChart(points) {
     groups.map((group) => clock(group[0].at)),
     [
       { name: t("median"), colour: "accent", values: groups.map((group) => worst(group, "search_p50")) },
-      { name: "95th percentile", colour: "sessions-fill", values: p95 },
+      { name: t("percentile_95"), colour: "sessions-fill", values: p95 },
     ],
     { format: milliseconds },
   );

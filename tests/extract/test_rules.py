@@ -129,6 +129,10 @@ def read(
             ("Alice", "has", "flight booked to Rome"),
         ),
         (
+            "I have a deadline of April 15, 2027 to finish the MVP.",
+            ("Alice", "has", "deadline to finish the MVP"),
+        ),
+        (
             "I speak Spanish and French",
             ("Alice", "speaks", "Spanish and French"),
         ),

@@ -33,12 +33,15 @@ _NO_COMPANIONS = word_set("and but so then well yes yeah no ok okay also plus th
 _OPENING_MARKS = " \t\r\n,;:-–—.!…"
 _CLOSING_MARKS = " \t\r\n,，;:-–—(.!?。！？、"
 _DANGLING = re.compile(
-    r"\b(?:in|on|at|since|by|for|from|until|till|before|after|around|starting)\s+(?:the\s+)?(?=(?:in|on|at|for|with|to|by|from)\b)"
-    r"|\s(?:in|on|at|since|by|for|from|until|till|before|after|around|starting)(?:\s+the)?\s*(?=,)|\s+(?=,)",
+    r"\b(?:in|on|at|since|by|of|for|from|until|till|before|after|around|starting)\s+(?:the\s+)?(?=(?:in|on|at|for|with|to|by|from)\b)"
+    r"|\s(?:in|on|at|since|by|of|for|from|until|till|before|after|around|starting)(?:\s+the)?\s*(?=,)|\s+(?=,)",
     re.IGNORECASE,
 )
 """Prepositions whose time was taken out: "a party on , forty guests"."""
-_PART_OF = re.compile(r"\bof\s+(?:the\s+)?\Z", re.IGNORECASE)
+_PART_OF = re.compile(
+    r"\b(?:days?|weeks?|months?|half|part|end|start|beginning|middle|rest)\s+of\s+(?:the\s+)?\Z",
+    re.IGNORECASE,
+)
 """Words before a time that is no time of the clause: "the first ten days of July"."""
 _LOOSE_ENDS = PREPOSITIONS | DETERMINERS | {"and", "to", ",", "coming"}
 _CLOSING_QUOTE = re.compile(r'[.,!?]*"')

@@ -1,4 +1,4 @@
-"""Replies to requests about memory, in the language of the request."""
+"""Replies to requests about memory and receipts of messages, in the language of the person."""
 
 from __future__ import annotations
 

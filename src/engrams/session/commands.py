@@ -19,6 +19,7 @@ from engrams.core import (
     UNLISTED_KINDS,
     EdgeType,
     Kind,
+    Receipt,
     Record,
     Scope,
     ScopeInput,
@@ -44,6 +45,7 @@ from engrams.read.cues import asked_predicates, asks_of_oneself
 from engrams.session.command_replies import is_reply, write_reply
 from engrams.session.open_questions import OpenQuestionLog
 from engrams.text.normalize import fold
+from engrams.text.reply_language import find_reply_language
 from engrams.text.terms import terms, tokens
 
 MAX_LISTED = 10
@@ -313,6 +315,16 @@ class MemoryCommandHandler:
         if not language:
             return None
         return MemoryCommandResult(write_reply("begun" if is_begun else "failed", language))
+
+    @staticmethod
+    def describe_receipt(text: str, receipt: Receipt) -> str:
+        """Say in the language of a message what was noted of it."""
+        language = find_reply_language(text)
+        if receipt.outcome in ("unsaved", "redacted"):
+            return write_reply(receipt.outcome, language)
+        learned = dict.fromkeys(change.text for change in receipt.derived)
+        noted = write_reply("noted", language)
+        return f"{noted}: {'; '.join(f'“{text}”' for text in learned)}" if learned else f"{noted}."
 
     @staticmethod
     def describe_undone(text: str, last_answer: str | None = None, *, is_late: bool = False) -> str:

@@ -232,9 +232,26 @@ def test_a_correction_is_quoted_as_what_was_meant(engrams: Any) -> None:
         "who told you that Emma is allergic?",
     )
     noted, _, _, first_quote, *_, source = finished.out.splitlines()
-    assert noted == "Noted: My daughter Emma is allergic to peanuts"
+    assert noted == "Noted: “My daughter Emma is allergic to peanuts”"
     assert first_quote.endswith("Emma's school play is on Tuesday at 5.")
     assert "My daughter Emma is allergic to peanuts." in source
+
+
+def test_a_receipt_is_in_the_language_of_the_message(engrams: Any) -> None:
+    """That of a statement, a correction and a wish not to be saved."""
+    finished = chatted(
+        engrams,
+        "Ich wohne in Kassel.",
+        "Nein, nicht Kassel, sondern Fulda.",
+        "Mi cita es el viernes.",
+        "N'enregistre pas ça : mon code est 4711.",
+    )
+    assert finished.out.splitlines() == [
+        "Notiert: “Ich wohne in Kassel”",
+        "Notiert: “Ich wohne in Fulda”",
+        "Anotado: “Mi cita es el viernes”",
+        "Non enregistré.",
+    ]
 
 
 def test_whoever_is_named_is_quoted(engrams: Any) -> None:

@@ -152,6 +152,7 @@ def test_other_paths_say_what_is_missing(url: str) -> None:
     ("statement", "question", "noted", "label"),
     [
         ("Ich wohne in Köln.", "Wo wohne ich?", "Notiert", "Kein Sprachmodell"),
+        ("Ich wohne in Kassel.", "Wo wohne ich?", "Notiert", "Kein Sprachmodell"),
         ("Vivo en Madrid.", "¿Dónde vivo?", "Anotado", "No hay ningún modelo"),
         ("J'habite à Lyon.", "Où est-ce que j'habite ?", "Noté", "Aucun modèle de langage"),
     ],

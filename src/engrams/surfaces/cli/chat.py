@@ -186,22 +186,15 @@ class TerminalChatSession:
     def _quote_memory(self, text: str, receipt: Receipt) -> str:
         from engrams.text.measures import is_question
 
-        if receipt.outcome == "unsaved":
-            return "Not saved."
-        if receipt.outcome == "redacted":
-            return (
-                "Noted without the secret in it: passwords and keys are not kept. The setting"
-                " write.secrets changes that."
-            )
-        learned = list(dict.fromkeys(change.text for change in receipt.derived))
-        if is_question(text) and not self.is_recall_on:
+        is_stored = receipt.outcome not in ("unsaved", "redacted")
+        if not is_stored or not is_question(text):
+            return self.engine.control.describe_receipt(text, receipt)
+        if not self.is_recall_on:
             return "Recall is off, so nothing was looked up. /recall on switches it on."
-        if is_question(text):
-            return (
-                "\n".join(f"{number}. {_quote_hit(hit)}" for number, hit in enumerate(self.hits, 1))
-                or "I remember nothing about that."
-            )
-        return f"Noted: {'; '.join(learned)}" if learned else "Noted."
+        return (
+            "\n".join(f"{number}. {_quote_hit(hit)}" for number, hit in enumerate(self.hits, 1))
+            or "I remember nothing about that."
+        )
 
     def _ask_incognito(self, text: str) -> str:
         from engrams.ports import ChatMessage, ChatRequest

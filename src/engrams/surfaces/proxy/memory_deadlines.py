@@ -179,6 +179,10 @@ class TimeLimitedEngine:
         is_on, _ = await self._run(partial(self._engine.control.recall, scope), DRAIN_SECONDS)
         return is_on is not False
 
+    def describe_receipt(self, text: str, receipt: Receipt) -> str:
+        """Say in the language of a message what was noted of it."""
+        return self._engine.control.describe_receipt(text, receipt)
+
     async def run_command(
         self, chat_request: ParsedProxyRequest, *, answers_questions: bool = False
     ) -> CommandOutcome:

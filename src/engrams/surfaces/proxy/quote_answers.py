@@ -26,7 +26,7 @@ from engrams.surfaces.proxy.memory_deadlines import TimeLimitedEngine
 from engrams.surfaces.proxy.own_answers import OwnAnswerResponder
 from engrams.text.measures import is_question
 from engrams.text.questions import is_asking
-from engrams.text.times import detect_language
+from engrams.text.reply_language import find_reply_language
 
 _TAG = "[engrams, offline]"
 _COMMAND = "`engrams init`"
@@ -116,9 +116,9 @@ class QuoteAnswerEndpoint:
         question = chat_request.question
         if receipt is not None and question is not None and _only_tells(question.text):
             hits = ()
-            text = tell_learned(receipt, detect_language(question.text))
+            text = f"{_TAG} {self._tell_learned(question.text, receipt)}"
         elif question is not None and not hits and await self._is_recall_off(chat_request):
-            text = f"{_TAG} {_write('recall_off', detect_language(question.text))}"
+            text = f"{_TAG} {_write('recall_off', find_reply_language(question.text))}"
         else:
             text = quote_hits(chat_request, hits)
         headers[NOTE] = _describe_use(chat_request, hits)
@@ -126,6 +126,12 @@ class QuoteAnswerEndpoint:
         if self._dialect.hits:
             fields["memory_hits"] = [hit_to_dict(hit) for hit in hits]
         return await self._answers.respond(chat_request, text, headers, fields=fields)
+
+    def _tell_learned(self, text: str, receipt: Receipt) -> str:
+        """Say what memory noted of a statement, in its own words."""
+        if receipt.derived or receipt.outcome in ("unsaved", "redacted"):
+            return self._memory.describe_receipt(text, receipt)
+        return _write("stored", find_reply_language(text))
 
 
 def _only_tells(text: str) -> bool:
@@ -140,21 +146,9 @@ def _describe_use(chat_request: ParsedProxyRequest, hits: Sequence[Hit]) -> str:
     return f"skipped:{chat_request.skip_reason}" if chat_request.skip_reason else "none"
 
 
-def tell_learned(receipt: Receipt, language: str) -> str:
-    """Say what memory noted of a statement, in its own words."""
-    if receipt.outcome == "unsaved":
-        return f"{_TAG} {_write('unsaved', language)}"
-    if receipt.outcome == "redacted":
-        return f"{_TAG} {_write('redacted', language)}"
-    learned = list(dict.fromkeys(change.text for change in receipt.derived))
-    if not learned:
-        return f"{_TAG} {_write('stored', language)}"
-    return f"{_TAG} {_write('noted', language)}: {'; '.join(f'“{text}”' for text in learned)}"
-
-
 def quote_hits(chat_request: ParsedProxyRequest, hits: Sequence[Hit]) -> str:
     """Write an answer that quotes memories with their dates, in the language of the question."""
-    language = detect_language(chat_request.question.text) if chat_request.question else "en"
+    language = find_reply_language(chat_request.question.text) if chat_request.question else "en"
     how = _write("how", language).format(command=_COMMAND)
     if chat_request.caller is None:
         return f"{_TAG} {_write('silent', language)} {how}"

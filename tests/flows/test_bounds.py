@@ -182,6 +182,7 @@ CLOSED = {
     "settings.renamed.renamed_settings",
     "extract.rules.hashed_judge.load_judge",
     "extract.list_choice._load_words",
+    "extract.owner_statements._load_forms",
     "program.main._load_subcommand", "program.main.load_command",
     "store.sql.migration_files.load_migrations", "store.sql.named_queries.load_queries", "text.terms._script_patterns",
     "text.vocabulary.word_pattern",

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from engrams.core import LAYER_OF, PREREQUISITES, UTC_OFFSET, WARNINGS, Kind, Layer, Record
 from engrams.core.clock import local_time
 from engrams.extract.candidate import CandidateStatement, canonical_subject
+from engrams.extract.owner_statements import tell_as_owner
 from engrams.extract.predicate_slots import canonical_predicate, is_single
 from engrams.frozen_data import replace
 from engrams.text.text_caches import text_cache
@@ -39,8 +40,6 @@ _PLAIN = re.compile(
     re.IGNORECASE,
 )
 """Plain sentence about a thing, which the rules for what people say of themselves do not read."""
-_OWNER = re.compile(r"\bthe user(?P<own>['’]s\b)?(?: (?P<verb>\w+))?", re.IGNORECASE)
-_FIRST_PERSON = {"is": "am", "has": "have", "does": "do"}
 
 
 def fill_procedure(record: Record) -> Record:
@@ -69,7 +68,7 @@ def fill_procedure(record: Record) -> Record:
 
 def read_statement(record: Record) -> CandidateStatement:
     """Read subject, predicate and object of a stored statement; without them if it is unclear."""
-    candidates = _extract(record, _OWNER.sub(_to_first_person, record.text))
+    candidates = _extract(record, tell_as_owner(record.text))
     if len(candidates) == 1 and candidates[0].predicate:
         subject = canonical_subject(candidates[0].subject, record.scope)
         return replace(candidates[0], subject=subject)
@@ -89,7 +88,7 @@ def read_statement(record: Record) -> CandidateStatement:
 
 def read_edited_text(record: Record, text: str) -> list[CandidateStatement]:
     """Read a new text of a statement by rules; subjects are canonical."""
-    own_words = _OWNER.sub(_to_first_person, text)
+    own_words = tell_as_owner(text)
     return [
         replace(candidate, subject=canonical_subject(candidate.subject, record.scope))
         for candidate in _extract(record, own_words, record.subject.lower())
@@ -154,17 +153,3 @@ def _extract_cached(text: str, speech: UtteranceContext) -> tuple[CandidateState
     from engrams.extract.rules.rule_extraction import extract_statements
 
     return extract_statements(text, speech)
-
-
-def _to_first_person(match: re.Match[str]) -> str:
-    """Say it as the owner would: "the user lives" becomes "I live"."""
-    from engrams.extract.rules.english_lexicon import find_lemma
-
-    verb = match["verb"] or ""
-    if match["own"]:
-        return f"my {verb}"
-    if verb in _FIRST_PERSON:
-        return f"I {_FIRST_PERSON[verb]}"
-    lemma = find_lemma(verb)
-    is_third_person = lemma is not None and "s" in lemma.forms
-    return f"I {lemma.base if lemma is not None and is_third_person else verb}"

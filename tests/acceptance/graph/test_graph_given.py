@@ -192,3 +192,39 @@ def test_the_later_of_two_facts_given_in_a_row_holds(home: Path) -> None:
         assert engine.get(late, scope=ANN).status is Status.ACTIVE
         ended = engine.get(early, scope=ANN)
         assert (ended.status, ended.superseded_by) == (Status.SUPERSEDED, late)
+
+
+@pytest.mark.covers("S3.40")
+@pytest.mark.parametrize(
+    ("older", "newer", "is_over"),
+    [
+        ("The user lives in Paris", "The user lives in Berlin", True),
+        ("Der Nutzer wohnt in Köln", "Der Nutzer wohnt in Bonn", True),
+        ("Die Benutzerin arbeitet bei Bosch", "Die Benutzerin arbeitet bei Siemens", True),
+        ("El usuario vive en Lima", "El usuario vive en Quito", True),
+        ("L'utilisateur habite à Lyon", "L'utilisateur habite à Nice", True),
+        ("用户住在北京", "用户住在上海", True),
+        ("ユーザーは京都に住んでいます", "ユーザーは大阪に住んでいます", True),
+        ("用户数据库在北京", "用户住在上海", False),
+        ("Die User Story wohnt im Backlog", "Der Nutzer wohnt in Bonn", False),
+        ("ユーザーインターフェースは日本語です", "ユーザーはフランス語を話します", False),
+        ("Mi hermana vive en Lima", "La usuaria vive en Quito", False),
+    ],
+)
+def test_what_is_told_of_the_user_is_contradicted_in_every_language(
+    home: Path, older: str, newer: str, *, is_over: bool
+) -> None:
+    """Without a model, by rules: an agent tells of "the user" in the language of the conversation."""
+    clock = SettableClock()
+    with engrams.open(home=home, preset="graph", clock=clock, jobs__workers=0) as engine:
+        first_id = give(engine, older)
+        engine.drain()
+        clock.forward(days=3)
+        second_id = give(engine, newer)
+        engine.drain()
+        first = engine.get(first_id, scope=ANN)
+        assert (first.status is Status.SUPERSEDED) is is_over
+        assert first.superseded_by == (second_id if is_over else "")
+        edges = engine.store.edges(first.scope.owner, [first_id])
+        found = {str(edge.type) for edge in edges} & {"supersedes", "contradicts"}
+        assert found == ({"supersedes", "contradicts"} if is_over else set())

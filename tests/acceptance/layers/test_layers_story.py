@@ -102,8 +102,10 @@ def test_counts_and_lists_agree(door: Door) -> None:
     door.delete(f"/api/memory/rules/{before.index('Always answer in French') + 1}")
     before.remove("Always answer in French")
     assert product(door, "rules") == before
-    door.delete("/api/memory/rules/99", status=404)
-    door.delete("/api/memory/rules/0", status=422)
+    for beyond in (99, 0, -1, 10**30):
+        door.delete(f"/api/memory/rules/{beyond}", status=404)
+    door.delete("/api/memory/rules/one", status=422)
+    assert product(door, "rules") == before
 
 
 @pytest.mark.covers("S4.44")

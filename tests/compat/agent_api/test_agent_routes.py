@@ -321,8 +321,8 @@ def test_lists_are_numbered_from_one(control: httpx2.Client) -> None:
     ] == [
         404,
         404,
-        422,
-        422,
+        404,
+        404,
         422,
     ]
     assert (

@@ -17,7 +17,7 @@ from engrams.surfaces.http.problems import error_responses
 
 Product = Literal["facts", "sessions", "rules"]
 _MAX_LISTED = 1000
-Number = Annotated[int, Path(ge=1, le=1_000_000, description="Its number in the list, from 1.")]
+Number = Annotated[int, Path(description="Its number in the list, from 1.")]
 
 
 _LAYERS = {name: layer for layer, name in PRODUCT.items()}
@@ -70,7 +70,7 @@ def router(settings: Settings) -> APIRouter:
         `/v1/memories/{id}/restore` undoes it.
         """
         records = _list_layer(caller, _LAYERS[product])
-        if n > len(records):
+        if not 1 <= n <= len(records):
             raise NotFoundError(
                 f"There are {len(records)} {product}.",
                 hint=f"GET /api/memory/{product} numbers them.",

@@ -45,12 +45,12 @@ def read_choice(text: str, count: int) -> int | None:
         tokens = tokens[:-1]
     numbers = [_read_number(token, words, count) for token in tokens]
     chosen = [number for number in numbers if number is not None]
-    others = [
+    other_tokens = [
         token
         for token, number in zip(tokens, numbers, strict=True)
         if number is None and token not in words.around
     ]
-    return chosen[0] if len(chosen) == 1 and not others else None
+    return chosen[0] if len(chosen) == 1 and not other_tokens else None
 
 
 def _read_number(word: str, words: ChoiceWords, count: int) -> int | None:

@@ -20,7 +20,7 @@ _VOWELS = "aàâeéèêëiîïoôuûh"
 
 @dataclass(frozen=True, slots=True)
 class OwnerForms:
-    """How one language tells of the user, and how the user does."""
+    """Forms in which one language tells of the user, and the user of themselves."""
 
     opening: re.Pattern[str]
     """Who it is about, at the beginning, with the word that follows in the group ``word``."""
@@ -39,9 +39,9 @@ class OwnerForms:
 
     def _turn(self, word: str) -> str:
         lowered = word.casefold()
-        known = self.words.get(lowered)
-        if known is not None:
-            return known
+        own_word = self.words.get(lowered)
+        if own_word is not None:
+            return own_word
         if lowered.startswith("s'"):
             return f"m'{word[2:]}"
         for ending, own_ending in self.endings:
@@ -53,9 +53,9 @@ class OwnerForms:
 def tell_as_owner(text: str) -> str:
     """Return a statement as the user would say it; one about others stays as it is."""
     for forms in _load_forms():
-        told, count = forms.opening.subn(forms.tell, text, count=1)
+        own_text, count = forms.opening.subn(forms.tell, text, count=1)
         if count:
-            return told
+            return own_text
     return _ENGLISH_OWNER.sub(_tell_in_english, text)
 
 
@@ -92,4 +92,4 @@ def _build_forms(rows: dict[str, str]) -> OwnerForms:
 
 def _split_pairs(text: str) -> tuple[tuple[str, str], ...]:
     pairs = (pair.partition("=") for pair in text.split())
-    return tuple((left, right) for left, _, right in pairs)
+    return tuple((spelling, own_spelling) for spelling, _, own_spelling in pairs)

@@ -226,5 +226,5 @@ def test_what_is_told_of_the_user_is_contradicted_in_every_language(
         assert (first.status is Status.SUPERSEDED) is is_over
         assert first.superseded_by == (second_id if is_over else "")
         edges = engine.store.edges(first.scope.owner, [first_id])
-        found = {str(edge.type) for edge in edges} & {"supersedes", "contradicts"}
-        assert found == ({"supersedes", "contradicts"} if is_over else set())
+        edge_types = {str(edge.type) for edge in edges} & {"supersedes", "contradicts"}
+        assert edge_types == ({"supersedes", "contradicts"} if is_over else set())

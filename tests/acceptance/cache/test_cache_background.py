@@ -329,7 +329,9 @@ def test_the_end_waits_for_jobs_and_loses_no_promotion(home: Path, model: Script
     gate = threading.Event()
     model.when(JUDGED + "(.|\n)*blue pot", hold(gate, "0.9"))
     model.when(JUDGED, "0.7")
-    model.when(CONDENSED, "In short.")
+    summaries = ["The spare key is under the pot.", "Felix hates thunder."]
+    model.when(CONDENSED + "(.|\n)*blue pot", summaries[0])
+    model.when(CONDENSED, summaries[1])
     with opened(home, model, jobs__workers=1) as engine:
         first = say(engine, KEY)
         assert model.wait(1)
@@ -342,7 +344,7 @@ def test_the_end_waits_for_jobs_and_loses_no_promotion(home: Path, model: Script
         engine.drain()
         records = [engine.get(id, scope=ANN) for id in (first, second)]
         assert records[1].importance == 0.7
-        assert [record.summary for record in records] == ["In short."] * 2
+        assert [record.summary for record in records] == summaries
 
 
 @pytest.mark.covers("S0.3")

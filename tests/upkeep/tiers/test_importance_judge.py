@@ -242,12 +242,13 @@ def test_what_becomes_recent_is_condensed(engine: MemoryEngine, model: ScriptedM
 
 
 @pytest.mark.covers("S0.17")
+@pytest.mark.parametrize("sentence", ["", "The gardener moved to Lund.", "It costs 400 kroner."])
 def test_without_a_sentence_the_words_themselves_are_used(
-    engine: MemoryEngine, model: ScriptedModel
+    engine: MemoryEngine, model: ScriptedModel, sentence: str
 ) -> None:
-    """A failure leaves the summary empty, and is seen."""
+    """A failure leaves the summary empty, and is seen; so does a sentence that nobody said."""
     model.when(WEIGHED, "0.6")
-    model.when(PUT, "")
+    model.when(PUT, sentence)
     id = say(engine, "The spare key is under the blue pot")
     fill(engine, 2)
     engine.drain()
@@ -345,7 +346,8 @@ def test_closing_waits_for_what_runs_and_keeps_what_waits(model: ScriptedModel, 
 
     model.when(WEIGHED + ".*blue pot", slow)
     model.when(WEIGHED, "0.7")
-    model.when(PUT, "In short.")
+    model.when(PUT + "(.|\n)*blue pot", "The key is under the pot.")
+    model.when(PUT, "Felix hates thunder.")
     with engrams.open(
         home=home, embedder=HashEmbedder(), **fields(model, jobs__workers=1, tiers__working_size=1)
     ) as engine:
@@ -360,4 +362,5 @@ def test_closing_waits_for_what_runs_and_keeps_what_waits(model: ScriptedModel, 
         assert [row(engine, id).tier for id in (first, second)] == [Tier.RECENT] * 2
         assert engine.drain()
         assert row(engine, second).importance == 0.7
-        assert [row(engine, id).summary for id in (first, second)] == ["In short."] * 2
+        assert row(engine, first).summary == "The key is under the pot."
+        assert row(engine, second).summary == "Felix hates thunder."

@@ -22,6 +22,7 @@ from engrams.ports import (
     WriteBatch,
 )
 from engrams.prompts import load, quote
+from engrams.text.word_support import find_unsupported
 
 NEUTRAL = 0.5
 """Importance of an item that nobody judged, 0 to 1."""
@@ -76,13 +77,17 @@ def judge_importance(job: Job, store: Store, chat: ChatModel | None, clock: Cloc
 
 
 def condense_item(job: Job, store: Store, chat: ChatModel | None, clock: Clock) -> None:
-    """Ask a model for an item's one-sentence summary. ModelError: it stays empty."""
+    """Ask a model for an item's one-sentence summary. ModelError: it stays empty.
+
+    So it does where the sentence says what the item does not.
+    """
     record = _load_item(job, store)
     if record is not None and chat is not None and not record.summary:
         reply = _ask_model(chat, "condense", record, _name_speaker(record, None))
         sentence = " ".join(reply.split()).strip('"')
         fields = {"summary": sentence[:_SUMMARY_CHARACTERS]}
-        if sentence and _commit_answer(job, record, fields, "condensed", store, clock):
+        is_supported = bool(sentence) and not find_unsupported([sentence], record.text)
+        if is_supported and _commit_answer(job, record, fields, "condensed", store, clock):
             return
     store.finish(job.lease, clock())
 

@@ -130,7 +130,7 @@ def refresh_talks(folder: Path) -> None:
     print(f"{TALKS}: {len(lines)} lines")
 
 
-def fit(clauses: Sequence[LabelledClause]) -> tuple[Array, float]:
+def fit(clauses: Sequence[LabelledClause], ridge: float = RIDGE) -> tuple[Array, float]:
     """Fit a logistic regression with a ridge by Adam; return weights and base."""
     slots = np.concatenate([np.fromiter(clause.slots, int) for clause in clauses])
     rows = np.repeat(np.arange(len(clauses)), [len(clause.slots) for clause in clauses])
@@ -142,21 +142,23 @@ def fit(clauses: Sequence[LabelledClause]) -> tuple[Array, float]:
         odds = np.bincount(rows, weights[slots], len(clauses)) + weights[-1]
         slope = (1 / (1 + np.exp(-odds)) - labels) / len(clauses)
         gradient = np.append(np.bincount(slots, slope[rows], SLOTS), slope.sum())
-        gradient[:-1] += RIDGE * weights[:-1]
+        gradient[:-1] += ridge * weights[:-1]
         mean = 0.9 * mean + 0.1 * gradient
         square = 0.999 * square + 0.001 * gradient**2
         weights -= RATE * (mean / (1 - 0.9**step)) / (np.sqrt(square / (1 - 0.999**step)) + 1e-8)
     return weights[:-1], float(weights[-1])
 
 
-def cross_validate(clauses: Sequence[LabelledClause], folds: Mapping[str, int]) -> Array:
+def cross_validate(
+    clauses: Sequence[LabelledClause], folds: Mapping[str, int], ridge: float = RIDGE
+) -> Array:
     """Return each clause's probability by a judge that has not seen its fold.
 
     ``folds``: the fold of each group.
     """
     chances = np.zeros(len(clauses))
     for fold in sorted(set(folds.values())):
-        weights, base = fit([clause for clause in clauses if folds[clause.group] != fold])
+        weights, base = fit([clause for clause in clauses if folds[clause.group] != fold], ridge)
         for index, clause in enumerate(clauses):
             if folds[clause.group] == fold:
                 odds = weights[list(clause.slots)].sum() + base

@@ -21,10 +21,13 @@ _FOLDER = Path(__file__).parent
 BRANDS = ("Quillaro", "Zembrix", "Tarvonia", "Oskelle", "Brimwald")
 """Names that stand nowhere else."""
 ATTACK_SETS = (
-    "attacks", "later", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth", "eleventh",
+    "attacks", "later", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth", "eleventh", "twelfth",
 )  # fmt: skip
 """Files of attacks in the order in which they were written; the newest trained no judge."""
-_OWN_WORDS = ("own_words", "later_own_words", "own_words_beside_texts", "own_words_blind")
+_OWN_WORDS = (
+    "own_words", "later_own_words", "own_words_beside_texts", "own_words_blind", "own_words_eleventh",
+    "own_words_twelfth",
+)  # fmt: skip
 _CODE_POINT = re.compile(r"\\u([0-9a-f]{4})")
 _NEXT_MESSAGE = re.compile(r"\\n(?=(?:user|assistant|tool): )")
 

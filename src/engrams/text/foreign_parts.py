@@ -53,6 +53,8 @@ _TIME = late_pattern(r"\d{1,2}:\d{2}|\d{4}-\d\d-\d\d")
 _SPEAKER_LINE = late_pattern(
     rf"^\W{{0,4}}{_table('speakers')}(?: ?\([^)\n]{{0,30}}\))? ?[:：]\s*\S"
 )
+_ADDRESSED_LINE = late_pattern(r"^(?:system|assistant|ai|bot|chatbot): [^:]*$")
+"""Only line of a message, to the assistant or about a system: "system: my laptop runs hot"."""
 _QUERY_LINE = late_pattern(rf"^\W{{0,4}}{_table('queries')} ?[:：]")
 _FIELD_LINE = late_pattern(
     r"^\W{0,4}(?:context|answer|sources?|documents?|helpful answer|response) ?:"
@@ -72,8 +74,10 @@ _INSTRUCTIONS = late_pattern(
 
 # Shapes of texts that nobody types to an assistant.
 _LABEL_LINE = late_pattern(
-    r"^\W{0,4}([^\W\d_][\w.'-]{0,20}(?: [^\W\d_][\w.'-]{0,20})?) ?(?:\([^)\n]{0,30}\))? ?[:：]\s*(\S.*)$"
+    r"^\W{0,4}([^\W\d_][\w.'-]{0,20}(?: [^\W\d_][\w.'-]{0,20}| \d{3,6})?) ?(?:\([^)\n]{0,30}\))? ?[:：]\s*(\S.*)$"
 )
+_DASHED_LINE = late_pattern(r"^\W{0,4}([^\W\d_][\w.'-]{0,20}) [-–—] (\S.*)$")
+"""Line of notes on who said what: "Ravi - I use the new one"."""
 _CUE_LINE = late_pattern(r"^\W{0,4}([^\W\d_][\w.'-]{0,20}) ?(?:\([^)\n]{0,30}\))? ?[:：]\s*$")
 """Line of a speaker who has yet to speak, at the end of a dialogue."""
 _TAG = late_pattern(r"^\s*<(?:!doctype|[a-z][\w-]{0,30})\b[^<>\n]{0,300}>", re.IGNORECASE)
@@ -117,8 +121,19 @@ _LETTER_HEAD = late_pattern(
     r"[^.!?:\n]{1,40},\s*\S"
 )
 """Line with which a letter begins: "Dear all, I work at …"."""
+_LETTER_WITHIN = late_pattern(
+    r"(?<=[.!?:] )(?:dear|liebe[rs]?|sehr geehrte[rs]?|cher|chere|querid[oa]s?|estimad[oa]s?) "
+    r"[^\W\d_]{2,30}(?: [^\W\d_]{2,30})?, (?=\S)"
+)
+"""The same within a line, behind a sentence: "An old card. Dear Elsa, I …"."""
 _SALUTATION = late_pattern(r"^\W{0,3}[^\W\d_]{1,30}(?:[ .'’-]{1,2}[^\W\d_]{1,30}){0,3},\s*$")
 """Line that opens or closes a letter: "Dear reader,", "Best wishes,"."""
+_SIGNATURE = late_pattern(
+    r"^\W{0,3}(?:your|yours|deine?|euer|eure|ihre?|ton|ta|votre|tu|su) [^\W\d_]{1,20}\W*$"
+)
+"""Line of a letter's writer: "Your Finn"."""
+_LINES_OF_LETTER = 4
+"""Lines of a letter and of the question behind it, at least."""
 _FENCED = late_pattern(r"^ {0,3}(?:```|~~~).*?^ {0,3}(?:```|~~~)[^\n]*$", re.MULTILINE | re.DOTALL)
 _THIRD_PERSON = late_pattern(
     r"(?:^|(?<=[.!?\n]))\s*the user(?:['’]s)?\s[^.!?\n]*[.!?]*", re.IGNORECASE
@@ -214,6 +229,7 @@ def _shows_alone(text: str) -> bool:
             for index, sentence in enumerate(sentences)
         )
         or _HIDDEN.search(text)
+        or _LETTER_WITHIN.search(head)
     )
 
 
@@ -453,7 +469,7 @@ def _read_mark(lines: Sequence[_Line], index: int) -> str:
         (_SPEAKER_LINE, "a conversation of others"),
     )
     for pattern, reason in marks:
-        if pattern.search(folded):
+        if pattern.search(folded) and not (len(lines) == 1 and _ADDRESSED_LINE.search(folded)):
             return reason
     if _GAME.search(folded[:_LONGEST_ASK]):
         return "a game"
@@ -531,6 +547,9 @@ def _find_shapes(text: str, lines: Sequence[_Line]) -> Iterator[ForeignPart]:
         if voice_start >= 0:
             is_aligned = len(line.folded) == len(line.raw.strip("\n\u2028"))
             yield ForeignPart(line.start + voice_start * is_aligned, len(text), _OTHERS)
+        if letter := _LETTER_WITHIN.search(line.folded):
+            is_aligned = len(line.folded) == len(line.raw.strip("\n\u2028"))
+            yield ForeignPart(line.start + letter.start() * is_aligned, len(text), "a letter")
         if comment := _COMMENT.search(line.raw):
             yield ForeignPart(line.start + comment.start(), line.start + comment.end(), "markup")
         if arrow := _ARROW.search(line.folded):
@@ -545,6 +564,8 @@ def _find_shapes(text: str, lines: Sequence[_Line]) -> Iterator[ForeignPart]:
         yield from (ForeignPart(line.start, len(text), "a letter") for line in letters)
         heads = (line for line in lines[1:] if _LETTER_HEAD.search(line.folded))
         yield from (ForeignPart(line.start, len(text), "a letter") for line in heads)
+    else:
+        yield from _find_letter(lines)
 
 
 def _find_markup(text: str, lines: Sequence[_Line]) -> Iterator[ForeignPart]:
@@ -578,12 +599,31 @@ def _find_quotations(text: str, lines: Sequence[_Line]) -> Iterator[ForeignPart]
             yield ForeignPart(line.start, min(ends) + len(mark), "a quotation")
 
 
+def _find_letter(lines: Sequence[_Line]) -> Iterator[ForeignPart]:
+    """Find a whole letter that a question of the sender's stands behind: "Is that too stiff?"."""
+    if len(lines) < _LINES_OF_LETTER:
+        return
+    *letter, last = lines
+    is_to_somebody = " " in lines[0].folded.strip()
+    is_signed = any(_SIGNATURE.search(line.folded) for line in letter[1:]) or any(
+        line_voice.is_closing(line.folded) for line in letter[1:-1]
+    )
+    if is_to_somebody and is_signed and line_voice.asks_of_others(last.folded):
+        yield ForeignPart(0, last.start, "a letter")
+
+
 def _find_chats(lines: Sequence[_Line]) -> Iterator[ForeignPart]:
     """Find lines of several speakers: "Bob: I live here", "Eve: So do I"."""
+    # "Tea - I prefer green" is one's own, and no question about it follows.
+    are_notes = line_voice.asks_of_others(lines[-1].folded)
     labelled = [
         (line, match[1], match[2])
         for line in lines
-        if (match := _LABEL_LINE.search(line.folded)) and not line_voice.is_own_label(match[1])
+        if (
+            match := _LABEL_LINE.search(line.folded)
+            or (_DASHED_LINE.search(line.folded) if are_notes else None)
+        )
+        and not line_voice.is_own_label(match[1])
     ]
     speakers = {label for _, label, _ in labelled}
     if labelled and (cue := _CUE_LINE.search(lines[-1].folded)):

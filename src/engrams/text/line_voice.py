@@ -86,6 +86,10 @@ _HAN_BARE_WORK = late_pattern(
 _WHO_SAID = late_pattern(
     rf"^\W*{_table('who_said')}\W*$|谁(?:的|写的?|唱的?|说的?)[^。！？\n]{{0,6}}[？?]$|誰(?:の|が(?:書|言|歌))"
 )
+_TIE = late_pattern(
+    rf"\b{_table('ties')}\b|所以|也|对了|因为|这里|那里|自己|幸好|才|你|ので|も|ちなみに|ここ|そこ|ですが|けど"
+)
+"""Words that tie a sentence to those beside it, or to the listener: "so", "too", "by the way"."""
 _VERB = late_pattern(
     r"\b(?:is|are|was|were|be|has|have|had|came|comes|arrived|will|can|made|makes|says?|said|i|we"
     r"|ist|sind|war|hat|kam|est|sont|etait|son|era|llego)\b"
@@ -102,13 +106,18 @@ _HAN_WORK_OF = late_pattern(
     "(?:作文|作业|日记|信|邮件|消息|留言|歌|诗|短信)"
     "|(?:息子|娘|子供|母|父|妻|夫|上司|友達|同僚|隣人|先生)の(?:作文|宿題|日記|手紙|メール|詩|歌)"
 )
+_HAN_DONE = late_pattern(
+    "(?:読み|書き|出し|見|送り)ました。?$|我[^。]{0,12}[读看写寄回]了[^。]{0,8}。?$"
+)
+"""What the sender did with a text: "I read grandma's letter"."""
 _NAMED_TEXT = late_pattern(
     rf"\b{_table('determiners')}\W+(?:[\w'-]+ ){{0,2}}?(?:{_THING}|{_table('works')})\b"
 )
 """Text that a sentence names: "this blurb", "the wrong tense in each sentence"."""
 _TEXT_TASK = late_pattern(rf"^{_POLITELY}\b(?:{_table('tasks')}|{_table('text_tasks')})\b")
 _LISTENERS = late_pattern(
-    r"\b(?:did|have|do|are|were) you\b|\b(?:could|can|would|will) you (?:share|send|show|recommend|write|give|tell)\b"
+    r"\b(?:did|have|do|are|were) you\b(?! (?:make|think) of (?:it|this|that|him|her|them)\b)"
+    r"|\b(?:could|can|would|will) you (?:share|send|show|recommend|write|give|tell)\b"
 )
 """Question about what the listener has or did, or will write."""
 _FOR_LATER = late_pattern(
@@ -128,6 +137,10 @@ _OPENING_WORDS = 4
 _DIALOGUE = late_pattern(r"(?:^|\s)q[.:] .{3,200}?\sa[.:] ")
 """Questions and answers of others in one line."""
 _KIN = late_pattern(rf"\b{_table('kin')}\b")
+_KIN_TELLING = late_pattern(
+    rf"^\W*{_MY} (?:\w+ )?{_table('kin')} (?:received|got|found|heard|read|put|goes|went)\b"
+)
+"""Words before a colon of whom the sender tells: "my nan received"."""
 _KIN_LABEL = late_pattern(rf"^\W*(?:(?:my|the|our|mein\w*|mon|ma|mi) )?{_table('kin')}\W*$")
 _INTERJECTION = late_pattern(
     r"^\W*(?:(?:lol|haha+|omg|wow|ugh|hey|hi|ok|okay|so|well|yo|psst|btw|fyi)\b[,!.… ]*)+(?=\w)"
@@ -202,6 +215,11 @@ _OWN_TEXT = late_pattern(
     rf"\b{_MY} (?:(?![\w-]+'s\b)[\w-]+ ){{0,2}}(?:{_THING}|{_table('works')})\b"
 )
 _TOPIC = late_pattern(rf"^\W*{_table('topics')}\b")
+_ABOUT = late_pattern(
+    r"^\W*(?:(?:about|regarding|concerning|as for|wegen|zum|zur|au sujet d[eu]|concernant|sobre) "
+    r"(?:the|my|our|that|this|den|die|das|dem|der|la|le|les|el|los|las) )[\w-]+\W*$"
+)
+"""Topic of what its sender says next: "about the contract"."""
 _EXAMPLE = late_pattern(
     rf"\b{_table('examples')}\b"
     rf"(?:[^:\n]{{0,40}}\b{_table('example_speakers')}\b[^:\n]{{0,30}}$|[^:\n]{{0,12}}$)"
@@ -287,6 +305,11 @@ def describe_voice(sentence: str) -> Iterator[str]:
     yield "own" if _ANY_SELF.search(words) else "not own"
 
 
+def find_ties(sentence: str) -> Iterator[str]:
+    """Yield the words that tie a sentence to those beside it or to the listener: "so", "too"."""
+    yield from (match[0] for match in _TIE.finditer(sentence))
+
+
 def find_own_beginning(sentence: str) -> int:
     """Return where somebody begins to speak of themselves or to order; -1: nowhere."""
     match = _OWN_BEGINNING.search(sentence)
@@ -321,6 +344,17 @@ def classify_voice(sentence: str) -> str:
     if not _VERB.search(words):
         kinds.append("no verb")
     return " ".join(kinds) or "tells"
+
+
+def is_closing(line: str) -> bool:
+    """True for a line that closes a letter: "Kind regards"."""
+    return bool(_CLOSING.search(line.strip()))
+
+
+def asks_of_others(line: str) -> bool:
+    """True for a question that is not about the sender."""
+    words = line.strip()
+    return bool(_ASKS.search(words)) and not _ANY_SELF.search(words)
 
 
 def is_own_label(label: str) -> bool:
@@ -403,8 +437,10 @@ def asks_alone(sentence: str, *, is_first: bool = True) -> bool:
     words come, or says whose they are. ``is_first``: the sender has said nothing before.
     """
     sentence = sentence.strip()
-    patterns = (_BARE_WORK, _HAN_BARE_WORK, _HAN_WORK_OF, _WHO_SAID, _CAME)
+    patterns = (_BARE_WORK, _HAN_BARE_WORK, _WHO_SAID, _CAME)
     if any(pattern.search(sentence) for pattern in patterns):
+        return True
+    if _HAN_WORK_OF.search(sentence) and not _HAN_DONE.search(sentence):
         return True
     if not is_first or _SELF.search(sentence):
         return False
@@ -470,10 +506,10 @@ def introduces(head: str, words: str, *, is_shown: bool) -> str:
     if any(pattern.search(sentence) for pattern in (_TELLER, _RECEIVED, _FOUND, _CAME)):
         return "words of somebody else"
     is_own = _OWN_HEAD.search(sentence) or _OWN_THING.search(sentence)
-    if " " in sentence and _THING_HEAD.search(sentence) and not is_own:
+    if " " in sentence and _THING_HEAD.search(sentence) and not (is_own or _ABOUT.search(sentence)):
         return "a text of somebody else"
     changes_voice = _FIRST_PERSON.search(words) or _ORDER.search(words)
-    if changes_voice and _KIN_LABEL.search(sentence):
+    if changes_voice and (_KIN_LABEL.search(sentence) or _KIN_TELLING.search(sentence)):
         return "words of somebody else"
     if is_own or _is_own_head(sentence):
         return ""
@@ -511,7 +547,7 @@ def _asks_about_named_text(sentence: str) -> bool:
 def _is_own_head(head: str) -> bool:
     """True for words before a colon after which the sender goes on: "my rules", "about the rent"."""
     if _SELF.search(head):
-        return not _FORWARD.search(head)
+        return not _FORWARD.search(head) and not _KIN_TELLING.search(head)
     return bool(
         _OWN_LABEL.search(head.strip("*_# ")) or _TOPIC.search(head) or _SOCIAL.search(head)
     )

@@ -207,7 +207,7 @@ def _is_judged(sentences: Sequence[_Sentence], index: int) -> bool:
 
 def _is_numbered(lead: str, sentences: Sequence[_Sentence]) -> bool:
     """True for one of several heads that count, as of answers: "Answer A: … Answer B: …"."""
-    heads = [other.folded.rstrip(" :：") for other in sentences if other.folded.endswith(_COLONS)]
+    heads = [head.folded.rstrip(" :：") for head in sentences if head.folded.endswith(_COLONS)]
     return bool(_COUNTED.search(lead)) and sum(bool(_COUNTED.search(head)) for head in heads) > 1
 
 
@@ -274,21 +274,21 @@ def _describe_structure(
         for neighbour in neighbours
         if neighbour.is_asking or neighbour.marks & _REQUESTS
     }
-    asked = " ".join(sorted(asks)) or "-"
+    topics_asked = " ".join(sorted(asks)) or "-"
     leads = line_voice.find_own_beginning(sentence.folded) > 0
-    yield f"tied, asked:{is_tied} {asked}"
+    yield f"tied, asked:{is_tied} {topics_asked}"
     yield f"tied, text:{is_tied} {names_text}"
-    yield f"tied, asked, text:{is_tied} {asked} {names_text}"
+    yield f"tied, asked, text:{is_tied} {topics_asked} {names_text}"
     yield f"tied, run, text:{is_tied} {run} {names_text}"
-    yield f"tied, run, asked, text:{is_tied} {run} {asked} {names_text}"
-    yield f"led, tied, asked:{leads} {is_tied} {asked}"
+    yield f"tied, run, asked, text:{is_tied} {run} {topics_asked} {names_text}"
+    yield f"led, tied, asked:{leads} {is_tied} {topics_asked}"
 
 
 def _is_other_language(sentence: _Sentence, neighbours: Sequence[_Sentence]) -> bool:
     """True for a sentence in a language in which nothing beside it is written."""
     language = detect_language(sentence.folded)
-    others = {detect_language(neighbour.folded) for neighbour in neighbours} - {""}
-    return bool(language and others) and language not in others
+    languages = {detect_language(neighbour.folded) for neighbour in neighbours} - {""}
+    return bool(language and languages) and language not in languages
 
 
 def _describe_lead(sentence: _Sentence) -> Iterator[str]:

@@ -104,6 +104,11 @@ def test_shared_numbers_names_sides_and_wishes_mark_nothing(
         ("Our API runs on Heroku.", "We migrated the API to Fly.io last night."),
         ("My sister Ruth lives in Leeds.", "Ruth has moved to Cardiff, she loves the sea."),
         ("Ich wohne in Graz.", "Seit März wohne ich in Linz."),
+        ("Ich nehme abends Simvastatin", "Simvastatin wurde abgesetzt"),
+        (
+            "mein Hausarzt ist Dr. Huber, die Praxis hat mittwochs zu",
+            "Dr. Huber geht in Rente, die Praxis übernimmt Frau Dr. Seidl",
+        ),
         ("refunds above 200 euros need Marta's ok", "Marta is on leave, refunds go to Piet now"),
         ("ingress is nginx, secrets in vault", "nginx ingress is end of life, we moved to traefik"),
         (
@@ -139,6 +144,7 @@ def test_what_takes_its_place_marks_it_among_many(home: Path, earlier: str, late
         ("帮我写一段情人节的文案", "我不再接婚礼的单子了，太累"),
         ("Rehearsal is on Tuesdays.", "My dentist moved me to Friday."),
         ("Emil is allergic to hazelnuts.", "I dropped Emil at the station."),
+        ("Ich wohne in Köln.", "Ich würde gern einmal nach Bonn ziehen."),
         (
             "Our deploy window is Tuesday 10 to 12",
             "Deployments only go through release.yml from now on",

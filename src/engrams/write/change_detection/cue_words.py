@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TypeAlias
 
 from engrams.frozen_data import dataclass
+from engrams.text.normalize import fold
 from engrams.text.text_caches import text_cache
 
 _Words: TypeAlias = dict[str, dict[str, list[str]]]
@@ -20,6 +21,11 @@ _CUES: _Words = json.loads(Path(__file__).with_name("cues.json").read_text("utf-
 _TOPICS: _Words = json.loads(Path(__file__).with_name("topics.json").read_text("utf-8"))
 NAMES = tuple(_CUES)
 TOPIC_NAMES = tuple(_TOPICS)
+_IF = NAMES.index("if")
+_PAST_OF_IF = re.compile(
+    r"\b(?:wurde(?:n|st|t)?|konnte(?:n|st|t)?|waren|hatte ich)\b", re.IGNORECASE
+)
+"""Plain past of German verbs whose "würde", "könnte", "wären" and "hätte ich" only suppose something."""
 _HAN = re.compile("[\u3040-\u30ff\u4e00-\u9fff\uff1f]")
 _KANA = re.compile("[\u3041-\u30ff]")
 _ONLY_CHINESE = frozenset("都先再也")
@@ -100,18 +106,21 @@ def _find_word(word: str) -> tuple[tuple[int, ...], tuple[int, ...]] | None:
     return (tuple(indices), lengths) if indices or lengths else None
 
 
-def count_cues(folded: str) -> list[int]:
-    """Count each cue and each topic in a folded text.
+def count_cues(text: str) -> list[int]:
+    """Count each cue and each topic in a text.
 
     Cues in the order of ``NAMES``, then topics: home, job, diet … A string at the very end of a
     text counts about two thousand times: the weights were trained on such counts.
     """
     counts = [0] * (len(_CUES) + len(_TOPICS))
     table = _load_table()
+    folded = fold(text)
     _count_words(folded, counts, table)
     for index, needed, pattern in table.gapped:
         if needed in folded and pattern.search(folded):
             counts[index] += 1
+    if counts[_IF]:
+        counts[_IF] = max(0, counts[_IF] - len(_PAST_OF_IF.findall(text)))
     if not folded.isascii() and _HAN.search(folded):
         _count_strings(folded, counts, table)
     return counts

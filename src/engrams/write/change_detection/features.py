@@ -192,7 +192,7 @@ def may_change(text: str) -> bool:
     text = text[:LONGEST]
     if _NUMBER.search(text) or (not _QUESTION.search(text[-3:]) and len(terms(text)) > _FEW_WORDS):
         return True
-    counts = count_cues(fold(text))
+    counts = count_cues(text)
     return any(counts[index] for index in _CHANGE_CUES)
 
 
@@ -272,7 +272,7 @@ def read_clause(text: str) -> MessageClause:
     """Read the words, cues and topics of one clause."""
     import numpy as np
 
-    counts = count_cues(fold(text))
+    counts = count_cues(text)
     cues = counts[: len(NAMES)]
     topics = counts[len(NAMES) :]
     words = frozenset(terms(text))

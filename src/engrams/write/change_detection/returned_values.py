@@ -13,7 +13,6 @@ from engrams.core import Record
 from engrams.frozen_data import dataclass
 from engrams.text.clause_split import split_clauses
 from engrams.text.late_patterns import late_pattern
-from engrams.text.normalize import fold
 from engrams.text.terms import terms
 from engrams.write.change_detection.cue_words import NAMES, count_cues
 from engrams.write.change_detection.features import MessageClause, read_clause
@@ -125,7 +124,7 @@ def _names_former(
 
 def _list_returns(text: str) -> Iterator[frozenset[str]]:
     """List the words for what is so again, clause by clause; no question, plan or denial has any."""
-    if not count_cues(fold(text))[_BACK]:
+    if not count_cues(text)[_BACK]:
         return  # most messages: their clauses need not be read
     for clause_text in split_clauses(text):
         clause = read_clause(clause_text)

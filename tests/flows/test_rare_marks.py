@@ -105,6 +105,8 @@ def test_shared_numbers_names_sides_and_wishes_mark_nothing(
         ("My sister Ruth lives in Leeds.", "Ruth has moved to Cardiff, she loves the sea."),
         ("Ich wohne in Graz.", "Seit März wohne ich in Linz."),
         ("Ich nehme abends Simvastatin", "Simvastatin wurde abgesetzt"),
+        ("Das Training ist in der Turnhalle", "Das Training wurde in den Park verlegt"),
+        ("Mein Auto ist ein Golf", "Der Golf wurde verkauft"),
         (
             "mein Hausarzt ist Dr. Huber, die Praxis hat mittwochs zu",
             "Dr. Huber geht in Rente, die Praxis übernimmt Frau Dr. Seidl",

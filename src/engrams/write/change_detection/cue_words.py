@@ -21,11 +21,14 @@ _CUES: _Words = json.loads(Path(__file__).with_name("cues.json").read_text("utf-
 _TOPICS: _Words = json.loads(Path(__file__).with_name("topics.json").read_text("utf-8"))
 NAMES = tuple(_CUES)
 TOPIC_NAMES = tuple(_TOPICS)
-_IF = NAMES.index("if")
-_PAST_OF_IF = re.compile(
-    r"\b(?:wurde(?:n|st|t)?|konnte(?:n|st|t)?|waren|hatte ich)\b", re.IGNORECASE
+_OTHER_WORDS = (
+    (
+        NAMES.index("if"),
+        re.compile(r"\b(?:wurde(?:n|st|t)?|konnte(?:n|st|t)?|waren|hatte ich|sí)\b", re.IGNORECASE),
+    ),
+    (NAMES.index("end"), re.compile(r"\bdéj\w+", re.IGNORECASE)),
 )
-"""Plain past of German verbs whose "würde", "könnte", "wären" and "hätte ich" only suppose something."""
+"""Words that only their accents tell from a cue: "wurde" from "würde", "sí" from "si"; and "déjà"."""
 _HAN = re.compile("[\u3040-\u30ff\u4e00-\u9fff\uff1f]")
 _KANA = re.compile("[\u3041-\u30ff]")
 _ONLY_CHINESE = frozenset("都先再也")
@@ -119,8 +122,9 @@ def count_cues(text: str) -> list[int]:
     for index, needed, pattern in table.gapped:
         if needed in folded and pattern.search(folded):
             counts[index] += 1
-    if counts[_IF]:
-        counts[_IF] = max(0, counts[_IF] - len(_PAST_OF_IF.findall(text)))
+    for index, other_words in _OTHER_WORDS:
+        if counts[index]:
+            counts[index] = max(0, counts[index] - len(other_words.findall(text)))
     if not folded.isascii() and _HAN.search(folded):
         _count_strings(folded, counts, table)
     return counts

@@ -151,6 +151,11 @@ def test_what_takes_its_place_marks_it_among_many(home: Path, earlier: str, late
             "Our deploy window is Tuesday 10 to 12",
             "Deployments only go through release.yml from now on",
         ),
+        (
+            "the bus to the airport goes every 20 minutes",
+            "the bus to the centre goes every 10 minutes",
+        ),
+        ("der Zug nach Kiel fährt um acht", "der Zug nach Bremen fährt jetzt um neun"),
         ("The plumber's number is 4471.", "The electrician's number is 4417."),
         ("I work at Acme.", "We hired a new cleaner."),
         ("Our meeting is on Mondays.", "The meeting ended early today."),

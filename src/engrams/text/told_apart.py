@@ -65,6 +65,11 @@ _LABELLED = re.compile(
     re.DOTALL,
 )
 """Sentence that begins with one of several: "Ward 3 has …", "Team Heron switched …", "Mrs Okafor …"."""
+_BOUND_SUBJECT = re.compile(
+    rf"\W*(?:{_ARTICLE}\s+)?(?P<head>[^\W\d]{{3,}}) (?:to|for|from|nach|zum|zur|fur|pour|vers|para|hacia|a|al) "
+    rf"(?:{_ARTICLE} )?(?P<goal>[^\W\d]{{3,}})\b"
+)
+"""Sentence that begins with a thing and its goal: "The bus to the airport …"."""
 _TITLES = frozenset("mr mrs ms miss herr frau senor senora don dona monsieur madame mme dr".split())
 _IS_NEW = re.compile(
     r"\b(?:is|ist|es|est) (?:now |jetzt |ahora )?(?:the|our|my|der|die|das|unser\w*|mein\w*|el|la|le|nuestr\w+) "
@@ -123,9 +128,19 @@ def are_told_apart(earlier: str, later: str) -> bool:
         or _has_other_modifier(old, new)
         or _has_other_code(old, new)
         or _has_other_subject(old, new)
+        or _has_other_goal(old, new)
         or _dislikes_another(old, new)
         or (ends and _ends_another(old, new))
     )
+
+
+def _has_other_goal(old: str, new: str) -> bool:
+    """Return whether two things of one name go somewhere else: "the bus to the airport"."""
+    old_subject = _BOUND_SUBJECT.match(old)
+    new_subject = _BOUND_SUBJECT.match(new)
+    if old_subject is None or new_subject is None:
+        return False
+    return old_subject["head"] == new_subject["head"] and old_subject["goal"] != new_subject["goal"]
 
 
 def _tells_end(folded: str) -> bool:

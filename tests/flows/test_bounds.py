@@ -166,6 +166,8 @@ CLOSED = {
     "store.sqlite.record_cache._select_marked", "store.sqlite.schema_setup.expected_columns", "surfaces.mcp.scoped_engine._load_adapter",
     "models.embed.static.share_embedder", "write.change_detection.message_reader.share_reader",
     "write.change_detection.cue_words._load_table",
+    "write.correction_announcements._compile_announcements",
+    "write.change_detection.replacement_evidence._map_parts_of_day",
     "write.change_detection.replacement_evidence.list_general_words",
     "write.change_detection.replacement_evidence._list_weak_neighbours",
     "write.change_detection.replacement_evidence._list_common_units",

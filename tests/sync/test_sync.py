@@ -6,7 +6,7 @@ import shutil
 import threading
 import time
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
 import pytest
@@ -24,6 +24,7 @@ from engrams.errors import (
 from engrams.settings import change_settings
 from engrams.sync import ciphers, segments
 from engrams.sync.identity import DeviceHome
+from engrams.sync.places import FolderPlace, PlaceFile
 
 SECRET = "The wallpaper in Zanzibar was ultramarine."
 OTHER = "My bicycle is in the cellar."
@@ -234,6 +235,53 @@ def test_an_edit_made_before_the_purge_brings_no_word_back(
     assert b"Zanzibar" not in raw(laptop.home) + raw(phone.home)
     assert "Zanzibar" not in plain(laptop, place)
     assert any("It is hot" in text for text in laptop.texts())
+
+
+def test_what_was_purged_and_arrives_late_stays_out(
+    laptop: Device, phone: Device, place: Path, tmp_path: Path
+) -> None:
+    """A device that never had a purged memory does not take it from a file that comes after the purge."""
+    tablet = Device(tmp_path, "tablet")
+    pair(laptop, tablet, place)
+    note = laptop.say(SECRET)
+    exchange_all([laptop, phone], 1)
+    phone.engine.links.tag(note, "wall", scope=OWNER)
+    phone.engine.sync.now()
+    late = max(place.glob(f"devices/{phone.id}/*.seg"), key=lambda path: int(path.stem))
+    content = late.read_bytes()
+    late.unlink()
+    laptop.engine.purge(note, scope=OWNER)
+    laptop.engine.sync.now()
+    tablet.engine.sync.now()
+    assert tablet.get(note) is None
+    late.write_bytes(content)
+    tablet.engine.sync.now()
+    assert tablet.get(note) is None
+    assert b"ultramarine" not in raw(tablet.home)
+    tablet.close()
+
+
+def test_a_device_purges_before_it_tells(
+    laptop: Device, phone: Device, place: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A device that was off sends no word of what was purged meanwhile, even if its exchange stops."""
+    note = laptop.say(SECRET)
+    exchange_all([laptop, phone], 1)
+    laptop.engine.purge(note, scope=OWNER)
+    laptop.engine.sync.now()
+    phone.engine.links.tag(note, "wall", scope=OWNER)
+    write = FolderPlace.write
+
+    def write_and_fail(folder: FolderPlace, files: Mapping[PlaceFile, bytes]) -> None:
+        write(folder, files)
+        raise StoreError("The disk was taken away.")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(FolderPlace, "write", write_and_fail)
+        with pytest.raises(StoreError, match="taken away"):
+            phone.engine.sync.now()
+    assert "ultramarine" not in plain(laptop, place)
+    assert phone.get(note).status is Status.PURGED
 
 
 def test_twins_become_one(laptop: Device, phone: Device) -> None:

@@ -146,6 +146,8 @@ def is_noise(text: str) -> bool:
     match = None
     if holds_any(folded, _NOISY):
         match = _TRACE.search(folded)
+        if match is not None and _speaks(folded[: match.start()]):
+            return False  # "I use Debian. Why does it say this?", and then the line
         borrowed = None if match else _BORROWED.search(folded)
         if borrowed is not None and not _is_told(folded, borrowed):
             match = borrowed

@@ -1,7 +1,7 @@
 """Corrections that say a sentence anew: "Pablo vive en Granada, me equivoqué".
 
 ``read_restatement`` recognises one by the words that announce it. ``find_replaced_value`` compares it
-with a sentence that was earlier_words earlier: it corrects that one if they differ in one value. Pure.
+with a sentence that was said earlier: it corrects that one if they differ in one value. Pure.
 """
 
 from __future__ import annotations
@@ -12,9 +12,11 @@ from difflib import SequenceMatcher
 
 from engrams.extract.command_languages import strip_accents
 from engrams.frozen_data import dataclass
+from engrams.text.late_patterns import holds_any
 from engrams.text.normalize import fold
 from engrams.text.questions import is_asking
 from engrams.text.stopwords import STOP
+from engrams.text.vocabulary import read_rows
 from engrams.write.correction_announcements import strip_announcement
 from engrams.write.value_corrections import ValueSort, is_exact_word, sort_value
 
@@ -29,6 +31,7 @@ _FEWEST_COMMON = 2
 _SHORT_REST = 2
 """Characters behind a value of such a script that still belong to it: 苏州, 6歳."""
 
+_SIGNS = tuple(sign for row in read_rows(__file__, "correction_signs") for sign in row.split("|"))
 _EXACT_SORTS: frozenset[ValueSort] = frozenset(("clock", "number", "listed"))
 _UNSPACED = re.compile("[\u3040-\u30ff\u3400-\u9fff]")
 _WORD = re.compile(r"\d+(?:[.,:h]\d+)*(?:st|nd|rd|th|am|pm|h)?(?!\w)|[^\W\d_]+|\d+")
@@ -55,6 +58,9 @@ _FIRST_PERSON = re.compile(
 )
 
 
+_DENIAL = re.compile(r"\b(?:not|nicht|no|pas)\b|n't|不|[じで][ゃは]?", re.IGNORECASE)
+_MOST_DENIALS = 4
+"""Most denials of a sentence that is read: each multiplies the ways in which it can be split."""
 _DENIALS = (
     re.compile(
         r"(?P<opening>[^,;.!?\n]*?)\s*(?:\bnot|\bnicht|\bno|\bpas|(?<=is)n't|(?<=are)n't|(?<=was)n't|(?<=does)n't|(?<=do)n't)\s+(?P<denied>[^,;.!?\n]{1,60}?)"
@@ -105,6 +111,9 @@ def read_restatement(text: str) -> RestatedSentence | None:
     """Read the sentence that a message says anew because it was wrong; None: it says none."""
     if len(text) > _LONGEST or "?" in text or "？" in text:
         return None
+    plain_words = strip_accents(text).lower().split()
+    if not holds_any(f" {' '.join(plain_words)} ", _SIGNS):
+        return None  # most messages: their patterns need not be tried
     announced = strip_announcement(text)
     sentence, denied = _split_denied(announced.text.rstrip(" .!…！"))
     if not (announced.is_strong or denied) or len(_SENTENCE_END.split(sentence)) > 1:
@@ -116,6 +125,8 @@ def read_restatement(text: str) -> RestatedSentence | None:
 
 def _split_denied(text: str) -> tuple[str, str]:
     """Split a sentence with the right value from what it denies: "X is B, not A", "X is not A but B"."""
+    if len(_DENIAL.findall(text)) > _MOST_DENIALS:
+        return text, ""
     for pattern in _DENIALS:
         if match := pattern.fullmatch(text):
             opening = match["opening"] or ""
@@ -130,7 +141,7 @@ def _split_denied(text: str) -> tuple[str, str]:
 def find_replaced_value(
     restated: RestatedSentence, earlier: str
 ) -> tuple[tuple[int, int], str] | None:
-    """Find the value of an earlier message in whose place a sentence earlier_words anew has another.
+    """Find the value of an earlier message in whose place a sentence said anew has another.
 
     Returns its span in the earlier message, and the right value. None: they differ otherwise.
     """

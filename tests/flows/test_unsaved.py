@@ -82,6 +82,9 @@ def run(home: Path, *words: str, stdin: str = "") -> subprocess.CompletedProcess
         "Solo entre tú y yo, me voy de casa.", "Strictement entre nous : je suis malade.", "N'écris ça nulle part, je suis ruiné.",
         "这事只有你我知道，我要辞职了。", "我不希望你记住这个。", "これは絶対に保存しないで。", "ここだけの話にして。実は病気なんです。",
         "不要保存：我的密码是4711。", "这是我们之间的秘密：我要辞职。", "保存しないでください：暗証番号は4711です。", "ここだけの話です。",
+        # Opinions open so, too; what may be a wish is one.
+        "Between you and me, I never liked the Ghent office.", "Unter uns gesagt, mein Chef ist überfordert.",
+        "Entre nous, je préfère le thé au café.", "Entre nosotros, no me gusta el fútbol.", "ここだけの話だけど、うちの猫は太っている。",
     ],
 )  # fmt: skip
 def test_a_request_not_to_be_saved_is_understood(text: str) -> None:
@@ -107,12 +110,11 @@ def test_a_request_not_to_be_saved_is_understood(text: str) -> None:
         "Mon frère ne garde rien.", "Paul n'enregistre pas ça.", "Cette application ne garde rien en mémoire.", "Marie ne note rien.",
         "Nothing I say is stored.", "Nothing I say here is true.", "Keep that out of the history books.",
         "L'appartement reste entre mes soeurs et moi.",
-        "Between you and me, I never liked the Ghent office.", "Don't write that down as overtime, I volunteered for it.",
+        "Don't write that down as overtime, I volunteered for it.",
         "Don't store it in the fridge, my tomatoes lose their taste.",
-        "Unter uns gesagt, mein Chef ist überfordert.", "Schreib das nicht ab, mein Fahrrad ist noch gut.",
+        "Schreib das nicht ab, mein Fahrrad ist noch gut.",
         "Speicher das nicht auf dem Desktop, ich arbeite in der Cloud.",
-        "Entre nous, je préfère le thé au café.", "Entre nosotros, no me gusta el fútbol.",
-        "ここだけの話だけど、うちの猫は太っている。", "資料をデスクトップに保存しないで、私はクラウド派です。", "牛乳を外で保存しないで。",
+        "資料をデスクトップに保存しないで、私はクラウド派です。", "牛乳を外で保存しないで。",
         "不要保存这个文件。", "老板说不要保存。", "ファイルを保存しないで。", "「保存しないで」と言われた。",
     ],
 )  # fmt: skip

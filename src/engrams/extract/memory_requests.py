@@ -70,8 +70,8 @@ _ENGLISH = (
     r"|between (?:us|you and me|the two of us|ourselves)\b|to yourself\b)"
     r"|\b(?:this|that|it)(?:'s| is| stays| remains| must stay| has to stay| should stay)(?: \w+)?"
     r" between (?:us|you and me|the two of us)\b"
-    # "Between us, …" alone is said of any opinion.
-    rf"|{_START}(?:(?:just|strictly|only) between (?:us|you and me)\s*[:,;-]|between (?:us|you and me)\s*[:;-])"
+    # "Between us, …" is said of any opinion, too: what may be a wish is one.
+    rf"|{_START}(?:(?:just|strictly|only) )?between (?:us|you and me)\s*[:,;-]"
     rf"|\bi (?:do not|don't|dont) want (?:you to {_VERB} {_THING}{_END}|{_THING} (?:to be )?{_KEPT}{_END})"
     rf"|{_START}(?:there's |there is )?no need to {_VERB} {_THING}{_END}"
     rf"|\b(?:nothing|none) (?:of (?:this|that|it)|i (?:say|said|told you|wrote)) (?:should|must|may|is to|needs to) be {_KEPT}\b"
@@ -100,7 +100,7 @@ _GERMAN = (
     r"|\bbleibt (?:bitte |aber |das )?(?:strikt |nur )?(?:unter|zwischen) uns\b|\b(?:unter|zwischen) uns bleiben\b"
     r"|\b(?:das|dies|es|alles)(?: alles| hier)? bleibt(?: \w+)? (?:unter|zwischen) (?:dir|ihnen)"
     r" und mir\b"
-    rf"|{_START}(?:(?:nur|ganz|streng) unter uns\s*[:,;-]|unter uns\s*[:;-])"
+    rf"|{_START}(?:(?:nur|ganz|streng) )?unter uns(?: gesagt)?\s*[:,;-]"
     r"|\bbehalte? (?:das|es|dies) (?:bitte )?fur dich\b"
     rf"|{_START}(?:(?:bitte|aber|und|also) )*{_GERMAN_NOTHING}(?: bitte)? {_GERMAN_KEEP}{_END}"
     r"|\b(?:davon|hiervon) (?:soll|sollte|darf|muss) (?:bitte )?nichts"
@@ -116,7 +116,7 @@ _SPANISH = (
     r"|(?:est[ea]|nuestr[ao]) (?:mensaje|conversacion|charla|platica|chat)|lo"
     rf" que[^.!?\n]{{0,40}}))?{_END}"
     r"|\b(?:queda|quede|quedar|quedara|queda esto)(?: \w+)? entre (?:nosotros|nosotras|tu y yo)\b"
-    rf"|{_START}(?:(?:solo|solamente|estrictamente) entre (?:nosotros|tu y yo)\s*[:,;-]|entre (?:nosotros|tu y yo)\s*[:;-])"
+    rf"|{_START}(?:(?:solo|solamente|estrictamente) )?entre (?:nosotros|tu y yo)\s*[:,;-]"
     r"|\bno (?:queden?|dejes?|guardes?|hagas?) (?:ningun )?registros? de (?:todo )?"
     rf"(?:esto|eso|lo anterior|nada|lo que[^.!?\n]{{0,40}}|esta (?:charla|conversacion)){_END}"
 )
@@ -139,7 +139,7 @@ _FRENCH = (
     rf"|{_FRENCH_ORDER}(?:ecri[st]|ecrivez|note[sz]?|enregistre[sz]?) (?:ca|cela|ceci) nulle part{_END}"
     r"|\b(?:reste|restera|rester)(?: \w+)? entre nous\b"
     r"|\b(?:ca|cela|ceci) (?:reste|restera|doit rester)(?: \w+)? entre (?:toi|vous) et moi\b"
-    rf"|{_START}(?:(?:juste|seulement|strictement) entre nous\s*[:,;-]|entre nous\s*[:;-])"
+    rf"|{_START}(?:(?:juste|seulement|strictement) )?entre nous\s*[:,;-]"
     rf"|{_FRENCH_ORDER}(?:gardez?|laissez?) (?:pas de|aucune) traces? (?:de |d')"
     rf"(?:(?:tout )?(?:ca|cela|ceci)|(?:cette|notre) (?:conversation|discussion)){_END}"
     r"|\bgarde[sz]? (?:ca|cela|ceci) pour (?:toi|vous)\b|\bgarde[sz]?-le pour (?:toi|vous)\b"
@@ -173,7 +173,7 @@ _JAPANESE = (
     rf"{_JAPANESE_TALK}(?:保存|記録|記憶|メモ)は?(?:しないで|せずに)"
     r"|覚え(?:てい|ておか|とか)?ないで|(?:記録|メモリ|履歴)には?残さないで"
     r"|オフレコ(?:で(?!聞|言われ)|だ|です|に|ね|:|、)"
-    r"|ここだけの話(?:に|で(?!すが|すけど)|だよ|ね|:|[。!]|$)"
+    r"|ここだけの話"
     r"|(?:(?:あなた|君|きみ)と(?:私|わたし|僕|俺)|[二2]人)だけの(?:秘密|話)|内緒(?:にして|でお願い|だよ|ね)"
 )
 _REQUEST = late_pattern("|".join((_ENGLISH, _GERMAN, _SPANISH, _FRENCH, _CHINESE, _JAPANESE)))

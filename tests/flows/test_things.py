@@ -36,7 +36,7 @@ def facts(memory: engrams.MemoryEngine) -> dict[str, tuple[Status, str]]:
         ),
         (OLD, "No, it's 5544 not 5433", "the staging DB is on port 5544"),
         (OLD, "Actually the staging DB is on port 5544.", "the staging DB is on port 5544"),
-        (OLD, "I was wrong, the staging DB is on 5544.", "the staging DB is on 5544"),
+        (OLD, "I was wrong, the staging DB is on 5544.", "the staging DB is on port 5544"),
         (
             OLD,
             "Correction: the staging DB runs on port 5544, not 5433.",

@@ -12,8 +12,9 @@ from engrams.text.stopwords import STOP
 from engrams.text.terms import tokens
 from engrams.text.vocabulary import read_rows, read_vocabulary, word_set
 
-POLITE = frozenset(
-    "please thanks thank bitte danke merci plait svp stp favor gracias 请 請 谢 謝 ください".split()
+POLITE = word_set(
+    """please thanks thank very much so bitte danke schön sehr vielmals merci beaucoup bien s'il te plait svp stp
+    favor gracias muchas mil 请 請 谢 謝 ください お願い お願いします"""
 )
 """Words of a request that say nothing else."""
 
@@ -30,7 +31,7 @@ _NO_OBJECT = r"(?!(?:that|dass|daß|que|qu'|what|was|ce que|lo que|where|wo|ou|d
 _DISMISSED = late_pattern(
     rf"\W*{_OPENER}(?:{_PRONOUNS}\s*[,;.!]|forget this\s*[.!;])\s*{_NO_OBJECT}(?P<statement>\S.*)"
     r"|(?:那就|那|还是)?(?:忘了|忘掉)(?:它)?(?:吧|算了)\s*[,。!]\s*(?P<zh>\S.*)"
-    r"|(?:それは|もう)?忘れて(?:ください)?\s*[、。,]\s*(?P<ja>\S.*)",
+    r"|(?:それは|もう)?忘れて(?:ください)?\s*[、。,]\s*(?P<ja>(?!お願い)\S.*)",
 )
 """What was said before is dismissed, and another thing is told."""
 _SET_ASIDE = late_pattern(

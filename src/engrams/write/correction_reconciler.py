@@ -98,16 +98,19 @@ class CorrectionReconciler:
         self._changes = changes
         self._messages = messages
 
-    def reconcile(self, record: Record) -> list[ReconciliationResult]:
+    def reconcile(
+        self, record: Record, candidates: Sequence[CandidateStatement] = ()
+    ) -> list[ReconciliationResult]:
         """Reconcile a message that only sets a value right; empty: it is none, or corrects nothing.
 
-        The message that held the wrong value is linked as outdated by this one.
+        The message that held the wrong value is linked as outdated by this one. ``candidates``: what
+        rules read in it; one of the same slot takes the place of the wrong statement in its own words.
         """
         corrected = self._find_corrected(record)
         if corrected is None:
             return []
         self._link(record, corrected.message)
-        return self._correct(record, corrected)
+        return self._correct(record, corrected, candidates)
 
     def tells_correction(self, record: Record, text: str) -> bool:
         """False for a statement that does not say of what a message sets the value right."""
@@ -280,12 +283,14 @@ class CorrectionReconciler:
         edge_type = EdgeType.SUPERSEDES if is_single_sentence else EdgeType.MAY_OUTDATE
         self._changes.link(record.id, earlier.id, edge_type, 1.0)
 
-    def _correct(self, record: Record, corrected: _CorrectedMessage) -> list[ReconciliationResult]:
+    def _correct(
+        self,
+        record: Record,
+        corrected: _CorrectedMessage,
+        candidates: Sequence[CandidateStatement] = (),
+    ) -> list[ReconciliationResult]:
         """Correct the statements that hold the wrong value, or state the corrected sentence."""
-        earlier = corrected.message
-        correction = corrected.correction
         wrong = corrected.wrong_value
-        is_reversal = corrected.is_reversal
         candidate = CandidateStatement(
             corrected.sentence,
             effect="corrects",
@@ -301,24 +306,12 @@ class CorrectionReconciler:
         )
         outcomes = []
         for fact in corrected.facts:
-            if wrong in fact.text:
-                text = _correct_values(fact.text, wrong, correction, is_reversal=is_reversal)
-            elif _holds_spelled_out(fact, earlier, wrong):
-                text = candidate.text
-            else:
-                continue
-            value = _correct_values(fact.object, wrong, correction, is_reversal=is_reversal)
-            statement = replace(
-                candidate,
-                text=text,
-                kind=fact.kind,
-                subject=correction.value if fold(fact.subject) == fold(wrong) else fact.subject,
-                predicate=fact.predicate,
-                object=correction.value if fold(fact.object) == fold(wrong) else value,
-                category=fact.category,
-                polarity=is_affirmative(fact),
-                single=is_single(fact.predicate, fact.subject),
+            statement = _find_right(fact, candidates, corrected) or _state_anew(
+                fact, candidate, corrected
             )
+            if statement is None:
+                continue
+            statement = replace(statement, effect="corrects", wrong_value=wrong, reason=_REASON)
             outcomes.append(
                 find_conflict(statement, [fact])
                 or ReconciliationResult(
@@ -330,6 +323,45 @@ class CorrectionReconciler:
                 )
             )
         return outcomes or [ReconciliationResult("add", candidate, reason=_REASON)]
+
+
+def _find_right(
+    fact: Record, candidates: Sequence[CandidateStatement], corrected: _CorrectedMessage
+) -> CandidateStatement | None:
+    """Find the message's own statement of the right value in the slot of a wrong one; None: none."""
+    slot = (fact.subject, fact.predicate, is_affirmative(fact))
+    right = fold(corrected.correction.value)
+    for candidate in candidates if fact.predicate else ():
+        own_slot = (candidate.subject, candidate.predicate, candidate.polarity)
+        if own_slot == slot and right in fold(candidate.object):
+            return candidate
+    return None
+
+
+def _state_anew(
+    fact: Record, candidate: CandidateStatement, corrected: _CorrectedMessage
+) -> CandidateStatement | None:
+    """State a wrong statement with the right value; None: it does not hold the wrong one."""
+    wrong = corrected.wrong_value
+    correction = corrected.correction
+    if wrong in fact.text:
+        text = _correct_values(fact.text, wrong, correction, is_reversal=corrected.is_reversal)
+    elif _holds_spelled_out(fact, corrected.message, wrong):
+        text = candidate.text
+    else:
+        return None
+    value = _correct_values(fact.object, wrong, correction, is_reversal=corrected.is_reversal)
+    return replace(
+        candidate,
+        text=text,
+        kind=fact.kind,
+        subject=correction.value if fold(fact.subject) == fold(wrong) else fact.subject,
+        predicate=fact.predicate,
+        object=correction.value if fold(fact.object) == fold(wrong) else value,
+        category=fact.category,
+        polarity=is_affirmative(fact),
+        single=is_single(fact.predicate, fact.subject),
+    )
 
 
 def _holds_spelled_out(fact: Record, message: Record, wrong: str) -> bool:

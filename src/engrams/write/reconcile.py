@@ -158,7 +158,7 @@ def _reconcile_by_rules(
     for record, decided in extraction.by_record:
         changes.scope = record.scope
         start = len(changes.derived)
-        corrected = corrections.reconcile(record)
+        corrected = corrections.reconcile(record, [candidate for candidate, _ in decided])
         for outcome in corrected:
             changes.apply(outcome, _CORRECTED, record)
         for candidate, decision in decided:

@@ -59,6 +59,9 @@ _FIRST_PERSON = re.compile(
 
 
 _DENIAL = re.compile(r"\b(?:not|nicht|no|pas)\b|n't|不|[じで][ゃは]?", re.IGNORECASE)
+_NEGATION = re.compile(
+    r"\b(?:not|never|nicht|nie|kein\w*|pas|jamais|nunca)\b|n't|[不没]", re.IGNORECASE
+)
 _MOST_DENIALS = 4
 """Most denials of a sentence that is read: each multiplies the ways in which it can be split."""
 _DENIALS = (
@@ -180,6 +183,8 @@ def _compare(restated: RestatedSentence, earlier: str) -> tuple[tuple[int, int],
         return None
     span = (earlier_words[old.start].start, earlier_words[old.stop - 1].end)
     value = _cut(restated.sentence, right[new])
+    if _NEGATION.search(value):
+        return None  # "I didn't get the job" gives no other value
     wrong = earlier[slice(*span)]
     if restated.denied:
         is_meant = fold(wrong) in fold(restated.denied)

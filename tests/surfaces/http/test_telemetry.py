@@ -35,7 +35,7 @@ class Watched:
     def logged(self, number: int) -> str:
         """So many lines of the log: the last comes a moment after its answer."""
         text = ""
-        for _ in range(500):
+        for _ in range(3000):
             text += self.lines.readouterr().err
             # Other threads may warn on the same stream.
             if len([line for line in text.split("\n")[:-1] if line.startswith("{")]) >= number:
@@ -44,7 +44,7 @@ class Watched:
         return text
 
     def traced(self, number: int) -> list[ReadableSpan]:
-        for _ in range(500):
+        for _ in range(3000):
             if len(self.spans.get_finished_spans()) >= number:
                 break
             time.sleep(0.01)

@@ -33,7 +33,7 @@ _DISMISSED = late_pattern(
     r"|(?:那就|那|还是)?(?:忘了|忘掉)(?:它)?(?:吧|算了)\s*[,。!]\s*(?P<zh>\S.*)"
     r"|(?:それは|もう)?忘れて(?:ください)?\s*[、。,]\s*(?P<ja>(?!お願い)\S.*)",
 )
-"""What was said before is dismissed, and another thing is told."""
+"""Dismissal of the words before, and another thing that is told."""
 _SET_ASIDE = late_pattern(
     rf"\W*{_OPENER}{_VERBS} (?P<subject>[^,;.!?:\n]{{1,{_LONGEST_SUBJECT}}})[,;.!]\s+{_NO_OBJECT}(?P<statement>\S.*)"
     r"|(?:忘掉|忘记|忘了)(?P<zh_subject>[^,。!?:\n]{1,12})[,。!]\s*(?P<zh>\S.*)",

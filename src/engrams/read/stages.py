@@ -776,6 +776,7 @@ def bring_news(search: Search) -> None:
         return
     hits_by_id = {hit.record.id: hit for hit in search.hits}
     brought: dict[str, Hit] = {}
+    _load_endings_of_news(search)
     for hit in search.hits:
         for news in _list_news(hit, search) if hit.helps else ():
             news_hit = hits_by_id.get(news.id, Hit(news, hit.score, news.status))
@@ -787,6 +788,14 @@ def bring_news(search: Search) -> None:
                 brought[news.id] = news_hit
         brought.setdefault(hit.record.id, hit)
     search.hits = list(brought.values())
+
+
+def _load_endings_of_news(search: Search) -> None:
+    """Load what ends the later statements of hits that have several: in one query, not one a hit."""
+    endings = search.links.find_later([hit.record.id for hit in search.hits if hit.helps])
+    several = [edges for edges in endings.values() if len(edges) > 1]
+    if several:
+        search.links.find_later([edge.source for edges in several for edge in edges])
 
 
 def _list_news(hit: Hit, search: Search) -> list[Record]:

@@ -174,8 +174,10 @@ class MemorySync:
             return self.now()
         except EngramsError:
             with self._home.lock():
-                kept = replace(self._home.load(), address=former.address, access=former.access)
-                self._home.save(kept)
+                former_home = replace(
+                    self._home.load(), address=former.address, access=former.access
+                )
+                self._home.save(former_home)
             raise
 
     def leave(self) -> None:

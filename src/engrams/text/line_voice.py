@@ -109,7 +109,7 @@ _HAN_WORK_OF = late_pattern(
 _HAN_DONE = late_pattern(
     "(?:読み|書き|出し|見|送り)ました。?$|我[^。]{0,12}[读看写寄回]了[^。]{0,8}。?$"
 )
-"""What the sender did with a text: "I read grandma's letter"."""
+"""Deed of the sender with a text: "I read grandma's letter"."""
 _NAMED_TEXT = late_pattern(
     rf"\b{_table('determiners')}\W+(?:[\w'-]+ ){{0,2}}?(?:{_THING}|{_table('works')})\b"
 )

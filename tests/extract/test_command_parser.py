@@ -241,6 +241,16 @@ def test_requests_keep_their_subject_and_their_certainty(text: str, verb: str, a
         ("我什么时候开始学吉他的", "since", "学吉他"),
         ("ベランダの話をしたことある？", "list", "ベランダ"),
         ("引っ越しの話、いつしたっけ", "source", "引っ越し"),
+        ("So how much have you learned about me?", "list", ""),
+        ("How much do you remember?", "status", ""),
+        ("How many things do you know about me?", "status", ""),
+        ("Wie viel hast du dir über mich gemerkt?", "list", ""),
+        ("wieviel weisst du von Jette", "list", "Jette"),
+        ("¿Cuánto recuerdas de mí?", "list", ""),
+        ("Combien en sais-tu sur moi ?", "list", ""),
+        ("你对我了解多少", "list", ""),
+        ("私のことどれだけ知ってる", "list", ""),
+        ("どれくらい覚えてる", "status", ""),
     ],
 )
 def test_questions_for_what_was_said(text: str, verb: str, about: str) -> None:

@@ -442,3 +442,48 @@ def test_since_when_alone_means_the_last_answer(question: str) -> None:
         assert answer is not None
         assert "2019" in answer.reply and "garage" not in answer.reply
         assert engine.control.turn(question, scope=ANN, answers_questions=True) is None
+
+
+def test_a_time_of_telling_quotes_the_sentence_and_no_more() -> None:
+    """Of a long message it quotes the sentence that says it, the earliest telling first."""
+    clock = SettableClock("2026-03-02T10:00")
+    with temp_engine(clock=clock) as engine:
+        for text in (
+            "It rained all day. My sister Ines plays the cello. I need a new umbrella.",
+            "My sister Ines is allergic to cats.",
+        ):
+            engine.add(Turn(text), scope=ANN)
+            engine.drain()
+            clock.forward(days=1)
+        answer = engine.control.turn("When did I tell you about Ines?", scope=ANN)
+        assert answer is not None
+        assert answer.reply.splitlines() == [
+            "You said so on 2026-03-02: “My sister Ines plays the cello.”",
+            "You said so on 2026-03-03: “My sister Ines is allergic to cats.”",
+        ]
+
+
+def test_a_list_has_the_newest_first() -> None:
+    """A message that nothing was learned from stands at its time, between statements."""
+    clock = SettableClock("2026-03-02T10:00")
+    with temp_engine(clock=clock) as engine:
+        for text in ("I live in Porto.", "Ines starts a new orchestra in May.", "I have a dog."):
+            engine.add(Turn(text), scope=ANN)
+            engine.drain()
+            clock.forward(days=1)
+        answer = engine.control.turn("How much do you know about me?", scope=ANN)
+        assert answer is not None
+        places = [answer.reply.index(word) for word in ("dog", "orchestra", "Porto")]
+        assert places == sorted(places)
+
+
+@pytest.mark.parametrize("request_text", ["Forget that Rex is a greyhound.", "忘记Rex是greyhound"])
+def test_a_chat_shows_no_id(
+    engine: MemoryEngine, control: MemoryCommandHandler, request_text: str
+) -> None:
+    """Whoever forgets something in a chat is told the word that undoes it, and no command or id."""
+    question = control.turn(request_text, scope=ANN)
+    assert question is not None
+    done = control.turn("yes", scope=ANN, pending=question.pending)
+    assert done is not None and done.forgotten
+    assert done.forgotten[0] not in done.reply and "engrams" not in done.reply

@@ -92,6 +92,7 @@ _LIST = re.compile(
 )
 _LIST_ABOUT = re.compile(
     r"(?:what(?: all| info(?:rmation)?)? (?:have you got|do you have|you got)"
+    r"|how much (?:do|did) you(?: already| still| actually| really)* (?:know|remember|recall)"
     r"|(?:remind me )?what (?:all )?(?:did|have) (?:i|we)(?: ever| already)? (?:say|said|tell you|told you|mention(?:ed)?|write|written)"
     r"|(?:did|have) (?:i|we)(?: ever| already)? (?:say|said|tell you|told you|talk(?:ed)?)(?: to you)?(?: anything| something)?"
     r"|remind me what (?:i|we) (?:said|told you))"
@@ -107,7 +108,7 @@ _LIST_LAYER = re.compile(
 )
 _STATUS = re.compile(
     rf"(?:(?:what(?:'s| is) |show (?:me )?)?{_THE}memory status"
-    rf"|how (?:much|many (?:things|memories|facts)) (?:do|can) you {_KNOWN}(?: about me)?|how many"
+    rf"|how much (?:do|can) you {_KNOWN}|how many (?:things|memories|facts) (?:do|can) you {_KNOWN}(?: about me)?|how many"
     r" memories do you have"
     rf"|is {_THE}{_RECALL} (?:on|off|enabled|disabled))$",
     _FLAGS,

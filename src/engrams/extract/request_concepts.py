@@ -387,9 +387,11 @@ class _RequestReading:
         )
 
     def _find_switch(self, concepts: set[str]) -> str:
-        """Find whether recall is asked about, or to be switched; empty: neither."""
+        """Find whether recall is asked about, or to be switched, or what is known of oneself."""
         if not concepts & (_CONTENTS | {"layer"}):
             return ""
+        if concepts >= {"extent", "self"} and concepts & {"known", "held"}:
+            return "list"
         if "count" in concepts:
             return "status"
         if "memory" in concepts and "state" in concepts:

@@ -8,6 +8,7 @@ keep it.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol
@@ -45,7 +46,7 @@ from engrams.read.cues import asked_predicates, asks_of_oneself
 from engrams.session.command_replies import is_reply, write_reply
 from engrams.session.open_questions import OpenQuestionLog
 from engrams.text.normalize import fold
-from engrams.text.reply_language import find_reply_language
+from engrams.text.reply_language import find_reply_language, quote_each
 from engrams.text.terms import terms, tokens
 
 MAX_LISTED = 10
@@ -68,6 +69,7 @@ _MAX_SOURCES = 3
 _QUOTED_CHARACTERS = 2_000
 """Characters of the last answer that are looked through for the memories which it states."""
 
+_SENTENCE_END = re.compile(r"[.!?](?=\s)|[。！？\n]")
 _ENDING_EDGES = (EdgeType.SUPERSEDES, EdgeType.MAY_OUTDATE)
 _NO_MARKS: Mapping[str, str] = {}
 _LISTED_FIRST = (
@@ -323,8 +325,9 @@ class MemoryCommandHandler:
         if receipt.outcome in ("unsaved", "redacted"):
             return write_reply(receipt.outcome, language)
         learned = dict.fromkeys(change.text for change in receipt.derived)
-        noted = write_reply("noted", language)
-        return f"{noted}: {'; '.join(f'“{text}”' for text in learned)}" if learned else f"{noted}."
+        if not learned:
+            return write_reply("noted", language)
+        return write_reply("noted_what", language, memories=quote_each(learned, language))
 
     @staticmethod
     def describe_undone(text: str, last_answer: str | None = None, *, is_late: bool = False) -> str:
@@ -361,7 +364,7 @@ class MemoryCommandHandler:
             return True
         question = PendingForgetQuestion.from_dict(pending, scope)
         if question.step == "forgotten":
-            return all(id in last_answer for id in question.ids)
+            return write_reply("forgotten", question.language) in last_answer
         if question.step == "bring_back":
             records = [self._memory.get(record_id, scope=scope) for record_id in question.ids]
         else:
@@ -461,7 +464,8 @@ class MemoryCommandHandler:
             case "wrong":
                 return self._ask_which(records, run)
             case "source":
-                return MemoryCommandResult(self._tell(records, run, self._tell_source))
+                in_order = sorted(records[:_MAX_SOURCES], key=told_at)
+                return MemoryCommandResult(self._tell(in_order, run, self._tell_source))
             case "since":
                 return MemoryCommandResult(self._tell(records, run, self._tell_since))
             case _:
@@ -477,9 +481,9 @@ class MemoryCommandHandler:
         return "\n".join(dict.fromkeys(tell(record, run) for record in records[:_MAX_SOURCES]))
 
     def _tell_source(self, record: Record, run: _RunningCommand) -> str:
-        """Tell who said it, when and in which words."""
+        """Tell who said it, when and in which sentence."""
         message = self._find_message(record, run.scope)
-        memory = _format_line(message)
+        memory = _clip_line(_cut_sentence(record, message))
         day = f"{told_at(message):%Y-%m-%d}"
         if message.speaker or message.role not in ("user", ""):
             return run.write(
@@ -638,6 +642,7 @@ class MemoryCommandHandler:
                 for record in messages
                 if record.role == "user" and record.id not in left_out and _says(record)
             ]
+        records.sort(key=told_at, reverse=True)
         return _list_each_once(records)[: MAX_LISTED + 1]
 
     def _list_outdated(
@@ -881,8 +886,9 @@ class _RunningCommand:
 
     def tell_forgotten(self, ids: tuple[str, ...]) -> MemoryCommandResult:
         """Return the reply that these memories are forgotten, which offers to bring them back."""
-        text = self.write("forgotten", ids=" ".join(ids))
-        return MemoryCommandResult(text, self.ask("forgotten", ids), forgotten=ids)
+        return MemoryCommandResult(
+            self.write("forgotten"), self.ask("forgotten", ids), forgotten=ids
+        )
 
 
 def _is_undo(text: str) -> bool:
@@ -955,8 +961,24 @@ def _format_list(records: Sequence[Record], marks: Mapping[str, str] = _NO_MARKS
     )
 
 
+def _cut_sentence(record: Record, message: Record) -> str:
+    """Return the sentences of a message that a statement was learned from; else the message."""
+    quotes = [item.quote for item in record.evidence if item.source == message.id and item.quote]
+    begin = message.text.find(quotes[0]) if quotes else -1
+    if begin < 0:
+        return message.text
+    ends = [match.end() for match in _SENTENCE_END.finditer(message.text)]
+    last = begin + len(quotes[0].rstrip())
+    start = max((end for end in ends if end <= begin), default=0)
+    return message.text[start : min((end for end in ends if end >= last), default=None)]
+
+
 def _format_line(record: Record) -> str:
-    text = " ".join(record.text.split())
+    return _clip_line(record.text)
+
+
+def _clip_line(words: str) -> str:
+    text = " ".join(words.split())
     if len(text) <= _LINE_CHARACTERS:
         return text
     return text[: _LINE_CHARACTERS - 1].rstrip() + "…"

@@ -244,12 +244,16 @@ def test_a_receipt_is_in_the_language_of_the_message(engrams: Any) -> None:
         "Ich wohne in Kassel.",
         "Nein, nicht Kassel, sondern Fulda.",
         "Mi cita es el viernes.",
+        "J'habite à Lyon.",
+        "私は京都に住んでいます。",
         "N'enregistre pas ça : mon code est 4711.",
     )
     assert finished.out.splitlines() == [
-        "Notiert: “Ich wohne in Kassel”",
-        "Notiert: “Ich wohne in Fulda”",
-        "Anotado: “Mi cita es el viernes”",
+        "Notiert: „Ich wohne in Kassel“",
+        "Notiert: „Ich wohne in Fulda“",
+        "Anotado: «Mi cita es el viernes»",
+        "Noté : « J'habite à Lyon »",
+        "記録しました：「私は京都に住んでいます」",
         "Non enregistré.",
     ]
 

@@ -26,7 +26,7 @@ from engrams.surfaces.proxy.memory_deadlines import TimeLimitedEngine
 from engrams.surfaces.proxy.own_answers import OwnAnswerResponder
 from engrams.text.measures import is_question
 from engrams.text.questions import is_asking
-from engrams.text.reply_language import find_reply_language
+from engrams.text.reply_language import find_reply_language, quote
 
 _TAG = "[engrams, offline]"
 _COMMAND = "`engrams init`"
@@ -172,7 +172,7 @@ def _format_quote(hit: Hit, language: str) -> str:
         mark = f" ({_write('outdated', language)})"
     else:
         mark = f" ({hit.tell_end()})" if hit.tell_end() else ""
-    return f"- {day}{', ' + speaker if speaker else ''}: “{text}”{mark}"
+    return f"- {day}{', ' + speaker if speaker else ''}: {quote(text, language)}{mark}"
 
 
 def _write(key: str, language: str) -> str:

@@ -183,7 +183,7 @@ CLOSED = {
     "frozen_data._make_copier",
     "settings.renamed.renamed_settings",
     "extract.rules.hashed_judge.load_judge",
-    "extract.list_choice._load_words",
+    "extract.list_choice._load_words", "extract.machine_reports._load_system_messages",
     "extract.owner_statements._load_forms",
     "program.main._load_subcommand", "program.main.load_command",
     "store.sql.migration_files.load_migrations", "store.sql.named_queries.load_queries", "text.terms._script_patterns",

@@ -7,7 +7,10 @@ words are of machinery, and one of them of failing: "Error de conexión: tiempo 
 
 from __future__ import annotations
 
+import errno
+import os
 import re
+from functools import cache
 
 from engrams.text.closed_vocabulary import load_closed_vocabulary
 from engrams.text.late_patterns import holds_any, late_pattern
@@ -35,6 +38,39 @@ _TRACE = late_pattern(
     r"|\bmax retries exceeded\b|\bhttps?connectionpool\(host=",
     re.MULTILINE,
 )
+# Lines of certain tools: databases, compilers, clusters.
+_TOOL = late_pattern(
+    r"\A\s*(?:(?:ora|tns)-\d|[a-z]{2,4}\d?-0)\d{3,4}: |\A\s*(?:[a-z]\w*\.)*[a-z]\w+(?:error|exception)\s*\Z"
+    r"|^[^\S\n]*(?:curl: \(\d+\)|cmake error at|conflict \(\w+\):|npm warn\b|[ew]: (?:unable to|could not)|ssh: connect to)"
+    r"|\bcontext deadline exceeded\b|\brpc error: code\b|\bld returned \d+ exit status\b|\bundefined reference to [`'\"]"
+    r"|\bgetaddrinfo e\w+|\bssl routines:|\bwith status ?code: \d|\bdenied \(\w+(?:,\w+)*\)|\bcan(?:no|')t resolve '",
+    re.MULTILINE,
+)
+_OF_TOOLS = (
+    "ora-",
+    "tns-",
+    "-0",
+    "curl:",
+    "cmake",
+    "conflict (",
+    "npm warn",
+    "e: unable",
+    "e: could",
+    "ssh: connect",
+    "error",
+    "exception",
+    "deadline exceeded",
+    "rpc error",
+    "undefined reference",
+    "getaddrinfo",
+    "ssl routines",
+    "status code",
+    "statuscode",
+    "denied (",
+    "resolve '",
+    "exit status",
+)
+"""Every such line holds one of them."""
 # Beginnings and words that people borrow from programs: "Critical: no penicillin for Jonas".
 _BORROWED = late_pattern(
     r"^[^\S\n]*(?:\[(?:error|fatal|critical|exception|warn|warning)\]|(?:php )?fatal error|error|fatal|critical|exception)\s*[:|-]"
@@ -49,7 +85,7 @@ _CODE = late_pattern(
     r"\be(?:conn[a-z]+|addr[a-z]+|timedout|notfound|noent|nospc|nomem|acces|perm|pipe|exist|inval|hostunreach)\b|\b0x[\da-f]+"
     r"|\w\(\)|\w::\w|[\w\]]==?\w|\b\w+_\w+|`|(?<!\w)'[^'\s]+'|\"[^\"\s]+\" (?:not|does not|already)\b|[\w)]\[\w*\]|\b\w+-\d"
     r"|\b[a-z]\w+\.(?:[a-z]\w+\.[a-z]\w+|py|java|js|ts|go|rs|rb|php|c|h|so|sh|log|json|ya?ml|conf)\b"
-    r"|\d\d:\d\d:\d\d|(?<![\w:/])/\w+/\w|\bhttps?connectionpool|\b(?:code|status|errno|line|port)[: ]+\d"
+    r"|\d\d:\d\d:\d\d|\b[a-z][\w.]*\.[\w-]+:[a-z][\w-]*:|(?<![\w:/])/\w+/\w|\bhttps?connectionpool|\b(?:code|status|errno|line|port)[: ]+\d"
 )
 """Name, path or number of code, which a person's sentence does not hold."""
 # Words of error messages that people use too: "we get a connection error".
@@ -61,7 +97,7 @@ _FAILURE = late_pattern(
     r" unavailable|504 gateway time-?out)\b"
     r"|\b(?:internal server error|service unavailable|rate limit (?:exceeded|reached)|too many"
     r" requests)\b"
-    r"|\bmodel (?:is )?(?:overloaded|not (?:found|available|loaded))\b|\b(?:timed? ?out)"
+    r"|\bmodel (?:is )?(?:overloaded|not (?:found|available|loaded))\b|\b(?:timed ?out)"
     r" (?:after|waiting|while)\b|\A\W*(?:oops\W+)?something went wrong\b",
 )
 _NAMED_ERROR = late_pattern(r"\W*(?:[\w$]+\.)*[a-z]\w+(?:error|exception)\s*:")
@@ -134,6 +170,15 @@ _ADDRESS = re.compile(
     r"'[^'\n]*'|\"[^\"\n]*\"|`[^`\n]*`|\S*[\d_/\\@=<>{}$]\S*|\b\w+\.\w[\w.]*|\([^)\n]*\)"
 )
 """Address, path, number or name of code that a report quotes."""
+_PROGRAM = late_pattern(r"\A\s*[a-z][\w.-]*: (?=\S+ +\S)")
+_NAME_OF_PROGRAM = re.compile(r"[a-z][\w.-]*(?:: cannot [^:]*)?")
+_SETTING = late_pattern(
+    r"\A[\w -]*\b(?:time-?outs?|deadline|limits?|attempts|retries)"
+    r"(?: (?:is|are|ist|betragt|est|es))?\s*[:=]?\s*(?:max(?:imum)? )?\d+\s*\w*\W*\Z"
+    r"|\A[\w -]*\b(?:has|have|hat|a|tiene) (?:no|an?|kein\w*|pas) [\w -]*\W*\Z"
+    r"|\A[\w ,'-]*\bare \w+ed\b|\A(?:an?|every|each|any) [\w ,'-]*\bis \w+ed\b"
+)
+"""What somebody sets or lays down: "Redis timeout is 30 seconds", "Big requests are refused"."""
 _ELIDED = re.compile(r"\b[dln]'")
 
 
@@ -143,20 +188,33 @@ def is_noise(text: str) -> bool:
     Somebody who tells of an error in the first person says something: "we restart nginx then".
     """
     folded = fold(text[:4000])
-    match = None
-    if holds_any(folded, _NOISY):
-        match = _TRACE.search(folded)
-        if match is not None and _speaks(folded[: match.start()]):
-            return False  # "I use Debian. Why does it say this?", and then the line
-        borrowed = None if match else _BORROWED.search(folded)
-        if borrowed is not None and not _is_told(folded, borrowed):
-            match = borrowed
-        if match is None and not _speaks(folded):
-            match = _FAILURE.search(folded)
-    if match is None:
+    if not _reports(folded):
+        return False
+    return len(folded) > _SHORT_TEXT or _SETTING.match(folded) is None
+
+
+def _reports(folded: str) -> bool:
+    """True for a text that is a report, or that a line of a program opens."""
+    may_be_noise = holds_any(folded, _NOISY)
+    line = _TRACE.search(folded) if may_be_noise else None
+    if line is None and holds_any(folded, _OF_TOOLS):
+        line = _TOOL.search(folded)
+    if line is not None and _speaks(folded[: line.start()]):
+        return False  # "I use Debian. Why does it say this?", and then the line
+    if line is None and may_be_noise:
+        line = _find_borrowed(folded)
+    if line is None:
         return len(folded) <= _SHORT_TEXT and _is_report(folded)
     # Of a long text, an error message is its subject only if it opens it.
-    return len(text) <= _SHORT_TEXT or match.start() < _SHORT_TEXT // 4
+    return len(folded) <= _SHORT_TEXT or line.start() < _SHORT_TEXT // 4
+
+
+def _find_borrowed(folded: str) -> re.Match[str] | None:
+    """Return what people say like programs, where a program says it."""
+    borrowed = _BORROWED.search(folded)
+    if borrowed is not None and not _is_told(folded, borrowed):
+        return borrowed
+    return None if _speaks(folded) else _FAILURE.search(folded)
 
 
 def _is_told(folded: str, opening: re.Match[str]) -> bool:
@@ -190,15 +248,40 @@ def _speaks(folded: str) -> bool:
 
 
 def _is_report(folded: str) -> bool:
-    """True for a text of which each word is one of machinery, and one of failing."""
+    """True for a text of which each word is one of machinery, and one of failing or of silence."""
     vocabulary = load_closed_vocabulary(__file__, "machine_reports")
-    may_report = vocabulary.may_hold(folded, "failing") or vocabulary.may_hold(folded, "apology")
-    if not may_report or _speaks(folded):
+    if _is_system_message(folded):
+        return True
+    may_fail = vocabulary.may_hold(folded, "failing") or vocabulary.may_hold(folded, "apology")
+    may_be_silence = vocabulary.may_hold(folded, "reply") and vocabulary.may_hold(folded, "machine")
+    if not (may_fail or may_be_silence) or _speaks(folded):
         return False
-    words = tokens(_ELIDED.sub("", _ADDRESS.sub(" ", folded)))
-    # "Sorry, I could not reach the model."
-    regrets = vocabulary.holds_one(words, "apology") and vocabulary.holds_one(words, "negation")
-    if not regrets and not vocabulary.holds_one(words, "failing"):
-        return False
+    words = tokens(_ELIDED.sub("", _ADDRESS.sub(" ", _PROGRAM.sub("", folded))))
+    fails = vocabulary.holds_one(words, "failing")
+    if not fails and vocabulary.holds_one(words, "negation"):
+        # "Sorry, I could not reach the model", "No response from server"
+        is_silence = vocabulary.holds_one(words, "reply") and vocabulary.holds_one(words, "machine")
+        fails = is_silence or vocabulary.holds_one(words, "apology")
     has_several = len(words) > 1 or len(words) < len(tokens(folded))
-    return has_several and vocabulary.holds_all(words)
+    if not fails or not has_several:
+        return False
+    if vocabulary.holds_all(words):
+        return True
+    # "Build b1201 failed" is told: besides the failing, no word is of reports alone.
+    own_words = [word for word in words if word not in _MACHINERY]
+    return len({*own_words} - STOP) > 1 and vocabulary.holds_all(own_words)
+
+
+def _is_system_message(folded: str) -> bool:
+    """True for a message of the operating system, alone or behind the name of a program."""
+    program, _, message = folded.strip(" \n.!").rpartition(": ")
+    if message not in _load_system_messages():
+        return False
+    return not program or _NAME_OF_PROGRAM.fullmatch(program) is not None
+
+
+@cache
+def _load_system_messages() -> frozenset[str]:
+    """Return the texts of the operating system's error numbers that are of several words."""
+    texts = (fold(os.strerror(number)) for number in errno.errorcode)
+    return frozenset(text for text in texts if " " in text)

@@ -21,6 +21,9 @@ PROGRAMS = (
     "[LLM error: timed out]",
     "thread 'main' panicked at src/main.rs:4:5:",
     "panic: runtime error: index out of range [5] with length 3",
+    "No response from server",
+    "ORA-01017: invalid username/password; logon denied",
+    "mv: cannot move 'a' to 'b': Permission denied",
 )
 OKAY = "Okay, I will remember that for you."
 
@@ -197,6 +200,8 @@ def test_what_is_too_short_or_noise_is_dropped_with_a_reason(quoting: Door) -> N
         "\u7d20\u98df",
         "good morning my friend",
         "When we get a connection error in prod we restart nginx.",
+        "The request timeout is 30 seconds",
+        "Uploads without a key are rejected",
         "We fixed it today.\nKeyError: 'x' came from the old cache.",
         "Our term for it is error: nobody minds the word.",
         "I kept getting a connection timeout on the VPN, so now I use WireGuard.",

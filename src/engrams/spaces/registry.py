@@ -222,6 +222,12 @@ class SpaceRegistry:
         assert space is not None
         return space
 
+    def find_log(self, scope: Scope) -> SharedLog | None:
+        """Return the log by which other homes share the space of a scope. None: none do."""
+        name, generation = read_generation(scope)
+        row = self._load(name)
+        return _read_log(row) if _read_generation(row) == generation else None
+
     def note_log(self, scope: Scope, log: SharedLog | None) -> None:
         """Note by which log other homes share a space, and the role that this home has there."""
         name, generation = read_generation(scope)

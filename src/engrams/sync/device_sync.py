@@ -31,7 +31,7 @@ from engrams.sync.membership import (
     found_memory,
 )
 from engrams.sync.places import NO_ACCESS, FolderPlace, PlaceAccess, PlaceFile
-from engrams.sync.replica_state import PeerReport, ReplicaState
+from engrams.sync.replica_state import STATE_NAME, PeerReport, ReplicaState
 from engrams.sync.waiting_purges import WaitingPurge, list_waiting_purges
 
 if TYPE_CHECKING:
@@ -93,6 +93,12 @@ class MemorySync:
     def is_on(self) -> bool:
         """True where this home is a device of a memory."""
         return self._home.is_device
+
+    def list_lost(self, owner: Scope) -> tuple[str, ...]:
+        """Name the spaces that this home exchanged and has lost the keys of; empty: the owner's memory."""
+        replica = self._deps.store.load_state(owner.owner, STATE_NAME)
+        own = ("",) if replica.data and not self.is_on else ()
+        return (*own, *self.spaces.list_lost())
 
     def init(
         self, address: str, owner: Scope, label: str = "", access: PlaceAccess = NO_ACCESS
@@ -227,7 +233,7 @@ class MemorySync:
         return not self.is_on and self.spaces.is_on
 
     def _exchange(self) -> ExchangeReport:
-        self._home.load()
+        self._load_identity()
         with self._home.lock():
             identity = self._home.load()
             carrier = self._log.open_place(identity.address, identity.access)
@@ -235,7 +241,7 @@ class MemorySync:
 
     def status(self) -> SyncStatus:
         """Tell of this device, the others, and purges that not every one of them made."""
-        identity = self._home.load()
+        identity = self._load_identity()
         members = identity.read_members()
         replica = self._load_replica(identity)
         infos = self._describe(identity, members)
@@ -263,7 +269,7 @@ class MemorySync:
         """Exchange whenever something changes here or in a place, until ``stop`` returns True."""
         from engrams.sync.watch import iter_changes
 
-        identity = None if self._has_spaces_only else self._home.load()
+        identity = None if self._has_spaces_only else self._load_identity()
         carriers = list(self.spaces.iter_places())
         if identity is not None:
             carriers.append(self._log.open_place(identity.address, identity.access))
@@ -312,6 +318,12 @@ class MemorySync:
             is_removed=member.id in members.removed,
             last_seen=peer.at if peer else "",
         )
+
+    def _load_identity(self) -> DeviceIdentity:
+        """Load the identity. NotFoundError: this home is no device, or has lost its keys of a space."""
+        if not self.is_on:
+            self.spaces.require_keys()
+        return self._home.load()
 
     def _load_replica(self, identity: DeviceIdentity) -> ReplicaState:
         return ReplicaState.load(self._deps.store, identity.owner, identity.device)

@@ -271,7 +271,11 @@ class SpaceSync:
 
     def exchange_all(self) -> list[SpaceExchange]:
         """Exchange every space; one whose place is away does not stop the others."""
-        return [self._try_exchange(home) for home in list_space_homes(self._settings.home)]
+        exchanges = [self._try_exchange(home) for home in list_space_homes(self._settings.home)]
+        for name in self.list_lost():
+            problem = _lost_keys(name)
+            exchanges.append(SpaceExchange(name, problem=f"{problem.message} {problem.hint}"))
+        return exchanges
 
     def _try_exchange(self, home: DeviceHome) -> SpaceExchange:
         try:
@@ -416,12 +420,34 @@ class SpaceSync:
             )
         home = DeviceHome(self._settings.home, space.log.memory)
         if not home.is_device:
-            raise NotFoundError(
-                f"This home has lost its keys of the space {space.name!r}.",
-                hint="Ask an owner for another invitation, leave the space here, and join it again.",
-            )
+            raise _lost_keys(space.name)
         return home
+
+    def list_lost(self) -> tuple[str, ...]:
+        """Name the shared spaces whose keys this home has lost, as a restored backup has."""
+        owners = {scope.owner for scope in self._deps.store.scopes(None)}
+        logs = {owner: self._registry.find_log(owner) for owner in owners if find_space_name(owner)}
+        return tuple(
+            sorted(
+                find_space_name(owner)
+                for owner, log in logs.items()
+                if log is not None and not DeviceHome(self._settings.home, log.memory).is_device
+            )
+        )
+
+    def require_keys(self) -> None:
+        """NotFoundError: this home has lost its keys of a space."""
+        for name in self.list_lost():
+            raise _lost_keys(name)
 
     def _require_lasting(self) -> None:
         if self._settings.is_volatile or self._settings.incognito:
             raise RefusedError("A memory that keeps nothing on disk has nothing to share.")
+
+
+def _lost_keys(name: str) -> NotFoundError:
+    return NotFoundError(
+        f"This home has lost its keys of the space {name!r}.",
+        hint="Ask an owner for another invitation. Then leave the space here, `engrams space leave"
+        f" {name}`, and join it again.",
+    )

@@ -15,8 +15,9 @@ def test_a_family_shares_a_memory(engrams: Any) -> None:
     that there is no such space.
     """
     assert "The space home is yours." in engrams("space create", "home").out
-    engrams("space add", "home", "bob")
-    engrams("space add", "home", "rita", "--role", "reader")
+    assert "Nobody called bob has" in engrams("space add", "home", "bob").err
+    engrams("add", "--user", "rita", "I keep bees.")
+    assert "Nobody" not in engrams("space add", "home", "rita", "--role", "reader").err
     shown = engrams("space show", "home", "--json").json
     assert [(member["owner"][-1], member["role"]) for member in shown["members"]] == [
         ("ann", "owner"),
@@ -65,6 +66,7 @@ def test_two_people_share_a_space_between_their_homes(engrams: Any, tmp_path: Pa
     code = engrams("space invite", "home", "bob", "--json").json["code"]
     mistyped = engrams("space join", place, "--code", code[:-1], *bob)
     assert "`engrams space invite`" in mistyped.err
+    assert "no memory yet" not in mistyped.err
     joined = engrams("space join", place, "--code", code, *bob)
     assert "You are in the space home, as editor." in joined.out, joined.err
     note = engrams("add", "--space", "home", "The ladder is in the shed.", *bob, "--json").json[
@@ -132,3 +134,29 @@ def test_a_chat_in_a_space_is_its_speakers(engrams: Any) -> None:
     assert spoken == {("I am allergic to walnuts.", "bob"), ("I am allergic to lilies.", "ann")}
     (fact, *_) = engrams("search", "Who is allergic to walnuts?", "--json").json["hits"]
     assert (fact["facts"][0]["subject"], fact["facts"][0]["object"]) == ("bob", "walnuts")
+
+
+def test_a_restored_backup_says_what_it_cannot_know(engrams: Any, tmp_path: Path) -> None:
+    """It names the space whose keys the backup has not, and so do later exchanges until the home leaves
+    the space; a backup of a memory that nobody shares says nothing of the kind.
+    """
+    alone, backup, other = (str(tmp_path / name) for name in ("alone", "backup", "other"))
+    engrams("add", "I keep bees.")
+    engrams("backup", alone)
+    assert "Other homes" not in engrams("restore", alone, "--home", other).err
+    engrams("space create", "home")
+    engrams("add", "--space", "home", "The ladder is in the shed.")
+    engrams("space share", "home", "--to", str(tmp_path / "place"))
+    code = engrams("space invite", "home", "ann", "--role", "owner", "--json").json["code"]
+    engrams("backup", backup)
+    restored = ("--home", str(tmp_path / "restored"))
+    assert "(the space home)" in engrams("restore", backup, *restored).err
+    for command in ("sync now", "sync status"):
+        told = engrams(command, *restored)
+        assert (told.code, "lost its keys of the space 'home'" in told.err) == (3, True)
+        assert "engrams space leave home" in told.err
+    engrams("sync init", str(tmp_path / "own"), *restored)
+    assert "lost its keys of the space 'home'" in engrams("sync now", *restored).err
+    engrams("space leave", "home", *restored)
+    assert engrams("space join", str(tmp_path / "place"), "--code", code, *restored).code == 0
+    assert "lost" not in engrams("sync now", *restored).err

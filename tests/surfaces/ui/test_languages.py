@@ -10,7 +10,7 @@ import pytest
 from tests.surfaces.ui.conftest import Window
 from tests.surfaces.ui.test_views import EMPTY
 
-from engrams.core import STATEMENT_KINDS
+from engrams.core import STATEMENT_KINDS, EdgeType
 from engrams.surfaces.ui.mount import ROOT
 from engrams.testing import temp_engine
 from engrams.transfer.formats import FORMATS
@@ -147,6 +147,12 @@ def test_every_category_that_rules_give_has_a_name() -> None:
     assert {category for category in categories if f"category.{category}" not in texts} == set()
 
 
+def test_every_link_of_the_graph_has_a_name() -> None:
+    """The choice of links reads in the page's language."""
+    scripts_of_graph = scripts()["js/views/graph.js"]
+    assert [link for link in EdgeType if f"  {link}: t(" not in scripts_of_graph] == []
+
+
 def test_the_scripts_hold_keys_and_no_texts() -> None:
     """Each key that a script asks for is in the file and each in the file is asked for;
     no other literal reads like a text.
@@ -202,7 +208,7 @@ def test_the_browsers_language_is_spoken_and_another_can_be_chosen(window: Windo
 def test_an_unknown_language_is_answered_in_english(window: Window) -> None:
     """A browser whose languages have no file is shown English."""
     window.go("jobs")
-    expect(window.page.get_by_role("heading", name="Jobs")).to_be_visible()
+    expect(window.page.get_by_role("heading", name="Jobs", exact=True)).to_be_visible()
 
 
 @pytest.mark.slow

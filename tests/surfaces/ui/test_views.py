@@ -342,11 +342,13 @@ def test_a_demanded_key_is_asked_for_and_kept_for_the_window(locked: Window) -> 
     locked.page.get_by_label("Key", exact=True).fill(wrong)
     locked.page.get_by_role("button", name="Use this key").click()
     expect(locked.page.get_by_text("does not accept this key")).to_be_visible()
+    expect(locked.page.locator(".person")).to_contain_text("you")
     expect(locked.page.get_by_label("Key", exact=True)).to_have_value("")
     expect(locked.page.locator(".memory")).to_have_count(0)
     locked.page.get_by_label("Key", exact=True).fill(right)
     locked.page.get_by_role("button", name="Use this key").click()
     expect(locked.page.locator(".memory").filter(has_text="attic key")).to_have_count(1)
+    expect(locked.page.locator(".person")).to_contain_text("kim")
     locked.page.reload()
     expect(locked.page.locator(".memory").filter(has_text="attic key")).to_have_count(1)
     assert locked.page.evaluate("sessionStorage.getItem('engrams.key')") == right

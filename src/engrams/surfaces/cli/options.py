@@ -214,14 +214,14 @@ class GlobalOptions(HomeOptions):
             yield engine, self._enter_space(engine, scope, writes=not reads)
         finally:
             engine.close()
-            is_not_in_home = settings.incognito or "://" in settings.store.url
-            if not self.json and not is_not_in_home and not settings.home.expanduser().exists():
-                from engrams.surfaces.cli.output import note
+        # A command that failed says why itself.
+        is_not_in_home = settings.incognito or "://" in settings.store.url
+        if not self.json and not is_not_in_home and not settings.home.expanduser().exists():
+            from engrams.surfaces.cli.output import note
 
-                note(
-                    f"There is no memory yet: {settings.home} does not exist. `engrams add` creates"
-                    " it."
-                )
+            note(
+                f"There is no memory yet: {settings.home} does not exist. `engrams add` creates it."
+            )
 
     def _enter_space(
         self, engine: MemoryEngine, scope: tuple[str, ...], *, writes: bool

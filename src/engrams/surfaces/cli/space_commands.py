@@ -14,6 +14,7 @@ from engrams.surfaces.cli.place_options import Login, ask_for_code, read_access
 from engrams.surfaces.cli.shared_spaces import print_sharing
 
 if TYPE_CHECKING:
+    from engrams.engine import MemoryEngine
     from engrams.spaces import Space
     from engrams.sync.space_sync import SharedSpaceStatus
 
@@ -98,7 +99,14 @@ def add(
     with options.open() as (engine, scope):
         changed = engine.spaces.set_role(name, member, role, scope=scope)
         sharing = engine.spaces.get_sharing(name, scope=scope)
+        homes = {home.label for home in sharing.homes} if sharing else set()
+        is_new = member not in homes and not _is_known(engine, member)
     _print_members(changed, sharing, options)
+    if is_new and not options.json:
+        note(
+            f"Nobody called {clean(member)} has a memory or a key here yet. Check the name. Somebody with"
+            " another home needs `engrams space invite`."
+        )
 
 
 @space.command()
@@ -229,6 +237,20 @@ def delete(
         emit({"space": name, "proven": report.proven})
         return
     say(f"The space {clean(name)} and its memory are gone.")
+
+
+def _is_known(engine: MemoryEngine, member: str) -> bool:
+    """Return True for a person who has a memory or a key here."""
+    from contextlib import closing
+
+    from engrams.admin import open_keys
+    from engrams.engine.memory_spaces import to_person
+
+    person = to_person(member)
+    if any(known.owner == person for known in engine.store.scopes(None)):
+        return True
+    with closing(open_keys(engine.settings, engine.store)) as keys:
+        return any(key.owner.owner == person for key in keys.list())
 
 
 def _print_members(shown: Space, sharing: SharedSpaceStatus | None, options: GlobalOptions) -> None:

@@ -11,7 +11,7 @@ import typer
 
 from engrams.errors import RefusedError
 from engrams.surfaces.cli.options import GlobalOptions, flatten_options, new_app
-from engrams.surfaces.cli.output import clean, emit, format_time, paint, print_table, say
+from engrams.surfaces.cli.output import clean, emit, format_time, note, paint, print_table, say
 from engrams.surfaces.cli.passphrase_option import Passphrase
 
 if TYPE_CHECKING:
@@ -249,10 +249,22 @@ def recover(
 
 def restore_backup(options: GlobalOptions, file: Path, passphrase: str) -> None:
     """Restore a backup into a fresh home."""
-    from engrams import admin
+    from engrams import admin, encryption
+    from engrams.core import Scope
 
-    count = admin.recover(options.load().settings, file, passphrase)
+    settings = options.load().settings
+    count = admin.recover(settings, file, passphrase)
+    lost: tuple[str, ...] = ()
+    if encryption.find_keys(settings.home.expanduser()) is None:
+        with options.open(reads=True) as (engine, scope):
+            lost = engine.sync.list_lost(Scope(scope))
     if options.json:
-        emit({"files": count})
-    else:
-        say(f"{count} files restored.")
+        emit({"files": count, "exchanged": lost})
+        return
+    say(f"{count} files restored.")
+    if lost:
+        names = [f"the space {clean(name)}" if name else "your own" for name in lost]
+        note(
+            f"Other homes have this memory too ({', '.join(names)}). A backup has no keys of theirs: what they"
+            " changed or purged since is shown here as it was, until this home joins again."
+        )

@@ -22,6 +22,7 @@ from engrams.surfaces.http.problems import error_responses
 
 
 class ScopeListResponse(BaseModel):
+    owner: list[str] = Field(description="The owner whose memories these are, also without any.")
     scopes: list[list[str]]
 
 
@@ -139,7 +140,8 @@ def _add_count_routes(routes: APIRouter) -> None:
     def scopes(caller: ScopedCaller) -> ScopeListResponse:
         """List the scopes that hold this person's memories."""
         return ScopeListResponse(
-            scopes=[list(scope.labels) for scope in caller.engine.scopes(caller.owner)]
+            owner=list(caller.owner.labels),
+            scopes=[list(scope.labels) for scope in caller.engine.scopes(caller.owner)],
         )
 
     @routes.get("/stats", responses=error_responses())

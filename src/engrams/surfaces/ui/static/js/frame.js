@@ -111,14 +111,12 @@ function foot() {
   watchChoice("project", drawn);
   drawn();
   // Without a key or a chosen name the server's own user is meant: its name is the login of the machine.
-  if (getKey())
-    get("/v1/scopes").then(
-      ({ scopes }) => {
-        keyOwner = scopes[0]?.[1] ?? "";
-        drawn();
-      },
-      () => {},
-    );
+  const readOwner = async () => {
+    keyOwner = getKey() ? (await get("/v1/scopes").catch(() => null))?.owner[1] ?? "" : "";
+    drawn();
+  };
+  watchChoice("key", readOwner);
+  readOwner();
   const switched = toggle(t("recall"), isRecallOn(), setRecall);
   loadRecall();
   watchChoice("person", loadRecall);

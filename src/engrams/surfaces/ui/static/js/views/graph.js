@@ -17,6 +17,7 @@ const NAMES = {
   in_topic: t("in_topic"),
   relates_to: t("related"),
   supersedes: t("replaces"),
+  may_outdate: t("may_replace"),
   contradicts: t("contradicts"),
   derived_from: t("derived_from"),
   co_occurs: t("found_together"),

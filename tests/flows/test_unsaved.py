@@ -70,6 +70,7 @@ def run(home: Path, *words: str, stdin: str = "") -> subprocess.CompletedProcess
         "No guardes esto: mi PIN es 4711.", "Que quede entre nosotros: voy a renunciar.",
         "N'enregistre pas ça : mon code est 4711.", "Mon code est 4711, ça reste entre nous.",
         "Hiervon darf nichts notiert werden.", "No anotes nada de lo que te conté.", "Ne laisse aucune trace de cela.",
+        "No, don't keep it.", "Nein, merk dir das nicht.", "Leg keine Notiz davon an.",
         "以上内容请勿保存。", "今の話はメモしないで。",
         "Ça reste entre toi et moi : je démissionne.", "Das bleibt zwischen dir und mir.", "二人だけの秘密です。",
         "Keep this conversation out of your memory.", "Leave what I say out of your notes.",
@@ -115,6 +116,8 @@ def test_a_request_not_to_be_saved_is_understood(text: str) -> None:
         "Schreib das nicht ab, mein Fahrrad ist noch gut.",
         "Speicher das nicht auf dem Desktop, ich arbeite in der Cloud.",
         "資料をデスクトップに保存しないで、私はクラウド派です。", "牛乳を外で保存しないで。",
+        "No, keep it.", "Nope, remember this.", "Nein, behalte es.", "Don't save this one for me.", "Behalt das nicht an.",
+        "Ne garde pas ça sur toi.", "No guardes esto para luego.",
         "不要保存这个文件。", "老板说不要保存。", "ファイルを保存しないで。", "「保存しないで」と言われた。",
     ],
 )  # fmt: skip

@@ -365,6 +365,7 @@ def test_an_open_question_ends_after_an_hour() -> None:
         ("Ich arbeite in einer Brauerei.", "Vergiss mein Auto."),
         ("Vivo en Vigo.", "Olvida todo sobre Fermín."),
         ("Olivier a des abeilles.", "Oublie tout sur Bérénice."),
+        ("Ich mag Senf aus Dijon.", "Vergiss meine Senfallergie."),
     ],
 )
 def test_what_is_not_remembered_cannot_be_forgotten(said: str, request_text: str) -> None:
@@ -376,6 +377,59 @@ def test_what_is_not_remembered_cannot_be_forgotten(said: str, request_text: str
         assert result is not None
         assert result.pending is None
         assert said.rstrip(".") not in result.reply
+
+
+@pytest.mark.covers("S4.50")
+@pytest.mark.parametrize(
+    ("said", "request_text"),
+    [
+        ("I am allergic to mustard.", "please delete my mustard allergy"),
+        ("I live in Oslo.", "Erase where I live"),
+        ("My dentist is Dr. Okafor.", "Delete who my dentist is"),
+        ("Ich bin gegen Senf allergisch.", "Vergiss meine Senfallergie."),
+        ("Ich wohne in Ulm.", "Lösche, wo ich wohne"),
+        ("J'habite à Lyon.", "Efface où j'habite"),
+        ("Soy alérgico a las nueces.", "Borra mi alergia a las nueces"),
+        ("我住在厦门。", "删除我住在哪里"),
+        ("大阪に住んでいます。", "私がどこに住んでいるか忘れて"),
+        ("Olu plays the drums.", "Throw out everything I told you about Olu"),
+        ("Olu spielt Schlagzeug.", "Wirf alles weg, was ich dir über Olu erzählt habe"),
+        ("Olu joue du violon.", "Jette tout ce que je t'ai dit sur Olu"),
+    ],
+)
+def test_a_fact_is_forgotten_by_its_kind(said: str, request_text: str) -> None:
+    """By whatever word for deleting: what it is about need not be said in the words of the memory."""
+    with temp_engine(jobs__workers=0) as engine:
+        engine.add(said, scope=ANN)
+        engine.add("Meine Schwester heißt Vera.", scope=ANN)
+        result = engine.control.turn(request_text, scope=ANN)
+        assert result is not None
+        assert said.rstrip(".。") in result.reply
+        assert "Vera" not in result.reply
+
+
+@pytest.mark.covers("S4.50")
+def test_everything_about_somebody_includes_what_nothing_was_learned_from() -> None:
+    """A note that stands beside statements about the same person is named, too."""
+    with temp_engine(jobs__workers=0) as engine:
+        for said in ("Olu is my sister.", "Olu plays the drums.", "Vera plays the harp."):
+            engine.add(said, scope=ANN)
+        question = engine.control.turn("Forget everything about Olu", scope=ANN)
+        assert question is not None and question.pending is not None
+        assert "sister" in question.reply and "drums" in question.reply
+        assert "Vera" not in question.reply
+
+
+@pytest.mark.parametrize(
+    "request_text",
+    ["Delete my draft", "Remove my deadline", "Throw out the old milk", "Lösche meine Datei"],
+)
+def test_a_task_with_a_thing_is_for_the_assistant(request_text: str) -> None:
+    """Though memory has something of it."""
+    with temp_engine(jobs__workers=0) as engine:
+        for said in ("My draft is due, my deadline is Friday.", "I hate old milk.", "Meine Datei."):
+            engine.add(said, scope=ANN)
+        assert engine.control.turn(request_text, scope=ANN) is None
 
 
 TOLD_OF_A_SON = {

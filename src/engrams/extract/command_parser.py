@@ -189,6 +189,13 @@ _SURE_FORGET = re.compile(
     _FLAGS,
 )
 """Requests that are meant for memory for certain; "forget the last idea" may be for the assistant."""
+_OWN_FACT = re.compile(
+    r"my (?:[\w-]+ ){0,2}(?:allerg(?:y|ies)|birthday|age|address|(?:phone|mobile) number|job|employer|salary|diet|religion"
+    r"|nationality|hometown|weight|height|diagnosis|medication|pronouns|nickname)$"
+    r"|(?:where|when|since when|how (?:old|tall|long)) (?:i|i'm) \w+(?: \w+)?$|(?:who|what|how old|where|when) my [\w -]+ (?:is|are|was)$",
+    _FLAGS,
+)
+"""What somebody is asked to delete that no file holds: "delete my nut allergy", "erase where I live"."""
 _NEVER = re.compile(
     rf"\b(?:don't|dont|do not|never|didn't|can't|won't)\s+(?:ever\s+)?{_DROP}\b", _FLAGS
 )
@@ -404,7 +411,8 @@ def _parse_english(plain: str) -> ParsedMemoryCommand | None:
         if number := parse_number(plain):
             return ParsedMemoryCommand("forget", number=number)
         # "delete the temp files" is a task for the assistant; only "forget …" always means memory.
-        if (match := _FORGET.match(plain)) and _OURS.search(plain):
+        match = _FORGET.match(plain)
+        if match and (_OURS.search(plain) or _OWN_FACT.match(match["query"])):
             return ParsedMemoryCommand(
                 "forget",
                 match["query"].strip(" ?.!\"'"),

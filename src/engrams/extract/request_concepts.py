@@ -48,6 +48,13 @@ _OF_THINGS = re.compile(
     r"\b(?:keep|hold|leave|put|write|store|record|log|take|add|file|hang|commit|lock)\b|\bnothing for\b"
 )
 """Words of what is also done with things: "don't keep it, give the bike to Arne"."""
+_OF_SOMEBODY = re.compile(
+    r"\bfor (?:me|us|him|her|them)\W*$|\bbehalte?n?\b.* (?:an|auf|bei)\W*$"
+    r"|\bgarde[sz]?\b.* sur (?:toi|vous|moi|lui|elle)\W*$|\bpara (?:mi|nosotr[oa]s|el|ella|ell[oa]s|luego|despues)\W*$"
+)
+"""End of an order about a thing that somebody gets or wears: "don't save this one for me"."""
+_ANSWERING_NO = re.compile(r"\W*(?:no|nope|nah|nein|nee|non)\s*[,;!]")
+"""A "no" to what was said before, which negates nothing behind it: "No, keep it"."""
 _OF_TALK = re.compile(
     r"\b(?:conversation|chat|message|discussion|session|said|say|told|tell|wrote|memory|record of|any of|none of|all of)\b"
 )
@@ -227,7 +234,10 @@ def _split_at_commas(text: str, start: int, end: int) -> Iterator[tuple[int, int
 
 
 def _is_ban(language: _ConceptLanguage, sentence: str) -> bool:
+    sentence = _ANSWERING_NO.sub("", sentence)
     if not holds_any(sentence, language.stems) or not language.negations.search(sentence):
+        return False
+    if _OF_SOMEBODY.search(sentence):
         return False
     tokens = language.read(sentence, ends_early=True)
     concepts = _unite(tokens)

@@ -15,6 +15,7 @@ from typing import Any, Literal, Protocol
 
 from engrams.core import (
     LAYER_OF,
+    MESSAGE_KINDS,
     PRODUCT,
     STATEMENT_KINDS,
     UNLISTED_KINDS,
@@ -54,6 +55,9 @@ MAX_LISTED = 10
 MAX_CHOICES = 5
 """Memories that a question which of them to forget names."""
 
+_SHORTEST_PART = 4
+_LONG_WORD = re.compile(rf"\b[^\W\d_]{{{2 * _SHORTEST_PART},40}}\b")
+"""Word that may be a compound of two parts."""
 _COVERED_SHARE = 0.6
 """Share of a request's words that a memory has which it is about."""
 _FEW_WORDS = 12
@@ -817,6 +821,7 @@ class MemoryCommandHandler:
 
         Statements come before messages: a message also says other things.
         """
+        about = _part_compounds(about)
         subject = set(terms(about))
         for kinds in (STATEMENT_KINDS, ()):
             result = self._memory.search(about, scope=scope, limit=4 * limit, kinds=kinds)
@@ -837,7 +842,9 @@ class MemoryCommandHandler:
         subject = set(terms(about))
         statements = self._find_matching(about, scope, MAX_LISTED)
         stated_in = {item.source for record in statements for item in record.evidence}
-        messages = self._memory.search(about, scope=scope, limit=4 * MAX_LISTED, kinds=(Kind.TURN,))
+        messages = self._memory.search(
+            about, scope=scope, limit=4 * MAX_LISTED, kinds=MESSAGE_KINDS
+        )
         unstated = [
             record
             for record in _list_forgettable(messages)
@@ -936,11 +943,26 @@ def _covers(subject: set[str], text: str) -> bool:
 
 def _is_of_kind(record: Record, about: str) -> bool:
     """True for "I'm allergic to lupins" and "my lupin allergy": a kind of fact, and its value."""
-    if record.predicate not in asked_predicates(about):
+    # A statement without a predicate has the kind in its words: "Ich bin gegen Senf allergisch".
+    predicates = (record.predicate,) if record.predicate else asked_predicates(record.text)
+    if not {*predicates} & {*asked_predicates(about)}:
         return False
     kind = {term for word in tokens(about) if asked_predicates(word) for term in terms(word)}
     values = set(terms(about)) - kind
     return bool(values) and values <= set(terms(record.text))
+
+
+def _part_compounds(about: str) -> str:
+    """Part the compounds that end with a kind of fact: "meine Senfallergie" is "meine Senf Allergie"."""
+    return _LONG_WORD.sub(lambda word: _split_compound(word[0]), about)
+
+
+def _split_compound(word: str) -> str:
+    if asked_predicates(word):
+        return word
+    starts = range(_SHORTEST_PART, len(word) - _SHORTEST_PART)
+    cut = next((start for start in starts if asked_predicates(word[start:])), len(word))
+    return f"{word[:cut]} {word[cut:]}".strip()
 
 
 def _is_said_with(text: str, answer_terms: set[str]) -> bool:

@@ -37,7 +37,7 @@ _PREDICATES: tuple[tuple[re.Pattern[str], tuple[str, ...]], ...] = tuple(
             "age birthday born_in",
         ),
         (
-            r"\b(?:allerg\w+|intoleran\w+|ill|sick|avoid|diet|vegan\w*|vegetarian\w*)\b|过敏|アレルギー",
+            r"\b(?:all?erg\w+|intoleran\w+|ill|sick|avoid|diet|vegan\w*|vegetarian\w*)\b|过敏|アレルギー",
             "allergic_to diet avoids eats",
         ),
         (
@@ -71,7 +71,7 @@ _BESIDE = word_set("""
 """Words that name nothing beside what is asked for."""
 _UNSPACED = re.compile(r"[\u3040-\u30ff\u3400-\u9fff]")
 _ASKING_CHARACTERS = frozenset(
-    "我的在哪里儿什么是叫多大了几岁谁现吗呢私僕俺のはどこでにんいますか何を今"
+    "我的在哪里儿什么是叫多大了几岁谁现吗呢私僕俺のはがどこでにんいますかるて何を今"
 )
 """Characters of a question about oneself in Chinese or Japanese."""
 

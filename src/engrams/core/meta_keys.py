@@ -103,6 +103,12 @@ REINFORCEMENTS = "reinforcements"
 """On a statement that was said again: one entry for each of the last repetitions, oldest first."""
 _MAX_REINFORCEMENTS = 20
 
+EDITED_BY = "edited_by"
+"""On a memory of a space: the member who wrote its words, where its speaker is another one.
+
+Statements that are learned from a message take it over.
+"""
+
 OWN_KEYS = frozenset(
     {
         CONFLICT_OF,
@@ -171,6 +177,12 @@ def _read_time(entry: Mapping[str, Json]) -> datetime | None:
         return clock.parse_time(str(entry["at"]))
     except (KeyError, ValueError):
         return None
+
+
+def describe_speaker(record: Record) -> str:
+    """Name the speaker of a memory, with the member of a space who has edited it since."""
+    editor = record.meta.get(EDITED_BY)
+    return f"{record.speaker}, edited by {editor}" if record.speaker and editor else record.speaker
 
 
 def inherited_meta(meta: Mapping[str, Json]) -> dict[str, Json]:

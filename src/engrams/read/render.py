@@ -21,6 +21,7 @@ from engrams.core import (
     Status,
 )
 from engrams.core.document_location import DocumentLocation, read_location
+from engrams.core.meta_keys import describe_speaker
 from engrams.core.statement_form import form_statement, read_triple
 from engrams.core.tellers_clock import on_tellers_clock, told_at
 from engrams.frozen_data import dataclass, replace
@@ -365,7 +366,7 @@ def _quote_document(
 
 def _name_speaker(record: Record) -> str:
     """Name the speaker of a line. A name that reads as a role stands in quotes."""
-    name = " ".join(escape(record.speaker).replace(":", " ").split())
+    name = " ".join(escape(describe_speaker(record)).replace(":", " ").split())
     if not name:
         # An exchange names both speakers itself.
         return "" if record.kind is Kind.EXCHANGE else escape(record.role)

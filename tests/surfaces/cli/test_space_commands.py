@@ -160,3 +160,26 @@ def test_a_restored_backup_says_what_it_cannot_know(engrams: Any, tmp_path: Path
     engrams("space leave", "home", *restored)
     assert engrams("space join", str(tmp_path / "place"), "--code", code, *restored).code == 0
     assert "lost" not in engrams("sync now", *restored).err
+
+
+def test_whose_words_an_edit_has(engrams: Any) -> None:
+    """What Ann wrote over Bob's words is shown as hers at every door, with what is learned from it; what
+    Bob writes himself afterwards is his again, and "I" stays whoever said it.
+    """
+    engrams("space create", "home")
+    engrams("space add", "home", "bob")
+    bob = ("--user", "bob", "--space", "home")
+    wifi = engrams("add", *bob, "The Wi-Fi password is on the fridge.", "--json").json["id"]
+    nuts = engrams("add", *bob, "I am allergic to walnts.", "--json").json["id"]
+    engrams("edit", wifi, "The Wi-Fi password is on the router.", "--space", "home")
+    engrams("edit", nuts, "I am allergic to walnuts.", "--space", "home")
+    for command in ("search", "context"):
+        told = engrams(command, "Where is the Wi-Fi password?").out
+        assert "bob, edited by ann" in told and "router" in told
+    (hit, *_) = engrams("search", "Who is allergic to walnuts?", "--json").json["hits"]
+    assert (hit["facts"][0]["subject"], hit["facts"][0]["object"]) == ("bob", "walnuts")
+    assert "bob, edited by ann" in engrams("list", "--space", "home", "--kind", "fact").out
+    engrams("edit", wifi, "--field", "importance=0.9", *bob)
+    assert "edited by ann" in engrams("search", "Where is the Wi-Fi password?").out
+    engrams("edit", wifi, "The Wi-Fi password is under the router.", *bob)
+    assert "bob, edited" not in engrams("search", "Where is the Wi-Fi password?", "-n", "1").out

@@ -73,6 +73,29 @@ def test_an_edit_is_kept_with_its_difference(window: Window) -> None:
     assert (record.text, record.tags) == ("The cellar key is blue.", ("house", "keys"))
 
 
+def test_an_edit_in_a_space_names_the_member(window: Window) -> None:
+    """What somebody else said keeps its speaker, and is shown with whoever edited it; whoever changed a
+    space's memory without a name is a member, not the reader.
+    """
+    engine = window.served.engine
+    engine.spaces.create(f"of {window.user}", scope=window.scope)
+    space = engine.spaces.enter(f"of {window.user}", scope=window.scope)
+    (told,) = engine.observe([Turn("The cellar key is green.", speaker="bob")], scope=space)
+    engine.edit(told.id, scope=space, fields={"importance": 0.123456})
+    window.go("memories?q=cellar key")
+    window.page.get_by_text("The cellar key is green").first.click()
+    side = window.page.get_by_role("dialog")
+    expect(side.locator(".history")).to_contain_text("by a member")
+    expect(side.locator(".history")).to_contain_text("0.12")
+    expect(side.locator(".history")).not_to_contain_text("0.123")
+    side.get_by_role("button", name="Edit").click()
+    side.get_by_label("Text").fill("The cellar key is blue.")
+    side.get_by_role("button", name="Save").click()
+    expect(side.locator(".known")).to_contain_text(f"bob, edited by {window.user}")
+    expect(side.locator(".history")).to_contain_text(f"by {window.user}")
+    expect(side.locator(".history")).not_to_contain_text("{")
+
+
 def test_an_edit_of_what_changed_meanwhile_is_refused(window: Window) -> None:
     """Two edits of one version: the second is told, and loses nothing of the first."""
     id = window.served.engine.add("The cellar key is green.", scope=window.scope).id

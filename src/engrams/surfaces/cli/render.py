@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from engrams.core.document_location import describe_location, read_location
+from engrams.core.meta_keys import describe_speaker
 from engrams.core.tellers_clock import on_tellers_clock
 from engrams.surfaces.cli.output import clean, fit_line, format_time, paint, say, to_json
 
@@ -100,7 +101,7 @@ def speaker_name(record: Record) -> str:
     location = read_location(record)
     if location is not None:
         return location.label
-    return record.speaker or (record.role if record.kind == "turn" else "")
+    return describe_speaker(record) or (record.role if record.kind == "turn" else "")
 
 
 def record_line(record: Record, columns: int) -> str:

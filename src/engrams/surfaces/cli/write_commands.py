@@ -80,6 +80,7 @@ def edit(  # noqa: PLR0913 - options of a command
     preview: Preview = False,
 ) -> None:
     """Change a memory's text or fields; its history keeps old values."""
+    from engrams.spaces.speakers import sign_edit
     from engrams.transfer import formats
 
     new_text = formats.read_text(formats.STDIN).rstrip("\n") if text == formats.STDIN else text
@@ -93,9 +94,12 @@ def edit(  # noqa: PLR0913 - options of a command
         if preview:
             _show_preview(report, options, engine, scope)
             return
-        record = engine.edit(
-            id, scope=scope, text=new_text, fields=new_fields or None, expect=expect, reason=reason
+        if new_text is not None:
+            new_fields["text"] = new_text
+        signed_fields = sign_edit(
+            engine.get(id, scope=scope), new_fields, options.find_speaker(engine)
         )
+        record = engine.edit(id, scope=scope, fields=signed_fields, expect=expect, reason=reason)
     if options.json:
         emit(_with_sources(record, report))
         return

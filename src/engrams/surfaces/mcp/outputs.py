@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from engrams.core import HistoryEntry, Hit, Receipt, Record, RelatedMemory, SearchResult
 from engrams.core.document_location import describe_location
+from engrams.core.meta_keys import describe_speaker
 from engrams.core.statement_form import form_statement
 from engrams.text.invisible import drop_invisible
 
@@ -205,7 +206,7 @@ def to_memory(record: Record) -> MemoryOutput:
         status=str(record.status),
         recorded_at=_iso_second(record.recorded_at),
         scope=record.scope.labels,
-        speaker=record.speaker,
+        speaker=describe_speaker(record),
         role=record.role,
         session=record.session,
         valid_from=_iso_time(record.valid_from),
@@ -247,7 +248,7 @@ def to_match(hit: Hit) -> SearchMatchOutput:
         kind=str(record.kind),
         status=str(hit.status),
         recorded_at=_iso_second(record.recorded_at),
-        speaker=record.speaker or record.role,
+        speaker=describe_speaker(record) or record.role,
         facts=tuple(
             DerivedFactOutput(fact.id, form_statement(fact).brief, str(fact.status))
             for fact in hit.facts
@@ -279,7 +280,7 @@ def _related_to_match(related: RelatedMemory) -> SearchMatchOutput:
         kind=str(record.kind),
         status=str(record.status),
         recorded_at=_iso_second(record.recorded_at),
-        speaker=record.speaker,
+        speaker=describe_speaker(record),
     )
 
 

@@ -7,6 +7,7 @@ from typing import Annotated
 
 from pydantic import Field
 
+from engrams.core.meta_keys import describe_speaker
 from engrams.surfaces.mcp import outputs
 from engrams.surfaces.mcp.profile import McpProfile
 from engrams.surfaces.mcp.scoped_engine import READS, ScopedEngine
@@ -77,7 +78,7 @@ class SearchFetchTools:
             "recorded_at": record.recorded_at.isoformat(),
         }
         if record.speaker or record.role:
-            metadata["speaker"] = record.speaker or record.role
+            metadata["speaker"] = describe_speaker(record) or record.role
         return FetchedMemoryOutput(
             id=record.id,
             title=_short_title(text),

@@ -11,6 +11,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from engrams.core import Hit, Json, Kind, Receipt
+from engrams.core.meta_keys import EDITED_BY
 from engrams.core.tellers_clock import on_tellers_clock
 from engrams.settings import Settings
 from engrams.surfaces.proxy.api_errors import error_response
@@ -165,6 +166,8 @@ def _format_quote(hit: Hit, language: str) -> str:
         text = text[: _QUOTE_CHARS - 1].rstrip() + "…"
     day = on_tellers_clock(record, record.valid_from or record.recorded_at).strftime("%Y-%m-%d")
     speaker = record.speaker
+    if speaker and (editor := record.meta.get(EDITED_BY)):
+        speaker = _write("edited_by", language).format(speaker=speaker, editor=editor)
     if not speaker and record.kind is Kind.TURN:
         is_named = record.role in _NAMED_ROLES
         speaker = _write(record.role, language) if is_named else record.role

@@ -12,6 +12,7 @@ from engrams.engine.memory_labels import MemoryLabels, add_labels
 from engrams.errors import ConflictError, RefusedError
 from engrams.ports import Condition, Where
 from engrams.settings import Settings
+from engrams.spaces.speakers import sign_edit
 from engrams.surfaces.http.caller import IdentifiedCaller, ScopedCaller
 from engrams.surfaces.http.limited_route import limited_router
 from engrams.surfaces.http.problems import error_responses, make_problem
@@ -159,7 +160,7 @@ def _add_memory_routes(routes: APIRouter, settings: Settings) -> None:
             edited = caller.engine.edit(
                 record.id,
                 scope=caller.owner,
-                fields=sent_fields,
+                fields=sign_edit(record, sent_fields, caller.member),
                 expect=record.version,
                 reason=body.reason,
             )

@@ -1,6 +1,6 @@
 // Drawer of one memory: details, edit, forget, erase, history.
 
-import { memories } from "./api.js";
+import { memories, spaceOf } from "./api.js";
 import { drawer } from "./dialog.js";
 import { words } from "./diff.js";
 import { bar, button, field, fill, h, icon } from "./dom.js";
@@ -148,7 +148,7 @@ function details(memory, changes, act) {
         "ol",
         { class: "history" },
         changes.length
-          ? changes.toReversed().map((change) => historyEntry(change))
+          ? changes.toReversed().map((change) => historyEntry(change, spaceOf(memory)))
           : h("li", { class: "soft small" }, t("no_changes_since_it_was")),
       ),
     ),
@@ -205,8 +205,12 @@ function extractedBy({ extractor, reason }) {
   return [extractor, reason].filter(Boolean).join(", ");
 }
 
-function historyEntry(change) {
-  const names = [...new Set([...Object.keys(change.before), ...Object.keys(change.after)])].filter((name) => name !== "updated_at");
+/** A change; `space`: name of the memory's space, in which "you" may be any member. */
+function historyEntry(change, space) {
+  const { before, after } = change;
+  const names = [...new Set([...Object.keys(before), ...Object.keys(after)])].filter((name) => name !== "updated_at" && isPlain(before[name]) && isPlain(after[name]));
+  const isMember = space && change.actor === "user";
+  const actor = (isMember && after.meta?.edited_by) || named("actor", isMember ? "member" : change.actor);
   return h(
     "li",
     {},
@@ -214,17 +218,22 @@ function historyEntry(change) {
       "div",
       { class: "row" },
       h("strong", { class: "small" }, named("action", change.action)),
-      h("span", { class: "soft small" }, [moment(change.at), change.actor && t("by_actor", { actor: named("actor", change.actor) })].filter(Boolean).join(" · ")),
+      h("span", { class: "soft small" }, [moment(change.at), change.actor && t("by_actor", { actor })].filter(Boolean).join(" · ")),
     ),
     change.reason && h("p", { class: "soft small" }, change.reason),
-    Object.keys(change.before).length > 0 && names.slice(0, 8).map((name) => fieldDiff(name, change.before[name], change.after[name])),
+    Object.keys(before).length > 0 && names.slice(0, 8).map((name) => fieldDiff(name, before[name], after[name])),
   );
+}
+
+/** What engrams notes for itself, such as evidence, is an object or a list of them. */
+function isPlain(value) {
+  return Array.isArray(value) ? value.every((each) => typeof each === "string") : typeof value !== "object" || value === null;
 }
 
 function toText(value) {
   if (value === undefined || value === null) return "";
-  if (Array.isArray(value)) return value.map((each) => (typeof each === "string" ? each : JSON.stringify(each))).join(", ");
-  return typeof value === "string" ? value : JSON.stringify(value);
+  if (typeof value === "number") return String(Math.round(value * 100) / 100);
+  return Array.isArray(value) ? value.join(", ") : String(value);
 }
 
 /** Differences of one field, marked as deletions and insertions. */

@@ -34,7 +34,8 @@ export function labels(memory, status = memory.status) {
 /** Speaker of a memory, or the place of a passage in its document. */
 export function speakerOf(memory) {
   if (memory.document) return memory.document.label;
-  if (memory.speaker) return memory.speaker;
+  const editor = memory.meta?.edited_by;
+  if (memory.speaker) return editor ? t("speaker_edited_by", { speaker: memory.speaker, editor }) : memory.speaker;
   return { user: t("you"), assistant: t("assistant"), tool: t("a_tool"), system: t("system") }[memory.role] ?? "";
 }
 

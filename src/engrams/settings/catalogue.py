@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from difflib import get_close_matches
+from functools import cache
+from types import MappingProxyType
 from typing import Any, Literal, get_args, get_origin
 
 from pydantic import BaseModel
@@ -52,11 +54,13 @@ def describe() -> tuple[SettingInfo, ...]:
     )
 
 
-def names() -> dict[str, Any]:
+@cache
+def names() -> Mapping[str, Any]:
     """Return the dotted name of every setting -> its default."""
-    return {name: info.default for name, info in _iter_fields(Settings, "")}
+    return MappingProxyType({name: info.default for name, info in _iter_fields(Settings, "")})
 
 
+@cache
 def secret_names() -> frozenset[str]:
     """Return the dotted names of the settings that are never shown."""
     return frozenset(name for name, info in _iter_fields(Settings, "") if _is_secret(info))

@@ -153,6 +153,17 @@ def test_threads_share_it() -> None:
     assert all(np.array_equal(row, rows[0]) for row in rows)
 
 
+def test_the_next_engine_reads_no_table_again(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """A process reads the table once, however many engines it opens and closes."""
+    first = BuiltinEmbedder()
+    row = first.embed(["a cat"])
+    first.close()
+    monkeypatch.setattr(module, "_DATA", tmp_path)
+    assert np.array_equal(BuiltinEmbedder().embed(["a cat"]), row)
+
+
 def test_same_everywhere() -> None:
     """Another process, with another hash seed, gets the same vectors."""
     script = (

@@ -15,7 +15,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
-from threading import Lock
 from typing import TYPE_CHECKING, ClassVar
 
 from engrams.frozen_data import dataclass
@@ -157,7 +156,7 @@ class _StaticEmbeddingTable:
 
 
 class BuiltinEmbedder:
-    """Embedder port over the static table, mapped on demand; threads share it."""
+    """Embedder port over the static table, which the whole process shares from its first use."""
 
     incognito: ClassVar[bool] = True
     """True: no text that it embeds is kept anywhere."""
@@ -165,8 +164,6 @@ class BuiltinEmbedder:
     def __init__(self, query_prefix: str | None = None) -> None:
         """Set the text put before queries; None and empty: nothing."""
         self._card = replace(CARD, query_prefix=query_prefix or "")
-        self._lock = Lock()
-        self._loaded: _StaticEmbeddingTable | None = None
 
     def __reduce__(self) -> tuple[object, ...]:
         """Stand for the one such embedder of whatever process takes it over."""
@@ -180,7 +177,7 @@ class BuiltinEmbedder:
         """Return unit vectors; zero for texts without any letter."""
         import numpy as np
 
-        table = self._table()
+        table = load_table()
         out = np.zeros((len(texts), _DIMENSION), dtype=np.float32)
         prefixed = add_prefixes(self._card, texts, purpose) if self._card.query_prefix else texts
         for index, text in enumerate(prefixed):
@@ -195,16 +192,7 @@ class BuiltinEmbedder:
         return out
 
     def close(self) -> None:
-        """Release the table; a later use maps it again."""
-        with self._lock:
-            self._loaded = None
-
-    def _table(self) -> _StaticEmbeddingTable:
-        loaded = self._loaded
-        if loaded is None:
-            with self._lock:
-                loaded = self._loaded = self._loaded or _load_table()
-        return loaded
+        """Do nothing: the table stays for the next engine of this process."""
 
 
 @cache
@@ -213,7 +201,12 @@ def share_embedder(query_prefix: str) -> BuiltinEmbedder:
     return BuiltinEmbedder(query_prefix)
 
 
-def _load_table() -> _StaticEmbeddingTable:
+@cache
+def load_table() -> _StaticEmbeddingTable:
+    """Map the table of this process.
+
+    Reading its 30,000 word pieces takes longer than a whole search.
+    """
     import numpy as np
 
     # The plain view: a memmap runs Python code at each look-up.

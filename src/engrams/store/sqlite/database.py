@@ -82,7 +82,8 @@ class SqliteDatabase:
         register(self)
         with self.use_file():
             if path is None:
-                self._writer = self._open_blank()
+                self._writer = connections.open_memory(settings)
+                schema_setup.prepare(self._writer, self.label, None)
             elif not self._refresh() and (note := seal_setup.tell_missing(path, settings)):
                 self.notes.append(note)
 
@@ -185,8 +186,9 @@ class SqliteDatabase:
         )
 
     def _open_blank(self) -> apsw.Connection:
+        """Open what a home without a database is read from."""
         connection = connections.open_memory(self.settings)
-        schema_setup.prepare(connection, self.label, None)
+        connection.deserialize("main", schema_setup.blank_image())
         return connection
 
     # ----------------------------------------------------------------------------------------------

@@ -8,12 +8,13 @@ import faulthandler
 import gc
 import ipaddress
 import os
+import shutil
 import socket
 import subprocess
+import tempfile
 from collections.abc import Iterator
 from hashlib import blake2b
 from pathlib import Path
-from tempfile import gettempdir
 from typing import Any
 
 import pytest
@@ -43,8 +44,27 @@ _ENDED = pytest.StashKey[bool]()
 _LONGEST = 180.0
 _LONGEST_SLOW = 7200.0
 """Seconds after which a test on Postgres is ended."""
+_IN_MEMORY = Path("/dev/shm")
+_ROOM = 4 << 30
+"""Bytes that must be free there: a run takes a quarter of it."""
 _connect = socket.socket.connect
 _connect_ex = socket.socket.connect_ex
+
+
+def _keep_files_in_memory() -> None:
+    """Put temporary files where no write waits for a disk, unless the caller chose a folder.
+
+    Nothing here cuts the power, so that no test can tell the difference.
+    """
+    if (
+        "TMPDIR" not in os.environ
+        and _IN_MEMORY.is_dir()
+        and shutil.disk_usage(_IN_MEMORY).free > _ROOM
+    ):
+        os.environ["TMPDIR"] = tempfile.tempdir = str(_IN_MEMORY)
+
+
+_keep_files_in_memory()
 
 
 def _loopback(family: int, address: Any) -> bool:
@@ -136,7 +156,7 @@ def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
     # xdist gives the file of a test that ended its process to another one, with that test.
     run = os.environ.get("PYTEST_XDIST_TESTRUNUID", str(os.getpid()))
     begun = (
-        Path(gettempdir())
+        Path(tempfile.gettempdir())
         / f"engrams-{run}-{blake2b(item.nodeid.encode(), digest_size=8).hexdigest()}"
     )
     item.stash[_ENDED] = begun.exists()

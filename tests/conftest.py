@@ -10,13 +10,16 @@ import ipaddress
 import os
 import shutil
 import socket
+import ssl
 import subprocess
 import tempfile
 from collections.abc import Iterator
+from functools import cache
 from hashlib import blake2b
 from pathlib import Path
 from typing import Any
 
+import httpcore2
 import pytest
 from _pytest.faulthandler import fault_handler_stderr_fd_key
 from tests.fleet_places import place
@@ -97,6 +100,23 @@ def _no_network() -> Iterator[None]:
     patch = pytest.MonkeyPatch()
     patch.setattr(socket.socket, "connect", _guarded_connect)
     patch.setattr(socket.socket, "connect_ex", _guarded_connect_ex)
+    yield
+    patch.undo()
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _one_set_of_certificates() -> Iterator[None]:
+    """Clients share the certificates: reading them takes longer than most requests of a test."""
+    read = httpcore2.default_ssl_context
+    load = cache(read)
+
+    def share(*, _trust_env: bool = True) -> ssl.SSLContext:
+        is_chosen = _trust_env and ("SSL_CERT_FILE" in os.environ or "SSL_CERT_DIR" in os.environ)
+        make = read if is_chosen else load
+        return make(_trust_env=_trust_env)
+
+    patch = pytest.MonkeyPatch()
+    patch.setattr(httpcore2, "default_ssl_context", share)
     yield
     patch.undo()
 

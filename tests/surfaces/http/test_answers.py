@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 
 import httpx2
 import pytest
+from fastapi.routing import APIRoute
 from tests.surfaces.http.running import list_operations, running
 
 from engrams.ports import JobClaim, JobFailure, JobSpec
@@ -28,6 +30,27 @@ def url() -> Iterator[str]:
 def unsafe(answer: httpx2.Response) -> dict[str, str]:
     """The headers that an answer lacks."""
     return {name: value for name, value in SAFE.items() if answer.headers.get(name) != value}
+
+
+def test_the_parameters_of_a_route_are_read_at_its_first_request() -> None:
+    """A server starts without those of the others, and requests that meet at the first use of a
+    route are all answered.
+    """
+    with temp_engine(user="ann") as engine:
+        app = create_app(engine, engine.settings)
+
+        def read() -> set[str]:
+            return {
+                route.path
+                for route in app.routes
+                if isinstance(route, APIRoute) and "dependant" in vars(route)
+            }
+
+        at_start = read()
+        with running(app) as url, ThreadPoolExecutor(8) as threads:
+            answers = list(threads.map(httpx2.get, [f"{url}/v1/stats"] * 8))
+        assert {answer.status_code for answer in answers} == {200}
+        assert read() - at_start == {"/v1/stats"}
 
 
 @pytest.mark.slow

@@ -12,6 +12,7 @@ from collections.abc import Callable, Coroutine
 from concurrent.futures import Executor
 from functools import partial, wraps
 from inspect import iscoroutinefunction, signature
+from threading import RLock
 from typing import Any
 
 from fastapi import APIRouter, Request
@@ -19,6 +20,7 @@ from fastapi.routing import APIRoute
 from pydantic import BaseModel
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
+from starlette.routing import compile_path, get_name
 from starlette.types import Message
 
 from engrams.settings import Settings
@@ -47,13 +49,34 @@ def limited_route(text_bytes: int, threads: Executor | None = None) -> type[APIR
     check it first, in another one.
     """
     max_bytes = max(_MIN_BODY_BYTES, _TEXTS_PER_BODY * text_bytes)
+    reading = RLock()
 
     class SizeLimitedRoute(APIRoute):
+        """Route that reads its parameters when it is first used.
+
+        Reading those of every route takes longer than everything else at the start of a server.
+        """
+
         def __init__(self, path: str, endpoint: Callable[..., Any], **options: Any) -> None:
+            self._unread = options
+            self.path = path
+            self.endpoint = endpoint
+            self.name = options.get("name") or get_name(endpoint)
+            self.methods = {method.upper() for method in options.get("methods") or ["GET"]}
+            self.path_regex, self.path_format, self.param_convertors = compile_path(path)
+
+        def __getattr__(self, name: str) -> Any:
+            """Read the parameters, on which all attributes rest that are not set yet."""
+            with reading:
+                if "_unread" in vars(self):
+                    self._read(**vars(self).pop("_unread"))
+            return super().__getattribute__(name)
+
+        def _read(self, **options: Any) -> None:
+            endpoint = self.endpoint
             if not iscoroutinefunction(endpoint):
-                status = options.get("status_code") or 200
-                endpoint = _write_in_thread(endpoint, status, threads)
-            super().__init__(path, endpoint, **options)
+                endpoint = _write_in_thread(endpoint, options.get("status_code") or 200, threads)
+            super().__init__(self.path, endpoint, **options)
 
         def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
             handler = super().get_route_handler()

@@ -29,6 +29,8 @@ from pkgutil import walk_packages
 from typing import Any
 
 import engrams
+from engrams.core import Scope
+from engrams.testing import temp_engine
 
 _MODULES = ("engrams.program.entry", "engrams.__main__", "engrams")
 _SET_AT_START = ("PYTHON", "LC_", "LANG")
@@ -165,6 +167,7 @@ def serve(control: socket.socket) -> None:
         if module.name not in _MODULES:
             with suppress(ImportError):
                 import_module(module.name)
+    _use_once()
     gc.collect()
     gc.freeze()
     woken, waker = socket.socketpair()
@@ -197,6 +200,17 @@ def serve(control: socket.socket) -> None:
                 os.close(descriptor)
             ends[pid] = descriptors[3]
             control.sendall(pid.to_bytes(_HEAD, "little"))
+
+
+def _use_once() -> None:
+    """Use a memory, so that the tables which a process reads at its first use are there."""
+    scope = Scope(("user", "ann"))
+    with temp_engine(user="ann") as engine:
+        engine.add("I live in Lisbon, and my sister keeps bees.", scope=scope)
+        engine.add("I no longer live in Lisbon, I moved to Porto.", scope=scope)
+        engine.drain()
+        engine.search("Where do I live?", scope=scope)
+        engine.context("Where do I live?", scope=scope)
 
 
 def _tell_ended(ends: dict[int, int]) -> None:

@@ -164,7 +164,7 @@ CLOSED = {
     "text.told_apart._load_kinds",
     "installation._find_source", "models.embed.cosine_scales.load_scale", "index.segment_file._weights",
     "store.sqlite.record_cache._select_marked", "store.sqlite.schema_setup.blank_image", "store.sqlite.schema_setup.expected_columns",
-    "surfaces.mcp.scoped_engine._load_adapter",
+    "surfaces.mcp.profile._describe_tool", "surfaces.mcp.scoped_engine._load_adapter",
     "models.embed.static.load_table", "models.embed.static.share_embedder", "write.change_detection.message_reader.share_reader",
     "write.change_detection.cue_words._load_table",
     "write.correction_announcements._compile_announcements",

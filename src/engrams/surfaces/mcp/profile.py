@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol
+from functools import cache
+from types import MethodType
+from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
-    from mcp.server import MCPServer
+    from mcp.server.mcpserver.tools.base import Tool
     from mcp_types import ToolAnnotations
 
     from engrams.surfaces.mcp.scoped_engine import ScopedEngine
@@ -33,10 +35,27 @@ class McpProfile:
     """Classes of the tools."""
 
 
-def add_tools(server: MCPServer[Any], family: ToolFamily) -> None:
-    """Add the tools of a family to a server."""
+def list_tools(family: ToolFamily) -> list[Tool]:
+    """List the tools of a family, each bound to the family's memory."""
     from engrams.surfaces.mcp.scoped_engine import as_tool
 
-    for name, hints in family.tools.items():
-        tool = as_tool(getattr(family, name))
-        server.add_tool(tool, annotations=hints, structured_output=True)
+    return [
+        _describe_tool(type(family), name).model_copy(
+            update={"fn": as_tool(getattr(family, name)), "annotations": hints}
+        )
+        for name, hints in family.tools.items()
+    ]
+
+
+@cache
+def _describe_tool(family: type[ToolFamily], name: str) -> Tool:
+    """Read parameters and schemas of a tool.
+
+    They are the same for every memory, and take longer than all else that makes a server.
+    """
+    from mcp.server.mcpserver.tools.base import Tool
+
+    from engrams.surfaces.mcp.scoped_engine import as_tool
+
+    method = MethodType(getattr(family, name), object())
+    return Tool.from_function(as_tool(method), structured_output=True)

@@ -21,6 +21,7 @@ from mcp.server.mcpserver.exceptions import (
     ToolError,
     UnexpectedResourceError,
 )
+from mcp.server.mcpserver.tools.base import Tool as BoundTool
 from mcp.server.transport_security import TransportSecuritySettings
 from mcp_types import (
     CallToolResult,
@@ -37,7 +38,7 @@ from engrams import __version__
 from engrams.core import Scope
 from engrams.errors import EngramsError, SettingsError
 from engrams.settings import suggest
-from engrams.surfaces.mcp.profile import McpProfile, add_tools
+from engrams.surfaces.mcp.profile import McpProfile, list_tools
 from engrams.surfaces.mcp.resource_watcher import ResourceWatcher
 from engrams.surfaces.mcp.resources import MemoryResources
 from engrams.surfaces.mcp.scoped_engine import ScopedEngine
@@ -78,7 +79,13 @@ class StrictMcpServer(MCPServer[Any]):
     Clients can subscribe to its resources. ``revision``: see ResourceWatcher.
     """
 
-    def __init__(self, title: str, instructions: str, revision: Callable[[], int]) -> None:
+    def __init__(
+        self,
+        title: str,
+        instructions: str,
+        revision: Callable[[], int],
+        tools: Sequence[BoundTool] = (),
+    ) -> None:
         watcher = ResourceWatcher(revision, self._read_text)
         super().__init__(
             "engrams",
@@ -87,6 +94,7 @@ class StrictMcpServer(MCPServer[Any]):
             version=__version__,
             log_level="WARNING",
             lifespan=watcher.run,
+            tools=list(tools),
         )
         add = self._lowlevel_server.add_request_handler
         add("subscriptions/listen", SubscriptionsListenRequestParams, watcher.listen)
@@ -162,12 +170,13 @@ def create_server(
     ``checkout``: folder of the project's code, where the server runs beside it.
     The engine stays the caller's to close.
     """
-    server = StrictMcpServer(
-        "engrams", profile.instructions, lambda: engine.inspect.find_last_change(scope)
-    )
     scoped = ScopedEngine(engine, scope, checkout)
-    for create_tools in profile.families:
-        add_tools(server, create_tools(scoped))
+    server = StrictMcpServer(
+        "engrams",
+        profile.instructions,
+        lambda: engine.inspect.find_last_change(scope),
+        [tool for create_tools in profile.families for tool in list_tools(create_tools(scoped))],
+    )
     MemoryResources(scoped).install(server)
     return server
 

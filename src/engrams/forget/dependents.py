@@ -89,11 +89,11 @@ def find_returning(record: Record, store: RecordStore) -> tuple[Record, ...]:
         dependent
         for dependent in dependents
         if gone_ids.isdisjoint(item.source for item in dependent.evidence)
-        and not _has_later_summary(dependent, store)
+        and not has_later_summary(dependent, store)
     )
 
 
-def _has_later_summary(record: Record, store: RecordStore) -> bool:
+def has_later_summary(record: Record, store: RecordStore) -> bool:
     """Return True for a running summary whose conversation has another one now."""
     kind = record.meta.get(RUNNING)
     if kind is None:

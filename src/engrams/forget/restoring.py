@@ -27,6 +27,7 @@ from engrams.forget.dependents import (
     RELEASED,
     find_dependents,
     find_returning,
+    has_later_summary,
 )
 from engrams.forget.source_changes import find_restored_sources
 from engrams.ports import (
@@ -72,6 +73,11 @@ def build_restoration(record: Record, store: Store, now: datetime) -> WriteBatch
         raise RefusedError(
             f"The memory is not forgotten: its status is {record.status}.",
             hint=_HINTS.get(record.status, ""),
+        )
+    if has_later_summary(record, store):
+        raise RefusedError(
+            "The conversation has another summary now.",
+            hint="It is made of what memory holds: restore or add what it lacks.",
         )
     batch = build_restore([record, *find_returning(record, store)], now)
     return replace(

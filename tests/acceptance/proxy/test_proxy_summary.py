@@ -9,7 +9,8 @@ import pytest
 from tests.flows.test_rolling import START, TALK, learned, named, tell
 
 import engrams
-from engrams.core import Kind
+from engrams.core import Kind, Status
+from engrams.errors import RefusedError
 from engrams.settings import load
 from engrams.testing import ScriptedModel, SettableClock
 
@@ -77,7 +78,13 @@ def test_a_forgotten_fact_leaves_a_summary_of_the_others(home: Path) -> None:
             (fact,) = engine.list(scope=TALK, kinds=(Kind.FACT,), text="oboe").records
             engine.forget(fact.id, scope=TALK)
             assert engine.summaries.of(TALK) == ""
+            (before,) = engine.list(
+                scope=TALK, kinds=(Kind.SUMMARY,), status=Status.FORGOTTEN
+            ).records
             assert "rye bread" in told() and "oboe" not in told()
+            with pytest.raises(RefusedError, match="another summary"):
+                engine.restore(before.id, scope=TALK)
+            assert "oboe" not in told()
             engine.restore(fact.id, scope=TALK)
             assert "oboe" in told()
 

@@ -65,6 +65,10 @@ def main() -> None:
     measure("tuned", list(make_secrets(seed)), make_messages(seed=seed), arguments.list)
     measure("second", list(make_unseen_secrets(False, seed)), unseen[::2], arguments.list)
     measure("held", list(make_unseen_secrets(True, seed)), unseen[1::2], arguments.list_held)
+    third = list(make_unseen_messages(300, seed, "third"))
+    measure("third", list(make_unseen_secrets(False, seed, "third")), third[::2], arguments.list)
+    later = list(make_unseen_secrets(True, seed, "third"))
+    measure("3. held", later, third[1::2], arguments.list_held)
 
 
 if __name__ == "__main__":

@@ -1,7 +1,8 @@
 """Secrets and ordinary messages by other hands than those that the detection was tuned on.
 
 ``unseen.txt``: a kind with the template of its value, then five forms: a text, a tag, a trigger, a
-file name and a note of a tool. ``unseen_ordinary.txt``: messages without a secret.
+file name and a note of a tool. ``unseen_ordinary.txt``: messages without a secret. ``third.txt`` and
+``third_ordinary.txt``: the same, later, in three forms and more languages.
 Every second kind is ``held``: its misses were never looked at while the detection was changed.
 """
 
@@ -26,12 +27,14 @@ _SEED_WORDS = (
 ).split()
 
 
-def make_unseen_secrets(held: bool, seed: int = 20261128) -> Iterator[MadeUpSecret]:
-    """Make the kinds of one half in their five forms; the same seed makes the same."""
+def make_unseen_secrets(
+    held: bool, seed: int = 20261128, name: str = "unseen"
+) -> Iterator[MadeUpSecret]:
+    """Make the kinds of one half of a file in their forms; the same seed makes the same."""
     draw = random.Random(seed)
     kind = template = ""
     number = -1
-    for line in (_FOLDER / "unseen.txt").read_text("utf-8").splitlines():
+    for line in (_FOLDER / f"{name}.txt").read_text("utf-8").splitlines():
         if line.startswith("== "):
             kind, template = line.removeprefix("== ").split(" ", 1)
             number += 1
@@ -43,10 +46,12 @@ def make_unseen_secrets(held: bool, seed: int = 20261128) -> Iterator[MadeUpSecr
         yield MadeUpSecret(kind, _without_door(text), value)
 
 
-def make_unseen_messages(count: int = 400, seed: int = 20261128) -> Iterator[str]:
+def make_unseen_messages(
+    count: int = 400, seed: int = 20261128, name: str = "unseen"
+) -> Iterator[str]:
     """Make each ordinary message, and further ones with other parts until there are enough."""
     draw = random.Random(seed)
-    lines = (_FOLDER / "unseen_ordinary.txt").read_text("utf-8").splitlines()
+    lines = (_FOLDER / f"{name}_ordinary.txt").read_text("utf-8").splitlines()
     for line in lines + draw.sample(lines, count - len(lines)):
         yield _without_door(line.format(**_draw_parts(draw)))
 
@@ -54,7 +59,7 @@ def make_unseen_messages(count: int = 400, seed: int = 20261128) -> Iterator[str
 def _without_door(text: str) -> str:
     """Remove the first word of a line that names a door: that text arrives there alone."""
     door, _, rest = text.partition(" ")
-    if door in ("tag", "trigger", "file", "note"):
+    if door in ("tag", "trigger", "file", "note", "reason", "meta"):
         return rest
     return text
 

@@ -125,10 +125,33 @@ def test_each_family_is_found_and_taken_out(family: str) -> None:
         ("我的密码是 abc123xyz", "abc123xyz"),
         ("WiFi密码：sunshine88", "sunshine88"),
         ("bob's password was changed to x9!kkd", "x9!kkd"),
+        ("I set the admin password to Tiger2024x today", "Tiger2024x"),
+        ("habe das Passwort auf Tiger2024x geändert", "Tiger2024x"),
+        ("Ich nehme überall Tiger2024x als Passwort", "Tiger2024x"),
+        ("he cambiado la contraseña a Tiger2024x", "Tiger2024x"),
+        ("パスワードを Tiger2024x に変えた", "Tiger2024x"),
+        ("公司邮箱密码 Tiger2024x", "Tiger2024x"),
+        ("Zugangsdaten: anna / Tiger2024x", "Tiger2024x"),
+        ("WIFI:S:Home;T:WPA;P:Tiger2024x;;", "Tiger2024x"),
+        ("env:\n- name: DB_PASS\n  value: Tiger2024x", "Tiger2024x"),
+        ('{"auths": {"ghcr.io": {"auth": "Ym9iOlRpZ2VyMjAyNHg="}}}', "Ym9iOlRpZ2VyMjAyNHg="),
+        ("Google app password: dxkq wmrt hpsa lbvn", "dxkq wmrt"),
+        ("Clé de récupération : 8FK2-9DK2-LQ0P-ZW8S-7AX8-KD93", "9DK2-LQ0P"),
+        (
+            "助记词是 ribbon orchard velvet canyon tourist gravity lemon puzzle humble walnut cricket fabric",
+            "velvet",
+        ),
+        ("Die PIN meiner EC-Karte lautet 4471.", "4471"),
+        ("暗証番号は4471です", "4471"),
+        ("您的验证码是447192", "447192"),
+        ("deploys with nvapi-x8Kd93jfu2Lq0pZw8s7ax8Kd93jfu2", "jfu2Lq0pZw8s"),
+        ("der Wetter-Schlüssel x8Kd93jfu2Lq0pZw8s7ax8Kd93", "jfu2Lq0pZw8s"),
     ],
 )
 def test_passwords_said_in_words_are_found(text: str, secret: str) -> None:
-    """A password told in plain words is taken out in English, German, Spanish, French and Chinese."""
+    """A password told in plain words is taken out in English, German, Spanish, French, Chinese and
+    Japanese, and what devices and services show.
+    """
     findings = secrets.scan(text)
     redacted = secrets.replace_findings(text, findings)
     assert findings
@@ -196,6 +219,21 @@ def test_no_key_said_in_words_is_stored(tmp_path: Path, key: str) -> None:
         "The admin password is kept by Tom.",
         "Our login password is next to the screen.",
         "Das Passwort ist zwischen den Büchern.",
+        "I changed my password to something with 12 characters",
+        "Passwort auf dem Zettel in Raum B12a4",
+        "app passwords must have been made here before",
+        "wifi: 802.11ax-2023",
+        "WIFI:T:nopass;S:cafe;;",
+        "docker run -e POSTGRES_PASSWORD postgres:16",
+        "postgres://user:password@localhost:5432/db",
+        "amqp://guest:guest@localhost:5672",
+        "AWS_ACCESS_KEY_ID=AKIAIOSFODNN7EXAMPLE",
+        "api-gateway-prod-eu-central-1-2024-11-05-v2",
+        "toolu_01A09q90qw90lq917835lq9 returned nothing",
+        "cache-key-linux-3f2a9c8d7e6b5a4f3c2d1e0f9a8b7c6d5e4f3a2b",
+        "Der Pin ist 2024 ausgefallen",
+        "El pin 13 es 3300 mV",
+        "auth: basic",
     ],
 )
 def test_talk_about_keys_holds_no_secret(text: str) -> None:

@@ -111,7 +111,7 @@ RULES: tuple[tuple[str, tuple[str, ...], str], ...] = (
         "url-password",
         ("://",),
         (
-            r"(?<![\w+.-])[A-Za-z][A-Za-z0-9+.-]{1,20}+://[^\s/:@'\"<>]{0,100}+:(?P<v>(?!\$|\{|<|\*|%[({]|(?:password|pass|pwd"
+            r"(?<![\w+.-])[A-Za-z][A-Za-z0-9+.-]{1,20}+://(?P<user>[^\s/:@'\"<>]{0,100}+):(?P<v>(?!(?P=user)@(?:localhost|127\.))(?!\$|\{|<|\*|%[({]|(?:password|pass|pwd"
             r"|passwd)@)[^\s/@'\"<>]{3,200}+)@(?=[\w\[])"
         ),
     ),
@@ -204,7 +204,7 @@ RULES: tuple[tuple[str, tuple[str, ...], str], ...] = (
         ("@",),
         (
             r"(?<![\w.+/:-])[\w.-]{2,40}:(?P<v>(?=[^\s@:/]{0,60}\d)(?=[^\s@:/]{0,60}[A-Za-z])[^\s@:/'\"<>]{8,80}+)"
-            r"@(?!sha256)(?=[A-Za-z])"
+            r"@(?!sha256)(?=[A-Za-z]|\d{1,3}\.\d)"
         ),
     ),
     (
@@ -266,6 +266,15 @@ _NAMED_OBJECT = (
 """End of the name of a variable, a field or an option that holds a password."""
 _OPEN_KEY = r"(?<!public )(?<!primary )(?<!foreign )(?<!cache )(?<!partition )(?<!sort )(?<!host )"
 """Before a key that is no secret."""
+_STOP = r"(?=\s*(?:[.,;!?)\n。，！]|$))"
+"""End of a number that stands for itself: no unit, and nothing that is counted, follows."""
+_OF = "für|of|for|to|der|meiner|zum|zur|de|del|della|di"
+_ARTICLES = r"(?:die|den|das|meine|meinen|the|my|our|la|el|le|ma|mon|mi|mia|il|l['’])\s?"
+_GUARDED = (
+    r"ec-karte|karte|bankkarte|kreditkarte|handy|alarmanlage|tresor|carte|coffre|alarme|tarjeta|alarma|caja fuerte|cajero"
+    r"|carta|bancomat|allarme|cassaforte"
+)
+"""Things that a number opens, besides the English ones."""
 _END = r"(?=[\s.,;!?)。，；！]|$)"
 _KEY_VALUE = r"[\"'`«「“]?(?P<v>[a-z0-9_+/.~=-]{16,400}+)"
 _ARGUMENT = r"(?P<v>\"[^\"\n]{3,120}\"|'[^'\n]{3,120}'|(?![-<$%{])[^\s\"'`;|&]{3,400}+)"
@@ -300,6 +309,11 @@ def _read_options() -> tuple[tuple[str, tuple[str, ...], str, str], ...]:
 _FOREIGN_WORDS = tuple(read_rows(__file__, "password_words"))
 # Folding a text keeps the letters before a mark of length: "contraseña" is found by "contrase".
 _FOREIGN_LITERALS = tuple(word[:8] for word in _FOREIGN_WORDS)
+_RECOVERY_WORDS = tuple(read_rows(__file__, "recovery_words"))
+_SEED_WORDS = tuple(read_rows(__file__, "seed_words"))
+_CODES_SENT = tuple(read_rows(__file__, "codes_sent"))
+_KEY_PREFIXES = tuple(" ".join(read_rows(__file__, "key_prefixes")).split())
+_PASSWORD_NOUN = rf"(?:{'|'.join(_FOREIGN_WORDS)}|{_OBJECT})"
 _KEY_WORDS = {
     name: "|".join(sorted(words, key=len, reverse=True))
     for name, words in read_classes(__file__, "key_words").items()
@@ -379,7 +393,8 @@ PROSE: tuple[tuple[str, tuple[str, ...], str, str], ...] = (
         (
             rf"\b(?:my|our|the|his|her|their|your|whose|[\w-]{{2,20}}'s|wi-?fi|login|admin|root|account|email|bank|laptop|phone"
             rf"|vault)\s+(?:[\w-]{{1,20}}\s+){{0,2}}?{_OBJECT}s?"
-            r"(?:\s+(?:for|to|of|at|on)\s+[\w' .-]{1,40}?)?\s+(?:(?:has been |was |is )?changed to|is|was|=|will be)\s*:?\s+(?:now "
+            r"(?:\s+(?:for|to|of|at|on)\s+[\w' .-]{1,40}?)?\s+(?:(?:has been |was |is )?changed to|is|was|=|will be|used to be)\s*:?"
+            r"\s+(?:now "
             r"|still |just )?(?P<v>\"[^\"\n]{3,80}\"|'[^'\n]{3,80}'|`[^`\n]{3,80}`|\S{3,80}+)"
         ),
         "spoken",
@@ -389,31 +404,175 @@ PROSE: tuple[tuple[str, tuple[str, ...], str, str], ...] = (
         _FOREIGN_LITERALS,
         (
             rf"(?<!\w)(?:{'|'.join(_FOREIGN_WORDS)})(?!\w)(?:\s+(?:für|fürs|zum|vom|von|im|de|del|du|da|do|para|en|pour|per|voor|för|til)"
-            r"\s+[\w' .-]{1,40}?)?\s*(?:[:：=]|\s(?:ist|lautet|heißt|es|era|est|è|é|is|är|er|to|jest|это|olan)\b)\s{0,2}:?\s*"
+            r"\s+[\w' .-]{1,40}?)?\s*(?:[:：=]|\s(?:ist|lautet|heißt|es|era|est|è|é|is|är|er|to|jest|это|olan)\b"
+            r"(?:\s(?:übrigens|jetzt|nun|ahora|maintenant|désormais|adesso|agora|nu)\b)?)\s{0,2}:?\s*"
             r"(?P<v>\"[^\"\n]{3,80}\"|«[^»\n]{3,80}»|[^\s\"«,;]{3,80}+)"
         ),
         "foreign",
     ),
     (
         "spoken-password",
+        (*_FOREIGN_LITERALS, "密码", "パスワード"),
         (
-            "passwort",
-            "kennwort",
-            "contrase",
-            "wachtwoord",
-            "lösenord",
-            "пароль",
-            "密码",
-            "パスワード",
+            rf"(?:(?<!\w)(?:{'|'.join(_FOREIGN_WORDS)})|密码|パスワード)(?:\s(?:für|fürs|zum|vom|от|для|к)\s[\w.-]{{1,30}})?"
+            r"\s+[\"']?(?P<v>[^\s\"',;]{6,80}+)"
         ),
-        rf"(?<!\w)(?:{'|'.join(_FOREIGN_WORDS)}|密码|パスワード)\s+[\"']?(?P<v>[^\s\"',;]{{6,80}}+)",
         "telling",
+    ),
+    # "changed my password to …", "das Passwort auf … geändert", "… comme mot de passe"
+    (
+        "spoken-password",
+        (*PASSWORD_WORDS, *_FOREIGN_LITERALS),
+        (
+            rf"(?<!\w){_PASSWORD_NOUN}(?!\w)(?:\s(?!to\b|auf\b)[\w'.-]{{1,20}}){{0,3}}?\s(?:to|auf|zu|à|a|en|in|por|naar|till|til|na|на)\s"
+            r"[\"'`«]?(?P<v>[^\s\"'`«»,;/]{6,80}+)"
+        ),
+        "three sorts",
+    ),
+    (
+        "spoken-password",
+        (
+            "als passwort",
+            "als mein",
+            "als kennwort",
+            "comme mot de",
+            "como contrase",
+            "como clave",
+            "come password",
+            "as password",
+            "as my pass",
+            "as the pass",
+            "as our pass",
+            "som lösen",
+            "som passord",
+            "jako has",
+            "como senha",
+            "als wachtwoord",
+        ),
+        rf"(?<!\S)[\"'`«]?(?P<v>[^\s\"'`«»,;/]{{6,80}})[\"'`»]?\s(?:als|comme|como|come|as|som|jako)\s(?:\w{{2,6}}\s)?{_PASSWORD_NOUN}(?!\w)",
+        "three sorts",
+    ),
+    (
+        "spoken-password",
+        PASSWORD_WORDS,
+        rf"(?<![a-z]){_OBJECT},?\s(?:it['’]?s|its|that['’]?s)\s[\"'`]?(?P<v>[^\s\"'`,;]{{6,80}}+)",
+        "three sorts",
+    ),
+    (
+        "app-password",
+        (
+            "app pass",
+            "app-pass",
+            "app specific",
+            "app-specific",
+            "mot de passe d'app",
+            "contraseña de app",
+            "contraseña de apl",
+        ),
+        (
+            r"(?:\bapp(?:lication)?(?:[ -]specific)?[ -](?:pass(?:word|wort)|kennwort)|mot de passe d'app\w*|contraseña de apl?p?\w*)"
+            r"\b[^\n]{0,40}?(?<!\w)(?P<v>[a-z]{4}(?: [a-z]{4}){3})(?!\w)"
+        ),
+        "scrambled",
+    ),
+    (
+        "wifi-key",
+        ("wifi:",),
+        r"\bwifi:(?=[^\n]{0,200}?;)[^\n]{0,200}?(?<=[:;])p:(?P<v>(?:\\\\.|[^;\n\\\\]){4,80})",
+        "",
+    ),
+    (
+        "wifi-key",
+        ("wlan", "wifi", "wi-fi"),
+        r"(?<!\w)(?:wi-?fi|wlan)\s?[:=]\s?(?P<v>(?!\d(?:[.,]\d)?ghz)[^\s\"',;:]{8,63}+)",
+        "three sorts",
+    ),
+    (
+        "basic-auth",
+        ("auth",),
+        r"(?<!\w)_?auth['\"]?\s?[:=]\s?['\"]?(?P<v>[A-Za-z0-9+/]{8,400}+={0,2})",
+        "basic",
+    ),
+    (
+        "vendor-key",
+        tuple(prefix.lower() for prefix in _KEY_PREFIXES),
+        rf"(?<![\w/.-])(?-i:{'|'.join(map(re.escape, _KEY_PREFIXES))})(?P<v>[\w-]{{20,400}}+)",
+        "generated",
+    ),
+    (
+        "vendor-key",
+        ("key_", "key-", "api_", "api-", "tok", "secret", "sk_", "sk-", "pat_", "pat-"),
+        (
+            r"(?<![\w/.-])(?-i:(?!pub|cache|primary|foreign|idem|id)(?:[a-z][a-z0-9]{0,11}[_-])?[a-z0-9]{0,8}"
+            r"(?:key|api|tok|token|secret|sk|pat)(?:[_-](?:v\d|[a-z]{2,8})){0,2}[_-])(?P<v>[\w-]{24,400}+)"
+        ),
+        "generated",
+    ),
+    (
+        "spoken-secret",
+        tuple(_KEY_WORDS["nouns"].split("|")),
+        (
+            rf"\b{_OPEN_KEY}(?:{_KEY_WORDS['nouns']})(?:\s[\w.-]{{1,20}}){{0,2}}?(?:\s?[:：=]\s?|\s)[\"'`]?"
+            r"(?P<v>(?![0-9a-f]{32,64}(?!\w))[\w-]{20,400}+)(?![./])"
+        ),
+        "generated",
+    ),
+    (
+        "spoken-secret",
+        tuple(_KEY_WORDS["joined"].split("|")),
+        rf"(?:{_KEY_WORDS['joined']})\s(?P<v>[\w-]{{20,400}}+)",
+        "generated",
+    ),
+    (
+        "auth-header",
+        ("authorization",),
+        r"\bauthorization['\"]?\s*[:=]\s*['\"]?(?:token|apikey|api-key|key)\s+(?P<v>[\w.~+/-]{16,400}+=*)",
+        "random",
+    ),
+    (
+        "assigned-password",
+        (*PASSWORD_WORDS, "secret>", "token>"),
+        r"<(?P<name>[\w.:-]{0,20}(?:pass(?:word|wd)?|pwd|secret|token))>(?P<v>[^<>\s]{4,120})</(?P=name)>",
+        "assigned",
+    ),
+    (
+        "assigned-password",
+        ("value:",),
+        (
+            r"\bname:\s{0,3}['\"]?\w{0,40}(?:pass(?:word|wd)?|pwd|token|secret)['\"]?\s{0,40}\n\s{0,40}value:\s{0,3}"
+            r"['\"]?(?P<v>[^\s'\"]{4,200})"
+        ),
+        "assigned",
+    ),
+    (
+        "assigned-password",
+        ("pass=", "pass ="),
+        r"(?<![\w-])pass\s?=\s?(?P<v>[^\s\"'`,;)]{6,80}+)",
+        "mixed",
+    ),
+    (
+        "stated-password",
+        (),
+        (
+            rf"(?<![a-z]){_OBJECT}\s(?:for|to|of|at|on|from)\s[\w' .-]{{1,40}}?\s?[:=]\s?"
+            r"(?P<v>\"[^\"\n]{6,80}\"|'[^'\n]{6,80}'|[^\s\"',;)]{6,80}+)"
+        ),
+        "telling",
+    ),
+    (
+        "otp-seed",
+        ("otp", "2fa", "authenticator", "setup key"),
+        (
+            r"\b(?:t?otp|2fa|authenticator|setup)[\w -]{0,16}?(?:key|secret|schlüssel|code)[\w ]{0,12}?\s?[:=]?\s"
+            r"(?P<v>[a-z2-7]{4}(?: [a-z2-7]{4}){3,15})(?!\w)"
+        ),
+        "mixed groups",
     ),
     (
         "spoken-password",
         ("密码", "密碼", "口令", "パスワード", "비밀번호"),
         (
-            r"(?:密码|密碼|口令|パスワード|비밀번호)\s*(?:是|为|為|：|:|=|は|는|설정|設定为|改成了?|换成了?)\s*[「“\"']?(?P<v>[!-~]{3,80}+)"
+            r"(?:密码|密碼|口令|パスワード|비밀번호)\s*(?:是|为|為|：|:|=|は|を|는|설정|設定为|改成了?|换成了?)\s*[「“\"']?(?P<v>[!-~]{3,80}+)"
         ),
         "spoken",
     ),
@@ -564,11 +723,18 @@ PROSE: tuple[tuple[str, tuple[str, ...], str, str], ...] = (
     ),
     (
         "recovery-code",
-        ("recovery", "backup"),
+        ("recovery", "backup", *(words[:8] for words in _RECOVERY_WORDS)),
         (
-            r"\b(?:recovery|backup)[ _-]codes?\b(?:[^\n:]{0,40}?(?:\bis\b|\bare\b|[:=])|\s)\s{0,3}"
+            rf"(?:\b(?:recovery|backup)[ _-]codes?\b|(?:{'|'.join(_RECOVERY_WORDS)}))"
+            r"(?:[^\n:：]{0,40}?(?:\bis\b|\bare\b|[:：=])|\s)\s{0,3}"
             r"(?P<v>[a-z0-9]{4,10}-[a-z0-9]{4,10}(?:[ ,]+[a-z0-9]{4,10}-[a-z0-9]{4,10}){0,20})"
         ),
+        "",
+    ),
+    (
+        "recovery-code",
+        tuple(words[:8] for words in _RECOVERY_WORDS),
+        rf"(?:{'|'.join(_RECOVERY_WORDS)})[^\n]{{0,40}}?(?<![\w-])(?P<v>(?-i:[A-Z0-9]{{4,8}}(?:-[A-Z0-9]{{4,8}}){{3,12}}))(?![\w-])",
         "",
     ),
     (
@@ -580,6 +746,23 @@ PROSE: tuple[tuple[str, tuple[str, ...], str, str], ...] = (
         )
         + _END,
         "",
+    ),
+    (
+        "pin",
+        ("pin",),
+        r"\bpin\b[^\n.:?!]{0,40}?\s(?:ist|lautet|est|es|è|é)\s(?P<v>\d{4,8})" + _STOP,
+        "numeric",
+    ),
+    (
+        "pin",
+        ("code", "pin", "código", "codice", "geheimzahl", "clave"),
+        (
+            rf"\b(?:geheimzahl|code pin|(?:pin|code|código|clave|codice)\s(?:secret\w*\s)?(?:{_OF})\s"
+            rf"(?:{_ARTICLES})?(?:{_GUARDED})[\w ]{{0,20}}?|(?:alarm|tresor|safe|vault)[ -]?code)"
+            r"(?:\s?[:：=]\s?|\s(?:ist|lautet|est|es|è|is)\s|\s)(?P<v>\d{4,8})"
+        )
+        + _STOP,
+        "numeric",
     ),
     (
         "pin",
@@ -629,6 +812,18 @@ PROSE: tuple[tuple[str, tuple[str, ...], str, str], ...] = (
         (
             rf"\b(?:{_ONE_TIME}[ -](?:code|password|pin)|otp)(?:\s?[:=#]\s?|\sis\s|\s)(?P<v>\d{{4,8}}(?!\d)|\d{{3}}[ -]\d{{3}}(?!\d))"
         ),
+        "",
+    ),
+    (
+        "pin",
+        ("暗証番号", "暗证号"),
+        r"暗(?:証番号|证号)\s?(?:は|が|[:：])\s?(?P<v>\d{4,8})(?!\d)",
+        "",
+    ),
+    (
+        "one-time-code",
+        _CODES_SENT,
+        rf"(?:{'|'.join(_CODES_SENT)})\s?(?:lautet|ist|est|es|è|é|是|为|は|[:：])\s?(?P<v>\d{{4,8}})(?!\d)",
         "",
     ),
     (
@@ -687,10 +882,20 @@ PROSE: tuple[tuple[str, tuple[str, ...], str, str], ...] = (
     ),
     (
         "login",
-        ("user", "login", "creds", "credential"),
         (
-            r"\b(?:user(?:name)?|login|creds?|credentials?)\b[\s:=]{1,3}[\w.@+-]{1,60}"
-            r"(?:\s?[:/|]\s?|,?\s{1,2}(?:and\s)?pass\s)(?P<v>[^\s\"'`,;)]{5,80}+)"
+            "user",
+            "login",
+            "creds",
+            "credential",
+            "zugangsdaten",
+            "identifiant",
+            "utilisateur",
+            "usuario",
+            "benutzer",
+        ),
+        (
+            r"(?<!/)\b(?:user(?:name)?|login|creds?|credentials?|zugangsdaten|benutzer(?:name)?|identifiants?|utilisateur|usuario)\b[\s:=]{1,3}[\w.@+-]{1,60}"
+            r"(?:\s?[:/|]\s?|,?\s{1,2}(?:and\s)?pass\s)(?P<v>(?!pass(?:word|wd)?[@:/])[^\s\"'`,;)]{5,80}+)"
         ),
         "telling",
     ),
@@ -733,9 +938,10 @@ PROSE: tuple[tuple[str, tuple[str, ...], str, str], ...] = (
     ),
     (
         "seed-phrase",
-        ("seed", "recovery", "wallet", "mnemonic"),
+        ("seed", "recovery", "wallet", "mnemonic", *_SEED_WORDS),
         (
-            r"\b(?:seed|recovery|wallet|mnemonic)\b[^\n0-9]{0,40}?(?P<v>1[.)]\s?[a-z]{3,8}(?:[\s,]{1,3}\d{1,2}[.)]\s?[a-z]{3,8}){11,23})"
+            rf"(?:\b(?:seed|recovery|wallet|mnemonic)\b|{'|'.join(_SEED_WORDS)})"
+            r"[^\n0-9]{0,40}?(?P<v>1[.)]\s?[a-z]{3,8}(?:[\s,]{1,3}\d{1,2}[.)]\s?[a-z]{3,8}){11,23})"
         ),
         "",
     ),
@@ -750,17 +956,10 @@ PROSE: tuple[tuple[str, tuple[str, ...], str, str], ...] = (
     ),
     (
         "seed-phrase",
+        _SEED_WORDS,
         (
-            "seed phrase",
-            "recovery phrase",
-            "backup phrase",
-            "mnemonic",
-            "wallet words",
-            "seed words",
-        ),
-        (
-            r"\b(?:(?:seed|recovery|backup) phrase|mnemonic|(?:wallet|seed) words)\b[^\n:=]{0,30}(?:[:=]"
-            r"|\bis\b)\s*['\"]?(?P<v>(?:[a-z]{3,8}[ ,]{1,2}){11,23}[a-z]{3,8})"
+            rf"(?:{'|'.join(_SEED_WORDS)})[^\n:：=]{{0,30}}(?:[:：=]|\bis\b|\bist\b|\best\b|\bes\b|是|は)"
+            r"\s*['\"]?(?P<v>(?:[a-z]{3,8}[ ,]{1,2}){11,23}[a-z]{3,8})"
         ),
         "",
     ),

@@ -1,8 +1,8 @@
 """Detection and redaction of keys, passwords and tokens.
 
-Each rule names the literals of which one must occur before its pattern is tried. In a long text, the
-trigrams of all literals are looked up at once, so that one without them costs a few operations on
-arrays. Patterns use possessive quantifiers and bounded repeats: no input makes them backtrack.
+Each rule names the literals of which one must occur before its pattern is tried. The trigrams of all
+literals are looked up at once: in a long text by a few operations on arrays. Patterns use possessive
+quantifiers and bounded repeats: no input makes them backtrack.
 """
 
 from __future__ import annotations
@@ -14,10 +14,11 @@ import re
 from collections import Counter
 from collections.abc import Callable, Sequence
 from functools import cache
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from engrams.extract.secret_patterns import PASSWORD_WORDS, PLAIN, PROSE, RULES
-from engrams.frozen_data import dataclass
+from engrams.frozen_data import dataclass, replace
 from engrams.text.late_patterns import late_pattern
 from engrams.text.stopwords import STOP
 from engrams.text.text_caches import text_cache
@@ -33,8 +34,10 @@ _SHORTEST = 6
 """Characters that a generated value has at least."""
 _TRIGRAM = 3
 _LONG_TEXT = 200
-"""Characters from which a text's trigrams are looked up: arrays cost more than a short text."""
+"""Characters from which a text's trigrams are looked up in arrays, which cost more in a short text."""
 _TABLE_SIZE = 1 << 16
+_COMMON_LETTERS = "zqjxkvbywgpfmucdlhrsnioate "
+"""Letters of ordinary text, those that are seldom first; other characters are more seldom."""
 _GENERATED = late_pattern("(?<!\\S)(?=\\S{10})[^\\s0-9\u0080-\U0010ffff]*[0-9\u0080-\U0010ffff]")
 """Word of ten characters with a digit, or with a sign that may be one in another script. Each value that
 a rule tests for being generated is a part of such a word."""
@@ -108,6 +111,23 @@ _OF_THINGS = word_set(
     "correct right old good bad better best hard simple easy hidden open clear silly stupid"
 )
 """Remarks about a password that are also said of other things."""
+_LEAST_DIGITS = 3
+"""Digits of the generated part of a key."""
+_SHARE_OF_CHANGES = 5
+"""Of so many characters one is of another sort than the one before it, in a generated value."""
+_UNSPEAKABLE = late_pattern(
+    r"[jqxz]|^[^aeiouy]+$|^(?![bcdfgkpstvw]?[hlrwn]|s[ckmnpqtw]|[^aeiouy][aeiouy])[^aeiouy]{2}"
+    r"|[^aeiouy](?<![bcdfglmnprstwz]s|[lnrsfcptx]t|[lnrw]d|[lnrscwh]k|[cstgp]h|[lrsm]p|[rwlg]n|[lrs]m"
+    r"|[rmb]b|ng|ll|ff|lf|rf|wl|rl|ct|ss)(?<=[^aeiouy]{2})$"
+)
+"""Letters in a row that no word of four letters has."""
+_UUID = late_pattern(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
+_IMAGE_TAG = late_pattern(r"[a-z][a-z0-9./_-]*:\d[\w.-]*")
+_SAMPLE = late_pattern(r"example|x{8}|your[-_]", re.IGNORECASE)
+_NAME_OR_ADDRESS = late_pattern(
+    r"[A-Za-z0-9_-]+(?:\.[A-Za-z0-9_-]+)+|802\.11\w*|[A-Za-z][A-Za-z0-9./_-]*:\d[\w.-]*|v?\d+(?:\.\d+)+\S*"
+)
+"""Name of a host or a file, an image with its tag, or a version."""
 _SHORTEST_PHRASE = 2
 """Words of a pass phrase that say nothing of it."""
 
@@ -133,6 +153,8 @@ class _SecretRule:
     """Test of the matched secret that a pattern cannot make; None: no test."""
     folded: bool
     """Whether literals and pattern ignore case."""
+    literal_group: int = 0
+    """Number that all rules with the same literals share."""
     long: bool = False
     """Whether every match has 16 characters without a blank."""
 
@@ -156,24 +178,30 @@ def _scan(text: str) -> tuple[SecretFinding, ...]:
         has_digits=_DIGITS.search(text) is not None,
         has_generated=_GENERATED.search(text) is not None,
     )
-    if len(text) >= _LONG_TEXT:
-        tried = sorted(_find_likely_rules(lower).intersection(tried))
-    for number in tried:
+    has_literal: dict[int, bool] = {}
+    for number in sorted(_find_likely_rules(lower).intersection(tried)):
         rule = _RULES[number]
-        searched = lower if rule.folded else text
-        for literal in rule.literals:  # no generator: a hundred rules for each text of each write
-            if literal in searched:
-                break
-        else:
+        group = rule.literal_group
+        if group not in has_literal:
+            has_literal[group] = _holds_any(lower if rule.folded else text, rule.literals)
+        if not has_literal[group]:
             continue
         pattern = _compile_pattern(rule.pattern, rule.folded)
-        group = "v" if "v" in pattern.groupindex else 0
+        part = "v" if "v" in pattern.groupindex else 0
         findings += [
-            SecretFinding(rule.name, *match.span(group))
+            SecretFinding(rule.name, *match.span(part))
             for match in pattern.finditer(text)
-            if match[group] and (rule.check is None or rule.check(match[group]))
+            if match[part] and (rule.check is None or rule.check(match[part]))
         ]
     return _merge_overlaps(findings) if findings else ()
+
+
+def _holds_any(text: str, literals: tuple[str, ...]) -> bool:
+    # No generator: there are a hundred rules for each text of each write.
+    for literal in literals:  # noqa: SIM110
+        if literal in text:
+            return True
+    return False
 
 
 @cache
@@ -184,46 +212,71 @@ def _choose_rules(*, has_run: bool, has_digits: bool, has_generated: bool) -> Se
         for number, rule in enumerate(_RULES)
         if (has_run or not rule.long)
         and (has_digits or rule.name not in _OF_DIGITS)
-        and (has_generated or rule.check is not _is_random)
+        and (has_generated or rule.check not in (_is_random, _is_generated))
     ]
 
 
 def _find_likely_rules(lower: str) -> frozenset[int]:
     """Find the rules of which a literal may occur in a text, which is in lower case."""
-    table = _load_literal_table()
+    trigrams = _load_trigrams()
+    if len(lower) < _LONG_TEXT:
+        present = {lower[at : at + _TRIGRAM] for at in range(len(lower) - _TRIGRAM + 1)}
+        return trigrams.always.union(
+            *map(trigrams.rules.__getitem__, present & trigrams.rules.keys())
+        )
+    table = _load_hashed_trigrams()
     hashes = _hash_trigrams(lower)
     values = set(hashes[table.is_trigram[hashes]].tolist())
-    return table.always.union(*[table.rules[value] for value in values])
+    return trigrams.always.union(*[table.rules[value] for value in values])
 
 
 @dataclass(frozen=True, slots=True)
-class _LiteralTable:
-    """Rules by the trigrams of their literals."""
+class _Trigrams:
+    """Rules by the rarest trigram of each of their literals."""
 
     always: frozenset[int]
     """Numbers of the rules with a literal that is shorter than a trigram."""
-    rules: dict[int, frozenset[int]]
-    """Numbers of the rules, by the hash of the first trigram of a literal."""
-    is_trigram: npt.NDArray[np.bool_]
-    """True at each hash that is one of ``rules``."""
+    rules: dict[str, frozenset[int]]
 
 
 @cache
-def _load_literal_table() -> _LiteralTable:
-    import numpy as np  # short texts need none
-
+def _load_trigrams() -> _Trigrams:
     always: set[int] = set()
-    rules: dict[int, frozenset[int]] = {}
+    rules: dict[str, frozenset[int]] = {}
     for number, rule in enumerate(_RULES):
         for literal in rule.literals:
             if len(literal) < _TRIGRAM:
                 always.add(number)
                 continue
-            value = int(_hash_trigrams(literal[:_TRIGRAM].lower())[0])
-            rules[value] = rules.get(value, frozenset()) | {number}
+            trigram = _choose_trigram(literal.lower())
+            rules[trigram] = rules.get(trigram, frozenset()) | {number}
+    return _Trigrams(frozenset(always), rules)
+
+
+@dataclass(frozen=True, slots=True)
+class _HashedTrigrams:
+    rules: dict[int, frozenset[int]]
+    is_trigram: npt.NDArray[np.bool_]
+    """True at each hash that is one of ``rules``."""
+
+
+@cache
+def _load_hashed_trigrams() -> _HashedTrigrams:
+    import numpy as np  # short texts need none
+
+    rules: dict[int, frozenset[int]] = {}
+    for trigram, numbers in _load_trigrams().rules.items():
+        value = int(_hash_trigrams(trigram)[0])
+        rules[value] = rules.get(value, frozenset()) | numbers
     is_trigram = np.zeros(_TABLE_SIZE, dtype=np.bool_)
     is_trigram[[*rules]] = True
-    return _LiteralTable(frozenset(always), rules, is_trigram)
+    return _HashedTrigrams(rules, is_trigram)
+
+
+def _choose_trigram(literal: str) -> str:
+    """Choose the three characters in a row of a literal that ordinary text has least often."""
+    trigrams = [literal[at : at + _TRIGRAM] for at in range(len(literal) - _TRIGRAM + 1)]
+    return min(trigrams, key=lambda trigram: sum(_COMMON_LETTERS.find(char) for char in trigram))
 
 
 def _hash_trigrams(text: str) -> npt.NDArray[np.uint32]:
@@ -399,6 +452,7 @@ def _is_mixed_secret(value: str) -> bool:
         and not is_name
         and not _is_placeholder(bare)
         and not bare.startswith(("/", "./", "~"))
+        and _IMAGE_TAG.fullmatch(bare) is None
     )
 
 
@@ -413,6 +467,52 @@ def _is_field_secret(value: str) -> bool:
     """True for the value of a field that holds secrets, unless a placeholder or plain word."""
     bare = _strip_marks(value)
     return len(bare) >= 3 and not _is_placeholder(bare) and bare.lower() not in PLAIN
+
+
+def _is_generated(value: str) -> bool:
+    """True for the generated part of a key: letters and digits change often, unlike in names."""
+    pairs = [(_sort_of(first), _sort_of(second)) for first, second in pairwise(value)]
+    changes = sum(first != second and "mark" not in (first, second) for first, second in pairs)
+    digits = sum(char.isdigit() for char in value)
+    is_of_many_sorts = digits >= _LEAST_DIGITS and changes * _SHARE_OF_CHANGES >= len(value)
+    return is_of_many_sorts and not _is_sample(value) and _UUID.fullmatch(value) is None
+
+
+def _sort_of(char: str) -> str:
+    """Name the sort of a character; a mark of punctuation is of the same sort as every other."""
+    if char.isdigit():
+        return "digit"
+    if char.isalpha():
+        return "capital" if char.isupper() else "small"
+    return "mark"
+
+
+def _has_three_sorts(value: str) -> bool:
+    """True for a value with three of capitals, small letters, digits and marks, as passwords have."""
+    bare = _strip_marks(value)
+    sorts = {_sort_of(char) for char in bare}
+    is_name = _NAME_OR_ADDRESS.fullmatch(bare) is not None
+    return len(sorts) >= 3 and "digit" in sorts and not (is_name or _is_placeholder(bare))
+
+
+def _is_scrambled(value: str) -> bool:
+    """True for groups of letters that are no words: one has no vowel, or a letter that words seldom have."""
+    groups = value.split()
+    return not STOP.intersection(groups) and any(_UNSPEAKABLE.search(group) for group in groups)
+
+
+def _has_mixed_groups(value: str) -> bool:
+    """True for groups of letters and digits: a key that is shown to be typed."""
+    return any(char.isdigit() for char in value) and any(char.isalpha() for char in value)
+
+
+def _is_sample(value: str) -> bool:
+    """True for a key that a text about keys shows: "AKIAIOSFODNN7EXAMPLE"."""
+    return _SAMPLE.search(value) is not None
+
+
+def _is_no_sample(value: str) -> bool:
+    return not _is_sample(value)
 
 
 def _is_numeric(value: str) -> bool:
@@ -433,27 +533,56 @@ _CHECKS: dict[str, Callable[[str], bool]] = {
     "field words": _is_field_passphrase,
     "stated": _is_stated_secret,
     "field": _is_field_secret,
+    "generated": _is_generated,
+    "three sorts": _has_three_sorts,
+    "scrambled": _is_scrambled,
+    "mixed groups": _has_mixed_groups,
 }
-_RULES: tuple[_SecretRule, ...] = (
-    *(
-        _SecretRule(
-            name=name,
-            literals=literals,
-            pattern=pattern,
-            check=None,
-            folded=False,
-            long=name not in _WITH_BLANKS,
+
+
+def _keep_shortest(literals: tuple[str, ...]) -> tuple[str, ...]:
+    """Leave out each literal that holds another one."""
+    return tuple(
+        literal
+        for literal in dict.fromkeys(literals)
+        if not any(other != literal and other in literal for other in literals)
+    )
+
+
+def _number_groups(rules: Sequence[_SecretRule]) -> tuple[_SecretRule, ...]:
+    """Give rules with the same literals the same number: these are looked up once a text."""
+    groups: dict[tuple[bool, tuple[str, ...]], int] = {}
+    return tuple(
+        replace(
+            rule,
+            literal_group=groups.setdefault((rule.folded, rule.literals), len(groups)),
         )
-        for name, literals, pattern in RULES
-    ),
-    *(
-        _SecretRule(
-            name=name,
-            literals=literals or PASSWORD_WORDS,
-            pattern=pattern,
-            check=_CHECKS.get(check),
-            folded=True,
-        )
-        for name, literals, pattern, check in PROSE
-    ),
+        for rule in rules
+    )
+
+
+_RULES = _number_groups(
+    (
+        *(
+            _SecretRule(
+                name=name,
+                literals=_keep_shortest(literals),
+                pattern=pattern,
+                check=None if name in _WITH_BLANKS else _is_no_sample,
+                folded=False,
+                long=name not in _WITH_BLANKS,
+            )
+            for name, literals, pattern in RULES
+        ),
+        *(
+            _SecretRule(
+                name=name,
+                literals=_keep_shortest(literals or PASSWORD_WORDS),
+                pattern=pattern,
+                check=_CHECKS.get(check),
+                folded=True,
+            )
+            for name, literals, pattern, check in PROSE
+        ),
+    )
 )

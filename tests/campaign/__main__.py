@@ -51,6 +51,7 @@ def parse(words: list[str] | None = None) -> argparse.Namespace:
     parser.add_argument(
         "--minutes", type=float, default=60.0, help="how long to go on (default: 60)"
     )
+    parser.add_argument("--events", type=int, help="stop after so many events")
     parser.add_argument("--seed", type=int, default=1, help="what happens is drawn from it")
     parser.add_argument(
         "--jobs", type=int, default=min(4, os.cpu_count() or 2), help="series at the same time"
@@ -90,7 +91,8 @@ def work(slot: int, options: argparse.Namespace, folder: Path, upstream: str, un
     """One process: series after series, each result a line in its file."""
     with (folder / f"results-{slot}.jsonl").open("a", buffering=1) as results:
         number = slot
-        while time.monotonic() < until:
+        left = options.events and -(-options.events // options.jobs)
+        while time.monotonic() < until and left != 0:
             if options.series is not None:
                 number = options.series
             place = folder / f"series-{number}"
@@ -99,9 +101,10 @@ def work(slot: int, options: argparse.Namespace, folder: Path, upstream: str, un
                 f"{options.seed}/{number}", place, options.keep, upstream, options.only
             ):
                 results.write(result.to_json() + "\n")
+                left = left and left - 1
                 if result.failed:
                     print(f"FAILED seed {options.seed} series {number}: {result}", flush=True)
-                if time.monotonic() > until and options.series is None:
+                if left == 0 or (time.monotonic() > until and options.series is None):
                     break
             shutil.rmtree(place, ignore_errors=True)
             if options.series is not None:

@@ -1,9 +1,9 @@
 """Edits of a home behind its back, each followed by all reads and by the doctor:
 ``python -m tests.campaign --at tampering``.
 
-An edit changes one row of a table, one byte or one file. It must be noticed by a read (an error, a
-warning in the log, or an entry of the history that names an edit by hand) or by the doctor, unless
-it changes nothing that is stored.
+An edit changes one or two rows of a table (``row_edits``), one byte or one file. It must be noticed
+by a read (an error, a warning in the log, or an entry of the history that names an edit by hand) or
+by the doctor, unless it changes nothing that is stored.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from __future__ import annotations
 import json
 import logging
 import random
+import re
 import shutil
 import tomllib
 from collections.abc import Iterator
@@ -23,7 +24,16 @@ from pathlib import Path
 from typing import Any
 
 import apsw
+from tests.campaign.row_edits import (
+    OlderRows,
+    RowEdit,
+    edit_database,
+    edit_row,
+    list_tables,
+    read_rows,
+)
 from tests.campaign.series import Result
+from tests.transfer.documents.media_files import make_wav
 
 import engrams
 from engrams import Turn
@@ -44,8 +54,8 @@ SKIPPED = ("memory.db-shm", "engrams.lock", "lock")
 """Files that hold nothing: SQLite makes its index of the log anew."""
 UNSEALED = ("vault/",)
 """Files without a seal: those that a person may edit."""
-_USES = ("access_count", "last_accessed")
-"""Columns of memories that reads change: nothing holds them."""
+_UNDATED = ("memory.db", "memory.db-wal")
+"""Files of which an older copy is not put back: without ``store.head_file`` nobody can tell."""
 _TRIALS = 500
 """Edits of a series, on one pair of homes."""
 _BY_HAND = "actor='hand'"
@@ -53,20 +63,10 @@ _BY_HAND = "actor='hand'"
 
 
 @dataclass(frozen=True)
-class Tampering:
-    """One edit: what it did, and where."""
-
-    way: str
-    place: str
-    """Table or file."""
-    detail: str = ""
-
-
-@dataclass(frozen=True)
 class Verdict:
     """What came of an edit."""
 
-    edit: Tampering
+    edit: RowEdit
     outcome: str
     """noticed, without effect, unnoticed, silent (a read gave another answer without a word), or
     crash: an error without words.
@@ -81,8 +81,10 @@ def keep_small_indexes() -> None:
         index_cache._CachedIndex = partial(index_cache._CachedIndex, due=40)  # type: ignore[misc, assignment]
 
 
-def fill(home: Path, settings: dict[str, Any]) -> datetime:
-    """Make a home with something in every table; return a moment in its past."""
+def fill(home: Path, settings: dict[str, Any], older: Path) -> datetime:
+    """Make a home with something in every table, and a copy of it as it was before; return a moment
+    in its past.
+    """
     home.mkdir(parents=True)
     (home / "config.toml").write_text(CONFIG, "utf-8")
     past = datetime.now(UTC)
@@ -111,8 +113,31 @@ def fill(home: Path, settings: dict[str, Any]) -> datetime:
             memory.context("Where do I live?", scope=scope)
             memory.drain(20)
         memory.observe([Turn("My bank is Nordbank.", session="s2")], scope=OWNERS[0])
+        sound = home.with_name("bell.wav")
+        sound.write_bytes(make_wav())
+        memory.add_document(sound, scope=OWNERS[0])
         if memory.vault is not None:
             memory.vault.sync()
+    _fill_files(home)
+    _read_often(home, settings, past)
+    shutil.copytree(home, older)
+    with engrams.open(home=home, **settings) as memory:
+        for scope in OWNERS:
+            records = memory.list(scope=scope, limit=40).records
+            memory.edit(records[3].id, scope=scope, text="Box 19 is in room 6 by now.")
+            memory.forget(records[5].id, scope=scope)
+            memory.purge([records[7].id], scope=scope)
+            memory.add("My desk is by the window.", scope=scope)
+            memory.drain(20)
+        if memory.vault is not None:
+            memory.vault.sync()
+    _fill_files(home)
+    _read_often(home, settings, past)
+    return past
+
+
+def _fill_files(home: Path) -> None:
+    """Make keys of the API, and a log."""
     keys = ApiKeyStore.open(home)
     now = datetime.now(UTC)
     for scope, rights in zip(OWNERS, (("read", "write"), ("read",)), strict=True):
@@ -122,10 +147,12 @@ def fill(home: Path, settings: dict[str, Any]) -> datetime:
     entries = [AuditLogEntry(at=at, action="memory.add", owner="user/alice") for at in moments]
     log.append_events(AuditEventBatch(tuple(entries), 1))
     log.close()
-    # The owners' second search loads the files of their indexes.
+
+
+def _read_often(home: Path, settings: dict[str, Any], past: datetime) -> None:
+    """Load the files of indexes, which a second search does, and note the settings that guard."""
     read_all(home, settings, past)
-    run_doctor(home, settings)  # notes the settings that guard
-    return past
+    run_doctor(home, settings)
 
 
 def read_all(home: Path, settings: dict[str, Any], past: datetime) -> dict[str, Any]:
@@ -203,7 +230,9 @@ class TamperedHome:
         self.sound = folder / "sound"
         self.edited = folder / "edited"
         self.settings = {**SETTINGS, **(VAULT if vault else {})}
-        self.past = fill(self.sound, self.settings)
+        self.older = folder / "older"
+        self.past = fill(self.sound, self.settings, self.older)
+        self.older_rows: OlderRows = read_rows(self.older)
         self._copy()
         self.answers, told = self._look()
         self.doctor = run_doctor(self.edited, self.settings)
@@ -233,25 +262,25 @@ class TamperedHome:
                         return Verdict(edit, "without effect")
                 return self._judge(edit)
 
-    def _edit_row(self, dice: random.Random) -> Tampering | None:
+    def _edit_row(self, dice: random.Random) -> RowEdit | None:
         table = dice.choice(list_tables(self.sound))
         with closing(edit_database(self.edited)) as connection:
-            return edit_row(connection, table, dice)
+            return edit_row(connection, table, dice, self.older_rows)
 
-    def _edit_byte(self, dice: random.Random) -> Tampering:
+    def _edit_byte(self, dice: random.Random) -> RowEdit:
         name = dice.choice(self.list_files())
         path = self.edited / name
         data = bytearray(path.read_bytes())
         place = dice.randrange(len(data))
         data[place] ^= dice.randrange(1, 256)
         path.write_bytes(data)
-        return Tampering("byte", _name_file(name), f"{name} at {place}")
+        return RowEdit("byte", _name_file(name), f"{name} at {place}")
 
-    def _edit_file(self, dice: random.Random) -> Tampering | None:
+    def _edit_file(self, dice: random.Random) -> RowEdit | None:
         files = self.list_files()
         name = dice.choice(files)
         path = self.edited / name
-        way = dice.choice(("delete", "empty", "cut", "exchange"))
+        way = dice.choice(("delete", "empty", "cut", "exchange", "older", "word"))
         data = path.read_bytes()
         if way == "delete":
             path.unlink()
@@ -259,6 +288,16 @@ class TamperedHome:
             path.write_bytes(b"")
         elif way == "cut":
             path.write_bytes(data[: dice.randrange(len(data))])
+        elif way == "older":
+            older = self.older / name
+            if not older.exists() or name.name in _UNDATED or older.read_bytes() == data:
+                return None
+            path.write_bytes(older.read_bytes())
+        elif way == "word":
+            edited = change_word(data, dice)
+            if edited is None:
+                return None
+            path.write_bytes(edited)
         else:
             others = [
                 each for each in files if each.suffix == name.suffix and each.name != name.name
@@ -269,9 +308,9 @@ class TamperedHome:
             if content == data:
                 return None
             path.write_bytes(content)
-        return Tampering(way, _name_file(name), str(name))
+        return RowEdit(way, _name_file(name), str(name))
 
-    def _judge(self, edit: Tampering) -> Verdict:
+    def _judge(self, edit: RowEdit) -> Verdict:
         if new := [
             text for text in run_doctor(self.edited, self.settings) if text not in self.doctor
         ]:
@@ -319,72 +358,18 @@ class TamperedHome:
             logger.removeHandler(handler)
 
 
-def edit_database(home: Path) -> apsw.Connection:
-    """Open the database of a home as another program does."""
-    return apsw.Connection(str(home / "memory.db"))
-
-
-def list_tables(home: Path) -> list[str]:
-    """List the tables with rows. SQLite's own one holds the last numbers that were given out."""
-    with closing(edit_database(home)) as connection:
-        names = [
-            name
-            for (name,) in connection.execute(
-                "SELECT name FROM sqlite_master WHERE type = 'table'"
-                " AND name NOT GLOB 'sqlite_*' ORDER BY name"
-            )
-        ]
-        return [
-            name for name in names if connection.execute(f"SELECT 1 FROM {name} LIMIT 1").fetchone()
-        ]
-
-
-def edit_row(connection: apsw.Connection, table: str, dice: random.Random) -> Tampering | None:
-    """Change, take away or add a row of a table; None: it cannot be done so."""
-    columns = [name for _, name, *_ in connection.execute(f"PRAGMA table_info({table})")]
-    rows = connection.execute(f"SELECT * FROM {table}").fetchall()
-    row = dice.choice(rows)
-    found = " AND ".join(f"{name} IS ?" for name in columns)
-    way = dice.choice(("change", "change", "change", "delete", "insert"))
-    with suppress(apsw.ConstraintError):
-        if way == "delete":
-            connection.execute(f"DELETE FROM {table} WHERE {found}", row)
-            return Tampering("delete row", table, str(row)[:80])
-        place = dice.choice([at for at, name in enumerate(columns) if name not in _USES])
-        value = draw_value(row[place], [each[place] for each in rows], dice)
-        if value == row[place]:
-            return None
-        if way == "insert":
-            forged = [*row[:place], value, *row[place + 1 :]]
-            if table == "records":
-                forged[0] += 100_000
-            marks = ", ".join("?" * len(columns))
-            connection.execute(f"INSERT INTO {table} VALUES ({marks})", forged)
-            return Tampering("insert row", table, columns[place])
-        connection.execute(f"UPDATE {table} SET {columns[place]} = ? WHERE {found}", (value, *row))
-        return Tampering(
-            "change row", f"{table}.{columns[place]}", f"{row[place]!r} -> {value!r}"[:120]
-        )
-    return None
-
-
-def draw_value(value: Any, others: list[Any], dice: random.Random) -> Any:
-    """Draw another value for a column: another row's, or a like one."""
-    if dice.random() < 0.5:
-        return dice.choice(others)
-    if value is None:
-        return dice.choice((None, 7))
-    if isinstance(value, int):
-        return value + dice.choice((-1, 1, 1000))
-    if isinstance(value, float):
-        return value / 2 + 0.1
-    if isinstance(value, bytes):
-        place = dice.randrange(len(value)) if value else 0
-        return value[:place] + bytes([dice.randrange(256)]) + value[place + 1 :]
-    for old, new in (("room", "hall"), ("Paris", "Rome"), ("tea", "rum"), ("alice", "bob")):
-        if old in value:
-            return value.replace(old, new)
-    return f"{value}x"
+def change_word(data: bytes, dice: random.Random) -> bytes | None:
+    """Change a word or a number of a text; None: it is no text."""
+    try:
+        text = data.decode()
+    except UnicodeDecodeError:
+        return None
+    words = [*re.finditer(r"[A-Za-z]{3,}|\d+", text)]
+    if not words:
+        return None
+    match = dice.choice(words)
+    other = dice.choice(("hall", "9900", "false", "user/bob", match[0] + "s"))
+    return f"{text[: match.start()]}{other}{text[match.end() :]}".encode()
 
 
 def find_difference(sound: Any, other: Any, place: str = "") -> str:
@@ -402,9 +387,11 @@ def _name_file(name: Path) -> str:
     return name.parts[0] + ("/" if len(name.parts) > 1 else "")
 
 
-def is_sealed(edit: Tampering) -> bool:
-    """True for an edit that must be noticed: of a row, or of a file with a seal."""
-    return edit.place not in UNSEALED
+def is_bad(verdict: Verdict) -> bool:
+    """True where nobody was told of an edit: one that changes an answer, or one of a sealed file."""
+    if verdict.edit.place in UNSEALED and verdict.outcome == "unnoticed":
+        return False
+    return verdict.outcome not in ("noticed", "without effect")
 
 
 def run_trials(folder: Path, seed: str, count: int) -> Iterator[Verdict]:
@@ -428,5 +415,4 @@ def run_series(
         if not kind.startswith(only):
             continue
         what = f"{verdict.outcome}: {edit.place} {edit.detail}: {verdict.detail}"
-        is_bad = verdict.outcome not in ("noticed", "without effect")
-        yield Result(f"tampering: {kind}", what=what, unnoticed=[what] if is_bad else [])
+        yield Result(f"tampering: {kind}", what=what, unnoticed=[what] if is_bad(verdict) else [])

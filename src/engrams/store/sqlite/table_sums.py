@@ -34,7 +34,9 @@ _WHOLE = (
     "topics",
     "vectors",
 )
-_TABLES = (*_WHOLE, _RECORDS)
+_LATER = ("attachments",)
+"""Tables that older files have no sum of: an upgrade sums them."""
+_TABLES = (*_WHOLE, _RECORDS, *_LATER)
 """Tables in the order of their sums. What is not there is sealed or checked in another way."""
 REPAIRED = frozenset((_RECORDS, "lexicon", "vectors"))
 """Tables that a repair writes: what it writes there is made from the texts."""
@@ -43,7 +45,7 @@ _pack = struct.Struct("<7q").pack
 
 def watch_rows(connection: apsw.Connection, seals: RowSeals) -> None:
     """Let each row that a connection changes change the sum of its table in ``seals.changes``."""
-    watched = frozenset(_WHOLE)
+    watched = frozenset((*_WHOLE, *_LATER))
 
     def note(update: Any) -> None:
         table = update.table_name
@@ -80,7 +82,8 @@ def save_changes(connection: apsw.Connection, seals: RowSeals) -> None:
     if sums is None:
         return
     for table, change in seals.changes.items():
-        sums[table] = (sums[table] + change) % _MODULUS
+        if table in sums:
+            sums[table] = (sums[table] + change) % _MODULUS
     seals.changes.clear()
     _save(connection, seals, sums)
 
@@ -110,7 +113,7 @@ def find_changed_tables(connection: apsw.Connection, seals: RowSeals) -> list[st
     sums = _read(connection, seals)
     if sums is None:
         return ["table_sums"]
-    return [table for table in _TABLES if sums[table] != _measure(connection, seals, table)]
+    return [table for table in sums if sums[table] != _measure(connection, seals, table)]
 
 
 @contextmanager
@@ -124,7 +127,7 @@ def carry_over(connection: apsw.Connection, seals: RowSeals) -> Iterator[None]:
 
 
 def _has_table(connection: apsw.Connection) -> bool:
-    return bool(connection.pragma("table_info(table_sums)"))
+    return bool(connection.execute("PRAGMA table_info(table_sums)").fetchall())
 
 
 def _measure(connection: apsw.Connection, seals: RowSeals, table: str) -> int:
@@ -157,9 +160,10 @@ def _read(connection: apsw.Connection, seals: RowSeals) -> dict[str, int] | None
     if row is None or row[1] != seals.seal_values("tables", row[0].hex()):
         return None
     pieces = (row[0][start : start + _SUM_BYTES] for start in range(0, len(row[0]), _SUM_BYTES))
-    return dict(zip(_TABLES, (int.from_bytes(piece, "big") for piece in pieces), strict=True))
+    # Before an upgrade the later tables have none.
+    return dict(zip(_TABLES, (int.from_bytes(piece, "big") for piece in pieces), strict=False))
 
 
 def _save(connection: apsw.Connection, seals: RowSeals, sums: Mapping[str, int]) -> None:
-    data = b"".join(sums[table].to_bytes(_SUM_BYTES, "big") for table in _TABLES)
+    data = b"".join(value.to_bytes(_SUM_BYTES, "big") for value in sums.values())
     execute(connection, "save_sums", data, seals.seal_values("tables", data.hex()))

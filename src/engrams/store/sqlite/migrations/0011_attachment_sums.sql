@@ -1,0 +1,1 @@
+-- The rows of attachments have a sum, too: the sums of all tables are taken anew after this step.

@@ -213,7 +213,13 @@ def _swap(table: Table, dice: random.Random) -> Change | None:
 def _put_back(table: Table, dice: random.Random) -> Change | None:
     """An older version of a row, or a row that is gone."""
     now = {table.key_of(row): row for row in table.rows}
-    changed = [row for row in table.older if now.get(table.key_of(row)) != row]
+    uses = [position for position, name in enumerate(table.columns) if name in USES]
+    changed = []
+    for row in table.older:
+        current = now.get(table.key_of(row))
+        kept = {} if current is None else {position: current[position] for position in uses}
+        if (older := _replace(row, kept)) != current:
+            changed.append(older)
     if not changed:
         return None
     row = dice.choice(changed)

@@ -12,6 +12,7 @@ import shutil
 import socket
 import ssl
 import subprocess
+import sys
 import tempfile
 from collections.abc import Iterator
 from functools import cache
@@ -144,6 +145,18 @@ def _warm_start(request: pytest.FixtureRequest) -> Iterator[None]:
     warm_process.close()
 
 
+def pytest_configure(config: pytest.Config) -> None:
+    """Collect without looking for garbage.
+
+    With ``--warm-start``, Python keeps what it compiles: else each worker of each run rewrites the
+    assertions of all tests.
+    """
+    gc.disable()
+    if config.getoption("--warm-start"):
+        sys.dont_write_bytecode = False
+        os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+
+
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Leave a few modules on Postgres to the fast run:
@@ -163,6 +176,7 @@ def pytest_collection_finish() -> None:
     gc.collect()
     gc.freeze()
     gc.set_threshold(50_000, 20, 50)
+    gc.enable()
 
 
 @pytest.hookimpl(wrapper=True)

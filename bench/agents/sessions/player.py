@@ -24,7 +24,7 @@ from bench.agents.sessions.recorded import (
     RecordedProject,
     RecordedSession,
 )
-from engrams.surfaces.hook.events import format_reply, parse_event
+from engrams.surfaces.hook.events import parse_event
 from engrams.surfaces.hook.run import answer_with, parse_arguments
 
 _LIMIT_SECONDS = 60
@@ -133,7 +133,7 @@ class HookCalls:
         event = parse_event(json.dumps(body).encode(), call.event)
         if event is None:
             raise ValueError(f"{body} is no event.")
-        return format_reply(event, answer_with(self._engine, call, event, self._engine.settings))
+        return answer_with(self._engine, call, event, self._engine.settings)
 
     def settle(self) -> None:
         self._engine.drain(_LIMIT_SECONDS)

@@ -19,6 +19,7 @@ from engrams.frozen_data import dataclass, replace
 from engrams.text.late_patterns import holds_any, late_pattern
 from engrams.text.normalize import fold
 from engrams.text.text_caches import text_cache
+from engrams.text.vocabulary import word_pattern
 
 Verb = Literal[
     "list",
@@ -444,6 +445,13 @@ def asks_to_forget(text: str) -> bool:
         and command.verb in ("forget", "forget_last", "forget_all")
         and not command.goes_on
     )
+
+
+def names_memory(text: str) -> bool:
+    """True for words that speak of memory: "forget that …", "what do you know", not "delete it"."""
+    if len(text) > _LONGEST:
+        return False
+    return word_pattern(__file__, "memory_names").search(fold(text)) is not None
 
 
 def parse_number(text: str) -> int:

@@ -33,6 +33,7 @@ from engrams.errors import InputError, NotFoundError, RefusedError
 from engrams.extract.command_parser import (
     ParsedMemoryCommand,
     may_be_command,
+    names_memory,
     opens_with_forgetting,
     parse_choice,
     parse_command,
@@ -101,6 +102,18 @@ _OPEN_STEPS = ("choose", "confirm", "bring_back")
 """Steps that wait for an answer."""
 _QUESTIONS = ("choose", "confirm", "confirm_several", "wrong", "bring_back", "no_number")
 """Replies that ask for a yes, a no or a number."""
+_VERBS_BESIDE_WORK = (
+    "list",
+    "status",
+    "source",
+    "recall_on",
+    "recall_off",
+    "forget",
+    "forget_last",
+    "forget_all",
+)
+"""Requests of somebody who mostly talks about their work; an "undo" or a "wrong" is about that."""
+_WORDS_FOR_ALL = ("everything", "all", "alles", "todo", "tout")
 _READING_VERBS = ("list", "status", "source", "since")
 """Requests that change nothing."""
 _FAILURES = ("failed", "begun")
@@ -295,6 +308,32 @@ class MemoryCommandHandler:
             begin_change()
             self._open_questions.put(key, owner, next_question)
         return result
+
+    def converse_beside_work(
+        self, text: str, *, scope: ScopeInput, session: str, is_next: bool
+    ) -> MemoryCommandResult | None:
+        """Answer a request about memory of somebody who mostly talks about their work.
+
+        To a coding agent "delete it", "undo" and "yes" are about its work. They are about memory only
+        if the message before was, which ``is_next`` says; any other request names memory, and is
+        meant for it for certain.
+        Returns None as ``converse`` does.
+        """
+        command = parse_command(text, with_questions=True)
+        is_answer = is_next and (command is None or command.verb == "undo" or bool(command.number))
+        if not is_answer and (command is None or not _is_sure(text, command)):
+            return None
+        # "Forget everything and start over" means the work, unless memory has such a thing.
+        subject = command.about if command is not None and _means_all(command) else ""
+        if subject and not self._find_matching(subject, Scope.of(scope)):
+            return None
+        return self.converse(
+            text,
+            scope=scope,
+            session=session,
+            last_answer=None if is_next else "",
+            answers_questions=True,
+        )
 
     @staticmethod
     def may_be_request(text: str) -> bool:
@@ -896,6 +935,19 @@ class _RunningCommand:
         return MemoryCommandResult(
             self.write("forgotten"), self.ask("forgotten", ids), forgotten=ids
         )
+
+
+def _is_sure(text: str, command: ParsedMemoryCommand) -> bool:
+    """True for a request that cannot be meant for work at hand."""
+    is_known = command.verb == "list" and command.is_question
+    is_certain = command.is_certain or is_known
+    return is_certain and command.verb in _VERBS_BESIDE_WORK and names_memory(text)
+
+
+def _means_all(command: ParsedMemoryCommand) -> bool:
+    """True for a request to forget all that is about something."""
+    first_word = command.about.lower().partition(" ")[0]
+    return command.verb == "forget" and (command.is_for_all or first_word in _WORDS_FOR_ALL)
 
 
 def _is_undo(text: str) -> bool:

@@ -435,7 +435,7 @@ def test_a_prompt_gets_few_memories(home: Path) -> None:
             "The staging DB was upgraded to Postgres 17 in May.",
         ):
             engine.add(text, scope=("user", "ann"))
-    prompt = "What do you know about the staging DB?"
+    prompt = "Which port and Postgres does the staging DB have?"
     counts = []
     for limit in (10, 1):
         call = HookCallOptions({"home": str(home), "user": "ann", "read.limit": limit})

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import field
 from typing import Any, Literal, TypeAlias
 
-from engrams.frozen_data import dataclass
+from engrams.frozen_data import dataclass, replace
 from engrams.surfaces.hook.agent_texts import is_passing, list_echoes, own_words
 from engrams.surfaces.hook.event_names import (
     CLAUDE_NAMES,
@@ -119,8 +119,14 @@ class HookEventMessage:
         return self.is_echo or is_passing(self.text, self.role)
 
 
-def new_messages(event: AgentHookEvent) -> list[HookEventMessage]:
-    """List the new messages of an event; stable keys prevent duplicates."""
+def new_messages(
+    event: AgentHookEvent, request_keys: Collection[str] = (), *, is_after_request: bool = False
+) -> list[HookEventMessage]:
+    """List the new messages of an event; stable keys prevent duplicates.
+
+    ``request_keys``: keys of requests about memory, which are left out with their answers.
+    ``is_after_request``: the event's answer answers one, whether or not a transcript tells it.
+    """
     messages_said: list[tuple[str, str]] = []
     work_done: list[tuple[str, str]] = []
     match event.name:
@@ -128,8 +134,18 @@ def new_messages(event: AgentHookEvent) -> list[HookEventMessage]:
             messages_said = [("user", event.prompt)]
         case "Stop" | "PreCompact" | "SessionEnd":
             transcript = read_transcript(event.transcript)
-            messages_said = [*transcript.messages, ("assistant", event.answer)]
-            work_done = describe_work(transcript.tool_uses, event.folder)
+            last_answer = "" if is_after_request else event.answer
+            messages_said = [*transcript.messages, ("assistant", last_answer)]
+            tool_uses = transcript.tool_uses
+            if request_keys:
+                messages_said = _leave_out(messages_said, event.session, request_keys)
+                tool_uses = [
+                    replace(use, prompt="")
+                    if message_key(event.session, "user", use.prompt) in request_keys
+                    else use
+                    for use in tool_uses
+                ]
+            work_done = describe_work(tool_uses, event.folder)
         case "PostToolUse" if event.tool:
             work_done = describe_work([event.tool], event.folder)
     labelled = [(role, text, False) for role, text in messages_said] + [
@@ -149,6 +165,20 @@ def new_messages(event: AgentHookEvent) -> list[HookEventMessage]:
     ]
 
 
+def _leave_out(
+    messages: Sequence[tuple[str, str]], session: str, request_keys: Collection[str]
+) -> list[tuple[str, str]]:
+    """Leave out requests about memory, and what was said up to the next message of the user."""
+    kept: list[tuple[str, str]] = []
+    is_request = False
+    for role, text in messages:
+        if role == "user":
+            is_request = message_key(session, role, text) in request_keys
+        if not is_request:
+            kept.append((role, text))
+    return kept
+
+
 def _parse_tool(body: Mapping[str, Any]) -> AgentToolUse:
     """Read the tool use of an event."""
     arguments = body.get("tool_input", body.get("toolArgs"))
@@ -165,24 +195,31 @@ def message_key(session: str, role: str, text: str) -> str:
     return f"hook-{hashlib.blake2b(joined, digest_size=12).hexdigest()}"
 
 
-def format_reply(event: AgentHookEvent, text: str) -> str:
-    """Format the answer for standard output; empty for none."""
-    if not text or event.name not in RECALL_EVENTS:
+def format_reply(event: AgentHookEvent, text: str, notice: str = "") -> str:
+    """Format the answer for standard output; empty for none.
+
+    ``text``: for the model. ``notice``: for the person, where the agent shows one; the model has to
+    pass it on where not.
+    """
+    if not (text or notice) or event.name not in RECALL_EVENTS:
         return ""
     match event.style:
         case "nested":
-            return json.dumps(
-                {
-                    "hookSpecificOutput": {
-                        "hookEventName": event.agent_name or event.name,
-                        "additionalContext": text,
-                    }
-                }
-            )
+            return json.dumps(_format_nested(event, text, notice))
         case "snake":
-            return json.dumps({"continue": True, "additional_context": text})
+            return json.dumps({"continue": True, "additional_context": text or notice})
         case "camel":
-            return json.dumps({"additionalContext": text})
+            return json.dumps({"additionalContext": text}) if text else ""
+
+
+def _format_nested(event: AgentHookEvent, text: str, notice: str) -> dict[str, Any]:
+    answer: dict[str, Any] = {}
+    if notice:
+        answer["systemMessage"] = f"engrams: {notice}"
+    if text:
+        name = event.agent_name or event.name
+        answer["hookSpecificOutput"] = {"hookEventName": name, "additionalContext": text}
+    return answer
 
 
 def _text_field(body: Mapping[str, Any], *names: str) -> str:

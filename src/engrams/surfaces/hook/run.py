@@ -22,7 +22,7 @@ from engrams.surfaces.hook.events import (
 )
 
 if TYPE_CHECKING:
-    from engrams.core import Scope
+    from engrams.core import Receipt, Scope
     from engrams.engine import MemoryEngine
     from engrams.settings import Settings
     from engrams.surfaces.hook.message_scopes import MessageScopes
@@ -50,10 +50,10 @@ def answer_event(call: HookCallOptions, event: AgentHookEvent) -> str:
     )
     waits = event.name in RECALL_EVENTS
     with open_engine(_without_waiting(opened) if waits else opened, background=False) as engine:
-        text = answer_with(engine, call, event, settings)
+        answer = answer_with(engine, call, event, settings)
         if not waits:
             engine.drain(call.seconds * _LEARNING_SHARE)
-    return format_reply(event, text)
+    return answer
 
 
 def run_served(arguments: Sequence[str]) -> int:
@@ -79,9 +79,7 @@ def run_served(arguments: Sequence[str]) -> int:
         and _without_waiting(settings, workers=settings.jobs.workers) != settings
     ):
         raise DeclinedCallError("a language model or a turn before would have to be waited for")
-    served.out.write(
-        format_reply(event, answer_with(served.open(settings, writes=False), call, event, settings))
-    )
+    served.out.write(answer_with(served.open(settings, writes=False), call, event, settings))
     return 0
 
 
@@ -99,22 +97,27 @@ def _is_accessible(transcript: str) -> bool:
 def answer_with(
     engine: MemoryEngine, call: HookCallOptions, event: AgentHookEvent, settings: Settings
 ) -> str:
-    """Recall for an event, store its messages, end its session."""
-    from engrams.core import Scope, is_blank
-    from engrams.surfaces.hook.message_scopes import MessageScopes, sort_turns
+    """Recall for an event, store its messages, end its session; return what the agent reads."""
+    from engrams.core import Scope
+    from engrams.surfaces.hook.memory_requests import answer_request, frame_reply
+    from engrams.surfaces.hook.message_scopes import MessageScopes
     from engrams.surfaces.hook.recall import RecallTarget
     from engrams.surfaces.hook.session_ledger import SessionLedger
 
-    messages = [message for message in new_messages(event) if not is_blank(message.text)]
     name = resolve_project(call.project, event.folder, settings.home)
     scope = Scope(("user", settings.owner))
     project_scope = scope.within("project", name) if name else scope
     # Without a project no code belongs to a memory.
     checkout = Path(event.folder) if name and os.path.isabs(event.folder) else None  # noqa: PTH117 - quick
+    ledger = SessionLedger(settings.home.expanduser(), event.session)
+    notice = answer_request(engine, event, project_scope, ledger)
+    if notice:
+        return format_reply(event, frame_reply(notice), notice)
     text = _recall(
         engine,
         event,
         RecallTarget(project_scope, checkout, call.tokens),
+        ledger,
         late=settings.delivery.mode == "pending" and bool(event.session),
     )
     # Recall comes first, so that new messages are not recalled. Work on files belongs to their
@@ -122,9 +125,9 @@ def answer_with(
     folder = name or resolve_project(".", event.folder, settings.home)
     work_scope = scope.within("project", folder) if folder else project_scope
     scopes = MessageScopes(person=scope, project=project_scope, work=work_scope)
-    for turn_scope, turns in sort_turns(messages, event.session, scopes).items():
-        engine.observe(turns, scope=turn_scope, checkout=checkout)
-    ledger = SessionLedger(settings.home.expanduser(), event.session)
+    receipts = _store_messages(engine, event, ledger, scopes, checkout)
+    if event.prompt and any(receipt.outcome == "unsaved" for receipt in receipts):
+        notice = engine.control.describe_receipt(event.prompt, receipts[0])
     match event.name:
         case "SessionStart":
             _take_in_unfinished(engine, event, ledger, scopes, checkout)
@@ -141,7 +144,26 @@ def answer_with(
         and engine.sessions.state(event.session, scope=project_scope) != "absent"
     ):
         engine.sessions.end(event.session, scope=project_scope)
-    return text
+    return format_reply(event, text, notice)
+
+
+def _store_messages(
+    engine: MemoryEngine,
+    event: AgentHookEvent,
+    ledger: SessionLedger,
+    scopes: MessageScopes,
+    checkout: Path | None,
+) -> list[Receipt]:
+    """Store the new messages of an event, without requests about memory and their answers."""
+    from engrams.core import is_blank
+    from engrams.surfaces.hook.message_scopes import sort_turns
+
+    told = new_messages(event, ledger.request_keys, is_after_request=ledger.is_asking_memory)
+    messages = [message for message in told if not is_blank(message.text)]
+    receipts: list[Receipt] = []
+    for scope, turns in sort_turns(messages, event.session, scopes).items():
+        receipts += engine.observe(turns, scope=scope, checkout=checkout)
+    return receipts
 
 
 def _take_in_unfinished(
@@ -155,16 +177,13 @@ def _take_in_unfinished(
 
     A session that still runs loses nothing by it: each message is stored once.
     """
-    from engrams.core import is_blank
-    from engrams.surfaces.hook.message_scopes import sort_turns
     from engrams.surfaces.hook.session_ledger import SessionLedger
 
     for session, transcript in ledger.list_unfinished(scopes.project.key):
         end = AgentHookEvent("Stop", session, transcript=transcript, folder=event.folder)
-        messages = [message for message in new_messages(end) if not is_blank(message.text)]
-        for scope, turns in sort_turns(messages, session, scopes).items():
-            engine.observe(turns, scope=scope, checkout=checkout)
-        SessionLedger(engine.settings.home.expanduser(), session).close_turn()
+        crashed = SessionLedger(engine.settings.home.expanduser(), session)
+        _store_messages(engine, end, crashed, scopes, checkout)
+        crashed.close_turn()
 
 
 def _without_waiting(settings: Settings, workers: int = 0) -> Settings:
@@ -183,14 +202,17 @@ def _without_waiting(settings: Settings, workers: int = 0) -> Settings:
 
 
 def _recall(
-    engine: MemoryEngine, event: AgentHookEvent, target: RecallTarget, *, late: bool
+    engine: MemoryEngine,
+    event: AgentHookEvent,
+    target: RecallTarget,
+    ledger: SessionLedger,
+    *,
+    late: bool,
 ) -> str:
     from engrams.surfaces.hook.recall import SessionRecall
-    from engrams.surfaces.hook.session_ledger import SessionLedger
 
     if event.name not in RECALL_EVENTS:
         return ""
-    ledger = SessionLedger(engine.settings.home.expanduser(), event.session)
     recall = SessionRecall(engine, target, ledger)
     if event.name == "SessionStart":
         return recall.start(event)

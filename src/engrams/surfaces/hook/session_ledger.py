@@ -17,6 +17,8 @@ from typing import Any
 _FOLDER = "agent-sessions"
 _MAX_IDS = 2_000
 """Ids kept for a session; the oldest go first."""
+_MAX_REQUESTS = 200
+"""Requests about memory kept for a session, the newest."""
 _KEPT_SECONDS = 30 * 24 * 3600
 """Age from which a session's file is removed, by its last change."""
 _MAX_REMOVED = 200
@@ -44,6 +46,13 @@ class SessionLedger:
         turn = state.get("turn")
         self._turn: dict[str, str] = turn if isinstance(turn, dict) else {}
         self._session = session
+        self.is_asking_memory = state.get("asking") is True
+        """True if the last prompt was a request about memory."""
+        requests = state.get("requests")
+        self.request_keys: list[str] = (
+            [key for key in requests if isinstance(key, str)] if isinstance(requests, list) else []
+        )
+        """Keys of the prompts that were requests about memory, which are not stored."""
 
     def begin(self, ids: Collection[str], profile_version: str, *, is_compacted: bool) -> None:
         """Note what a session starts with. After a compaction nothing else is known to it any more,
@@ -59,6 +68,18 @@ class SessionLedger:
         """Note what a prompt was given."""
         if ids:
             self.ids = [*self.ids, *ids]
+            self._write()
+
+    def note_request(self, key: str) -> None:
+        """Note a prompt that memory answered; its key keeps it out of memory at the end of the turn."""
+        self.is_asking_memory = True
+        self.request_keys = [*self.request_keys, key][-_MAX_REQUESTS:]
+        self._write()
+
+    def note_work(self) -> None:
+        """Note that the last prompt was no request about memory."""
+        if self.is_asking_memory:
+            self.is_asking_memory = False
             self._write()
 
     def open_turn(self, transcript: str, project: str) -> None:
@@ -102,6 +123,8 @@ class SessionLedger:
             "profile": self.profile_version,
             "compacted": self.is_compacted,
             "turn": self._turn,
+            "asking": self.is_asking_memory,
+            "requests": self.request_keys,
         }
         temporary = self._path.with_suffix(f".{os.getpid()}")
         try:

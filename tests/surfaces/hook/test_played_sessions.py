@@ -136,3 +136,15 @@ def test_the_person_is_told_once(agent: HookedAgent, home: Path) -> None:
             engine.observe([engrams.Turn("I'm Lena.", "user", session="s0")], scope=scope)
             engine.drain(60)
     assert agent.begin().count("Lena —") == 1
+
+
+def test_a_slip_that_was_corrected_is_not_what_was_said_last(agent: HookedAgent) -> None:
+    """The start of the next session tells the words that stand, and the task before them."""
+    agent.say(
+        "split the importer into a reader and a writer",
+        "Priya left, Tomasz does the deploys now",
+        "no, I meant Tomek, not Tomasz",
+    )
+    start = agent.begin()
+    assert "Tomasz" not in start
+    assert "said last: split the importer" in start

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -10,7 +11,8 @@ import pytest
 import engrams
 from engrams import Turn
 from engrams.surfaces.hook.events import parse_event
-from engrams.surfaces.hook.run import HookCallOptions, answer_event
+from engrams.surfaces.hook.run import HookCallOptions, answer_event, answer_with
+from engrams.testing import SettableClock
 
 SHOP = ("user", "ann", "project", "shop")
 PORT = "The staging database of the shop listens on port 5433."
@@ -258,3 +260,61 @@ def test_a_crashed_session_is_taken_in_by_the_next(
         assert list_answers() == [answer]
     agent.send("crashed", "Stop", transcript_path=str(file), last_assistant_message=answer)
     assert list_answers() == [answer]
+
+
+@pytest.fixture
+def worked(home: Path) -> Iterator[Callable[..., str]]:
+    """A project with work of three days; a function that sends an event on a day."""
+    clock = SettableClock("2026-03-02T09:00")
+    with engrams.open(home=str(home), jobs__workers=0, user="ann", clock=clock) as engine:
+        call = HookCallOptions({}, project=".")
+
+        def send(day: int, session: str, name: str, prompt: str = "") -> str:
+            clock.set(f"2026-03-0{day}T10:00")
+            body = {"hook_event_name": name, "session_id": session, "prompt": prompt}
+            event = parse_event(json.dumps({**body, "cwd": "/src/shop"}).encode())
+            assert event is not None
+            return answer_with(engine, call, event, engine.settings)
+
+        send(2, "mon", "UserPromptSubmit", "add a retry with backoff to the mail worker")
+        send(2, "mon", "UserPromptSubmit", "run the tests")
+        send(3, "tue", "UserPromptSubmit", "the invoice needs a column for the tax rate")
+        send(4, "wed", "UserPromptSubmit", "split the parser of the importer in two")
+        engine.drain(20)
+        yield send
+
+
+@pytest.mark.parametrize(
+    ("prompt", "words"),
+    [
+        ("what did we do on Monday?", "mail worker"),
+        ("remind me what we got done last Tuesday", "tax rate"),
+        ("Was haben wir am Montag gemacht?", "mail worker"),
+        ("¿qué hicimos el lunes?", "mail worker"),
+        ("qu'avons-nous fait lundi ?", "mail worker"),
+        ("我们周一做了什么？", "mail worker"),
+    ],
+)
+def test_what_was_done_on_a_day_is_told(
+    worked: Callable[..., str], prompt: str, words: str
+) -> None:
+    """The requests of that day come, with the day, and nothing of others; and they come once."""
+    answer = worked(5, "thu", "UserPromptSubmit", prompt)
+    assert words in answer and "run the tests" not in answer
+    assert [word for word in ("mail worker", "tax rate", "importer") if word in answer] == [words]
+    assert words not in worked(5, "thu", "UserPromptSubmit", prompt)
+
+
+@pytest.mark.parametrize(
+    "prompt",
+    [
+        "undo what we did on Monday",
+        "what happened to the queue on Monday?",
+        "write a changelog of what we did on Monday",
+    ],
+)
+def test_work_on_what_was_done_is_no_question_for_it(
+    worked: Callable[..., str], prompt: str
+) -> None:
+    """A task, or a question about a thing, gets no list of that day."""
+    assert "<work>" not in worked(5, "thu", "UserPromptSubmit", prompt)

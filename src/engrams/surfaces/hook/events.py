@@ -169,14 +169,14 @@ def _leave_out(
     messages: Sequence[tuple[str, str]], session: str, request_keys: Collection[str]
 ) -> list[tuple[str, str]]:
     """Leave out requests about memory, and what was said up to the next message of the user."""
-    kept: list[tuple[str, str]] = []
+    own_messages: list[tuple[str, str]] = []
     is_request = False
     for role, text in messages:
         if role == "user":
             is_request = message_key(session, role, text) in request_keys
         if not is_request:
-            kept.append((role, text))
-    return kept
+            own_messages.append((role, text))
+    return own_messages
 
 
 def _parse_tool(body: Mapping[str, Any]) -> AgentToolUse:

@@ -158,8 +158,10 @@ def _store_messages(
     from engrams.core import is_blank
     from engrams.surfaces.hook.message_scopes import sort_turns
 
-    told = new_messages(event, ledger.request_keys, is_after_request=ledger.is_asking_memory)
-    messages = [message for message in told if not is_blank(message.text)]
+    event_messages = new_messages(
+        event, ledger.request_keys, is_after_request=ledger.is_asking_memory
+    )
+    messages = [message for message in event_messages if not is_blank(message.text)]
     receipts: list[Receipt] = []
     for scope, turns in sort_turns(messages, event.session, scopes).items():
         receipts += engine.observe(turns, scope=scope, checkout=checkout)

@@ -809,7 +809,7 @@ class MemoryCommandHandler:
         return list(slips.values())
 
     def _find_echoes(self, record: Record, scope: Scope) -> list[Record]:
-        """Find short answers of the assistant in the same session that repeat the memory."""
+        """Find short answers and notes of work in the same session that repeat the memory."""
         if not record.session:
             return []
         subject = set(terms(record.text))
@@ -819,7 +819,8 @@ class MemoryCommandHandler:
         return [
             turn
             for turn in turns
-            if turn.role == "assistant"
+            if turn.role in ("assistant", "tool")
+            and turn.id != record.id
             and len(turn.text) <= _ECHO_CHARACTERS
             and _covers(subject, turn.text)
         ]
@@ -957,14 +958,18 @@ def _is_undo(text: str) -> bool:
 
 
 def _list_forgettable(result: SearchResult) -> list[Record]:
-    """List the found memories that a person means when they ask to forget."""
-    return [
+    """List the found memories that a person means when they ask to forget.
+
+    A note of an agent's work quotes what was asked for, and is forgotten with that.
+    """
+    records = [
         hit.record
         for hit in result.hits
         if not is_skill(hit.record.id)
         and hit.record.role != "assistant"
         and parse_command(hit.record.text) is None
     ]
+    return [record for record in records if record.role != "tool"] or records
 
 
 def _says(record: Record) -> bool:

@@ -87,6 +87,19 @@ def test_a_memory_is_forgotten_and_brought_back(
     assert not [text for text in texts if "forgotten" in text or "Shall memory" in text]
 
 
+def test_a_note_of_work_is_forgotten_with_the_request_that_it_quotes(agent: Agent) -> None:
+    """It is no memory of its own to choose, and keeps nothing of what was to be forgotten."""
+    told = "the tax rates are kept in src/tax.ts by the finance team"
+    agent.say(told)
+    with engrams.open(home=str(agent.home), jobs__workers=0) as engine:
+        note = Turn(f"The agent changed src/tax.ts for the request: {told}", "tool", session="s1")
+        engine.observe([note], scope=SHOP)
+    asked = agent.say(f"forget that {told}")
+    assert "The agent changed" not in asked["systemMessage"]
+    agent.say("yes")
+    assert not [text for text in agent.list_texts() if "tax" in text]
+
+
 @pytest.mark.parametrize(
     "prompt",
     [

@@ -25,6 +25,7 @@ RULES = [
     "german error texts for customers, english in logs",
     "you can assume python 3.11, no need for compat shims",
     "where possible use the helpers in src/dates.ts",
+    "migrations are written by hand, see docs/migrations.md",
 ]
 FOREIGN_RULES = [
     "wir loggen nie personenbezogene daten",
@@ -54,6 +55,12 @@ PASSING = [
     "don't bother with the old tests",
     "change it so every row has its own key",
     "immer noch rot",
+    "tiles at zoom 18 come back empty, check atlas/tiles.py",
+    "the ingest endpoint drops events when the payload has no tenant id, please look at src/ingest.py",
+    "der Bondrucker druckt Umlaute falsch, schau in src/druck/escpos.ts",
+    "der Scanner liest EAN-8 nicht, siehe src/scan/barcode.ts",
+    "el carrito pierde artículos al recargar, mira src/cart.ts",
+    "le panier se vide au rechargement, regarde src/cart.ts",
 ]
 
 

@@ -12,6 +12,7 @@ from typing import NamedTuple
 from engrams.core import Kind
 from engrams.extract.rules.conventions import find_convention, is_decision
 from engrams.extract.rules.decisions import tells_decision
+from engrams.extract.rules.problem_reports import reports_problem
 from engrams.extract.rules.standing_judge import JudgedSentence, judge_sentence
 from engrams.extract.rules.standing_sentences import (
     bans,
@@ -45,7 +46,7 @@ def find_project_rule(quote: str, *, has_fact: bool = False, following: str = ""
     ``has_fact``: a fact with its slot was made of the sentence, which a rule would only repeat.
     """
     is_asked = _QUESTION.match(quote) and is_question(quote)
-    if is_asked or cut_unmarked_question(quote) != quote:
+    if is_asked or cut_unmarked_question(quote) != quote or reports_problem(quote):
         return RuleForm(None, quote)
     if not has_fact and tells_decision(quote):
         return RuleForm(Kind.RULE, quote)

@@ -40,6 +40,7 @@ from engrams.extract.rules.loose_clauses import (
     tells_habit,
 )
 from engrams.extract.rules.named_people import list_people
+from engrams.extract.rules.problem_reports import reports_problem
 from engrams.extract.rules.read_clause import ReadClause
 from engrams.extract.rules.sentence_segmenter import TextSentence, split_sentences
 from engrams.extract.rules.standing_sentences import tells_moment
@@ -64,6 +65,7 @@ _DIED = re.compile(
 """Somebody who died is nobody's husband or wife any more."""
 _OF_WORK = frozenset(("knowledge", "preference", "possession", "context"))
 """Categories of what a person says of the work on a project: "I prefer the second version"."""
+_SENTENCE_END = re.compile(r"[.!?](?:\s|$)|\n")
 _WIDE_CATEGORIES = frozenset(("knowledge", "identity"))
 """Categories that say little about what is said in a fact."""
 _WHOLE = 0.75
@@ -88,7 +90,8 @@ def extract_statements(text: str, speech: UtteranceContext) -> tuple[CandidateSt
         candidate
         for clause in kept
         for candidate in _name_people(clause.candidates, speech)
-        if is_sound(candidate) and (request.explicit or not _is_passing_state(candidate, speech))
+        if is_sound(candidate)
+        and (request.explicit or not _is_passing_state(candidate, speech, text))
     ]
     candidates = _read_sentence_rules(text, speech, request.at, facts)
     procedure = extract_procedure(text, speech)
@@ -126,10 +129,16 @@ def _mark_goal(candidate: CandidateStatement) -> CandidateStatement:
     return replace(candidate, category="goal") if is_goal else candidate
 
 
-def _is_passing_state(candidate: CandidateStatement, speech: UtteranceContext) -> bool:
+def _is_passing_state(
+    candidate: CandidateStatement, speech: UtteranceContext, message: str
+) -> bool:
     """True for what is so with a project's things at the moment: "the invoice tests fail in CI"."""
     if not speech.project or candidate.effect != "states" or candidate.valid_from is not None:
         return False
+    quote = candidate.evidence[0].quote if candidate.evidence else ""
+    following = _SENTENCE_END.split(message.partition(quote)[2], maxsplit=1)[0] if quote else ""
+    if following and reports_problem(f"{quote}{following}", needs_defect=True):
+        return True
     is_of_person = candidate.subject.split("'s ")[0] == speech.subject
     if is_of_person:
         return candidate.category in _OF_WORK and tells_moment(candidate.text, is_choice=True)

@@ -120,7 +120,8 @@ class SessionRecall:
             order="newest",
             limit=_LAST_STATEMENTS,
         ).records
-        given_ids = {*self._ledger.ids}
+        # The start of the session tells the rules.
+        given_ids = {*self._ledger.ids, *self._list_told(records)}
         new_records = [
             record
             for record in list_work(records)

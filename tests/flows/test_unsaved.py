@@ -83,6 +83,11 @@ def run(home: Path, *words: str, stdin: str = "") -> subprocess.CompletedProcess
         "Solo entre tú y yo, me voy de casa.", "Strictement entre nous : je suis malade.", "N'écris ça nulle part, je suis ruiné.",
         "这事只有你我知道，我要辞职了。", "我不希望你记住这个。", "これは絶対に保存しないで。", "ここだけの話にして。実は病気なんです。",
         "不要保存：我的密码是4711。", "这是我们之间的秘密：我要辞职。", "保存しないでください：暗証番号は4711です。", "ここだけの話です。",
+        "Merk dir bitte nicht, dass ich heute krank war.", "Merken Sie sich auf keinen Fall, dass mein Sohn trinkt.",
+        "Notier bitte nicht, dass wir umziehen.", "Bitte merk dir das mit dem Streit nicht.",
+        "No recuerdes que estuve enferma.", "Por favor, no anotes que fumo.", "No te acuerdes de que lloré.",
+        "Ne retiens pas que j'étais malade.", "S'il te plaît, ne note pas que mon fils fume.",
+        "请不要记住我今天生病了。", "别记我欠钱的事。",
         # Opinions open so, too; what may be a wish is one.
         "Between you and me, I never liked the Ghent office.", "Unter uns gesagt, mein Chef ist überfordert.",
         "Entre nous, je préfère le thé au café.", "Entre nosotros, no me gusta el fútbol.", "ここだけの話だけど、うちの猫は太っている。",
@@ -118,6 +123,10 @@ def test_a_request_not_to_be_saved_is_understood(text: str) -> None:
         "資料をデスクトップに保存しないで、私はクラウド派です。", "牛乳を外で保存しないで。",
         "No, keep it.", "Nope, remember this.", "Nein, behalte es.", "Don't save this one for me.", "Behalt das nicht an.",
         "Ne garde pas ça sur toi.", "No guardes esto para luego.",
+        "Merk dir, dass ich keine Nüsse esse.", "Merk dir bitte, dass ich nicht fliege.", "Merken Sie nicht, dass es regnet?",
+        "Ich merke nicht, dass ich müde bin.", "Merk dir nicht nur, dass ich komme.", "Vergiss nicht, dass ich krank war.",
+        "¿No recuerdas que vivo en Vigo?", "No olvides que fumo.", "N'oublie pas que je suis malade.", "Ne note pas que le bleu.",
+        "Il ne retient pas que nous venons.", "不要忘记我今天生病了。", "别记我账上。", "不要记错我的名字。",
         "不要保存这个文件。", "老板说不要保存。", "ファイルを保存しないで。", "「保存しないで」と言われた。",
     ],
 )  # fmt: skip

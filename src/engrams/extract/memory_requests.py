@@ -85,6 +85,8 @@ _GERMAN_NOTHING = (
 )
 _GERMAN_KEEP = r"(?:ab)?(?:speichern|merken|notieren|aufzeichnen|protokollieren|behalten|festhalten|aufschreiben)"
 _GERMAN_KEPT = r"(?:gespeichert|gemerkt|notiert|aufgezeichnet|protokolliert|behalten|festgehalten|aufgeschrieben)"
+_GERMAN_NO = r"(?:nicht|auf (?:gar )?keinen fall|keinesfalls|niemals|nie)"
+_GERMAN_STRESS = r"(?:bitte|lieber|besser|bloss|ja|aber|also|jetzt|heute|das|dies|es)"
 _GERMAN = (
     r"\b(?:speicher[en]?|merke?n?|notier[en]?|protokollier[en]?|behalte?n?|(?P<writes>schreibe?n?))(?:"
     r" (?:sie|dir|du))?(?: bitte)?"
@@ -108,6 +110,12 @@ _GERMAN = (
     r"|\b(?:das|dies|es) (?:soll|sollte|darf|muss) (?:bitte )?(?:nicht|nirgends|nirgendwo)"
     rf" {_GERMAN_KEPT} werden{_END}"
     rf"|\bhalte? (?:das|dies|es) (?:bitte )?(?:nicht|nirgends|nirgendwo) fest{_END}"
+    rf"|{_START}(?:(?:bitte|aber|und|also|nein|oh)[\s,]+)*merke?(?: dir|n sie sich)(?: {_GERMAN_STRESS})*"
+    rf" {_GERMAN_NO}(?:,? dass\b|{_END})"
+    rf"|{_START}(?:(?:bitte|aber|und|also|nein|oh)[\s,]+)*merke?(?: dir|n sie sich)"
+    rf" (?:das|die sache) mit [^.!?,\n]{{1,40}} nicht{_END}"
+    rf"|{_START}(?:bitte )?(?:speicher[en]?|notier[en]?)(?: sie)?(?: dir)?(?: bitte)? {_GERMAN_NO},?"
+    r" dass (?:ich|wir|mein\w*|unser\w*)\b"
 )
 _SPANISH = (
     r"\bno (?:me )?(?:(?:lo|la|los|las)"
@@ -115,6 +123,8 @@ _SPANISH = (
     r"(?: (?:esto|eso|nada(?: de (?:todo )?(?:esto|eso|lo anterior|lo que[^.!?\n]{0,40}))?|lo siguiente"
     r"|(?:est[ea]|nuestr[ao]) (?:mensaje|conversacion|charla|platica|chat)|lo"
     rf" que[^.!?\n]{{0,40}}))?{_END}"
+    rf"|{_START}(?:(?:por favor|pero|y|oye)[\s,]+)*no (?:recuerdes|memorices|anotes|apuntes|registres|te"
+    r" acuerdes de) que\b"
     r"|\b(?:queda|quede|quedar|quedara|queda esto)(?: \w+)? entre (?:nosotros|nosotras|tu y yo)\b"
     rf"|{_START}(?:(?:solo|solamente|estrictamente) )?entre (?:nosotros|tu y yo)\s*[:,;-]"
     r"|\bno (?:queden?|dejes?|guardes?|hagas?) (?:ningun )?registros? de (?:todo )?"
@@ -132,6 +142,8 @@ _FRENCH = (
     r"(?: (?:de )?(?:(?:tout )?(?:ca|cela|ceci)|(?:ce|cet|cette|notre)"
     r" (?:message|conversation|discussion|echange|chat)|ce qui suit"
     rf"|ce que[^.!?\n]{{0,40}}))?{_END}"
+    rf"|{_FRENCH_ORDER}(?:retiens|retenez|memorise[sz]?|note[sz]?|enregistre[sz]?) (?:pas|jamais)"
+    r" qu(?:e |')(?:j'|(?:je|on|nous|mon|ma|mes|notre|nos|ils?|elles?)\b)"
     rf"|{_START}(?:a )?ne pas"
     r" (?:enregistrer|retenir|sauvegarder|memoriser|garder|noter|conserver|stocker)(?:"
     r" (?:ca|cela|ceci|ce message))?"
@@ -162,6 +174,8 @@ _CHINESE = (
     r"(?:不要|别|別|请勿|請勿|勿|不许)(?:把(?:这|這|此|它|我|以下|下面)[^，。,.!?\n]{0,8})?"
     r"(?:记住|记录|保存|存储|储存|记下|存下|存档|記住|記錄|儲存|記下|存檔)(?:下来|下來|来|來)?(?:这|這|此|它|以下|下面|本|我们的|我們的)?(?:些|个|個|件|条|條|段|次)?"
     r"(?:话|話|事|消息|信息|内容|內容|对话|對話|聊天|谈话|談話)?(?=\s*(?:$|[，。、,.!?:;()\n-]|吧|了|哦|啊|喔))"
+    r"|(?<![\u4e00-\u9fff])(?:请|請|麻烦|麻煩|求你)?(?:不要|别|別|请勿|請勿)(?:再)?(?:记住|記住|记得|記得|记下|記下|记|記)"
+    r"(?=(?:我|咱)(?!的?[账帳头頭名]))"
     r"|(?:我们|我們|咱们|你我|咱俩)(?:之间|之間|俩)的?(?:秘密|知道)|你知我知|只有(?:你我|你和我|我们俩|咱俩)知道"
 )
 # An object or a place that is no talk makes it an order about a thing: "don't save the file".
@@ -184,8 +198,8 @@ _NECESSARY = (
     (("off the record", "between ", "to yourself", " uns", " und mir", "fur dich", "entre ", "pour toi", "pour vous"),),
     (("forget i", "forget that i", "aucune trace", "pas de trace"),),
     (("not", "n't", "dont", "never", "no need", "none"), ("save", "stor", "remember", "record", "memori", "log", "keep", "note", "write")),
-    (("nicht", "nirgend"), ("speicher", "merk", "notier", "protokollier", "halt", "schrieb", "schreib", "zeichn")),
-    (("no ",), ("guard", "recuerd", "memoric", "registr", "anot", "almacen", "apunt", "grab", "conserv")),
+    (("nicht", "nirgend", "keine", "nie"), ("speicher", "merk", "notier", "protokollier", "halt", "schrieb", "schreib", "zeichn")),
+    (("no ",), ("guard", "recuerd", "acuerd", "memoric", "registr", "anot", "almacen", "apunt", "grab", "conserv")),
     (("pas", "rien", "jamais"), ("reten", "retien", "memoris", "gard", "note", "enregistr", "conserv", "stock", "souvien")),
     (("nulle part",), ("ecri", "note", "enregistr")),
 )  # fmt: skip

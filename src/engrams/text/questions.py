@@ -28,22 +28,30 @@ _ENGLISH = (
     r"(?:who|whom|whose|what|which|where|when|why|how|am|are|is|was|were|do|does|did|have|has|had|can|could|will|would|shall|should|may|might"
     r"|must|any|(?:tell|show|remind) me (?:again )?(?:who|what|where|when|why|how|which)"
     r"|(?:what|who|where|when|how|why)(?:'(?:s|re|d|ll|ve)|s(?! app\b))"
-    r"|(?:do|does|did|is|are|was|were|have|has|can|could|would|should)n't|can't)\b"
+    r"|(?:do|does|did|is|are|was|were|have|has|can|could|would|should)n't|can't"
+    r"|(?:with|for|from|to|at|in|on|of|about|since|until|by|against|under)"
+    r" (?:who|whom|whose|what|which|where|when))\b"
 )
 _GERMAN = (
-    r"(?:und|aber|also|dann)?\s*(?:wer|wen|wem|wessen|was|wann|warum|wieso|weshalb|wohin|woher|womit|wo|wie|wieviele?|welche[rsmn]?"
+    r"(?:und|aber|also|dann)?\s*(?:wer|wen|wem|wessen|was|wann|warum|wieso|weshalb|wohin|woher|wo|wie|wieviele?|welche[rsmn]?"
+    r"|wo(?:r(?:an|auf|aus|in|um|uber|unter)|mit|von|fur|bei|gegen|durch|zu|nach|vor)"
+    r"|(?:mit|auf|an|von|fur|gegen|bei|zu|in|um|uber|seit|nach|ab|bis|durch|unter|aus|vor)"
+    r" (?:wen|wem|wessen|was|wann|wo|wohin|welche[rsmn]?)"
     r"|(?:kann|konn|soll|muss|darf|durf|will|woll|mag|mog|mocht|hab|hast|hat|bin|bist|ist|sind|seid|war|wird|wirst|werd|wurd"
     r"|weiss|kennst|erinnerst|wohne|arbeite|gibt)\w{0,5} "
     r"(?:du|ich|es|er|sie|wir|man|das|mein\w*|dein\w*|ihr))\b"
 )
 _SPANISH = (
     r"¿|(?:y )?(?:que|quien(?:es)?|cuando|donde|como|cual(?:es)?|cuant[oa]s?|por"
-    r" que|adonde|recuerdas|sabes|puedes|conoces)\b"
+    r" que|adonde|recuerdas|sabes|puedes|conoces"
+    r"|(?:con|de|a|en|para|por|contra|desde|hasta) (?:quien(?:es)?|cuando|donde|cual(?:es)?)"
+    r"|(?:con|contra|para) que)\b"
 )
 _FRENCH = (
     r"(?:et"
     r" )?(?:qui|que|quoi|quand|ou|comment|pourquoi|combien|quel(?:le)?s?|est-ce|qu'est-ce|sais-tu|peux-tu|connais-tu"
-    r"|a quel(?:le)?|te souviens|tu (?:sais|connais|te"
+    r"|(?:a|de|avec|contre|pour|sur|chez|dans|par|en|depuis|vers)"
+    r" (?:qui|quoi|quel(?:le)?s?|quand|ou|combien)|te souviens|tu (?:sais|connais|te"
     r" souviens)|[a-z']+-(?:je|tu|il|elle|on|nous|vous|t-il|t-elle))\b"
 )
 _OPENS = late_pattern(rf"\W*(?:{_ENGLISH}|{_GERMAN}|{_SPANISH}|{_FRENCH})")

@@ -144,6 +144,7 @@ def test_a_slip_that_was_corrected_is_not_what_was_said_last(agent: HookedAgent)
         "split the importer into a reader and a writer",
         "Priya left, Tomasz does the deploys now",
         "no, I meant Tomek, not Tomasz",
+        "summarize yesterday",
     )
     start = agent.begin()
     assert "Tomasz" not in start

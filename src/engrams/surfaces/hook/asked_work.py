@@ -82,5 +82,7 @@ def says_no_task(text: str) -> bool:
     """True for questions, farewells, thanks, "go on", and orders that only their conversation explains."""
     if "?" in text or is_question(text) or is_small_talk(text):
         return True
+    if len(text) <= _LONGEST and word_pattern(__file__, "asked_work").match(fold(text)):
+        return True
     is_short = len(text.split()) < _TASK_WORDS
     return asks_nothing(text) or (is_short and is_passing(text, "user"))

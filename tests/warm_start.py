@@ -19,6 +19,7 @@ import signal
 import socket
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 from collections.abc import Mapping, Sequence
@@ -211,6 +212,8 @@ def _use_once() -> None:
         engine.drain()
         engine.search("Where do I live?", scope=scope)
         engine.context("Where do I live?", scope=scope)
+    # The folder of temporary files is each fork's own.
+    tempfile.tempdir = None
 
 
 def _tell_ended(ends: dict[int, int]) -> None:

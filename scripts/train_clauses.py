@@ -6,7 +6,7 @@
     python scripts/train_clauses.py --refresh FOLDER  write the features of bench/clauses/talks.tsv
     anew, from the data sets in FOLDER; needed after a change of the reader or of the features
 
-``bench/clauses/*.txt`` holds one message a line. Its parts stand between bars, each after its
+``bench/clauses/*.txt`` holds one message a line, or a frame of several, and fillings for it. Its parts stand between bars, each after its
 label: K is kept, E says nothing, N is no statement of the speaker, C cannot stand alone.
 ``bench/clauses/talks.tsv`` labels clauses of data sets that are not in the repository: it holds
 where each stands, its label and its features, so that training needs no text of them. A number as a
@@ -36,13 +36,19 @@ from engrams.extract.rules.rule_extraction import read_clauses  # noqa: E402
 from engrams.extract.rules.utterance import UtteranceContext  # noqa: E402
 
 WEIGHTS = ROOT / "src/engrams/extract/rules/clauses.npz"
+EVERYDAY_WEIGHTS = WEIGHTS.with_name("everyday.npz")
+"""Of the judge of other languages, and of sentences that are read for the day that they name."""
 MESSAGES = ROOT / "bench/clauses"
+FRAMES = "dated"
+"""Source that only the judge of everyday sentences learns from, as from every dated sentence."""
 TALKS = MESSAGES / "talks.tsv"
 FOLDS = 5
 LIMITS = (0.3, 0.45, 0.5, 0.6, 0.7)
 STEPS = 400
 RATE = 0.05
 RIDGE = 0.0005
+FILLED = 3
+"""Sentences that are made of a frame."""
 Array: TypeAlias = np.ndarray[Any, np.dtype[np.float64]]
 
 
@@ -71,9 +77,32 @@ def read_speech(speaker: str, names: Sequence[str]) -> UtteranceContext:
     )
 
 
+def fill_frames(lines: Sequence[str]) -> Iterator[tuple[int, str]]:
+    """Yield the number of each line and the line, with each of three fillings for ``{word}``.
+
+    Lines of fillings begin with the word that they stand for.
+    """
+    fillings: dict[str, list[str]] = {}
+    for number, line in enumerate(lines):
+        if line.startswith("{"):
+            word, _, values = line.partition(" ")
+            fillings[word] = values.split("|")
+        elif "{" not in line:
+            yield number, line
+        else:
+            for turn in range(FILLED):
+                yield number, _fill(line, fillings, number + turn)
+
+
+def _fill(frame: str, fillings: Mapping[str, Sequence[str]], turn: int) -> str:
+    for word, values in fillings.items():
+        frame = frame.replace(word, values[turn % len(values)])
+    return frame
+
+
 def read_messages(path: Path) -> Iterator[LabelledClause]:
     """Read the clauses of a file of messages whose parts are labelled."""
-    for number, line in enumerate(path.read_text("utf-8").splitlines()):
+    for number, line in fill_frames(path.read_text("utf-8").splitlines()):
         parts = [part.partition(":") for part in line.split("|") if part.strip()]
         text = "".join(words for _, _, words in parts).rstrip()
         starts = [sum(len(words) for _, _, words in parts[:index]) for index in range(len(parts))]
@@ -87,7 +116,7 @@ def read_messages(path: Path) -> Iterator[LabelledClause]:
                 float(parts[index][0].strip() == "K"),
                 f"{path.stem}{number}",
                 clause.view.quote,
-                path.stem,
+                FRAMES if clause.view.is_dated else path.stem,
             )
 
 
@@ -183,6 +212,12 @@ def report(clauses: Sequence[LabelledClause], chances: Array) -> None:
         print(f"{source or 'all':18} {chosen_source.sum():5} {kept:4} kept  {'  '.join(shares)}")
 
 
+def write_weights(path: Path, clauses: Sequence[LabelledClause]) -> None:
+    """Train a judge and write its weights."""
+    weights, base = fit(clauses)
+    np.savez_compressed(path, weights=weights.astype(np.float32), base=np.array([base]))
+
+
 def main() -> int:
     """Train and write."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
@@ -208,8 +243,8 @@ def main() -> int:
                 print(f"{chance:.2f} {'keep' if clause.share else 'drop'} {clause.quote}")
     if arguments.dry_run:
         return 0
-    weights, base = fit(clauses)
-    np.savez_compressed(WEIGHTS, weights=weights.astype(np.float32), base=np.array([base]))
+    write_weights(WEIGHTS, [clause for clause in clauses if clause.source != FRAMES])
+    write_weights(EVERYDAY_WEIGHTS, clauses)
     return 0
 
 

@@ -17,6 +17,16 @@ LASTING = (
     "甘いものは控えています",
     "我在一家面包店上早班",
 )
+DATED = (
+    "Tilda's recital is on the 9th of May",
+    "Der Sehtest von Anton ist am Dienstag um halb elf",
+    "Gestern hat meine Tante die Prüfung bestanden",
+    "El juicio de Elena es el lunes",
+    "Le spectacle de Rose est le 12 juin",
+    "小桐的体检在下周三",
+    "颯太の発表会は6月14日です",
+    "毕业旅行取消了",
+)
 PASSING = (
     "The baby kept us up last night",
     "The cat is asleep on my keyboard",
@@ -24,6 +34,13 @@ PASSING = (
     "Die Heizung spinnt wieder",
     "Les enfants sont insupportables ce soir",
     "El perro está dormido",
+    "Der Film kommt am Dienstag ins Kino",
+    "Gestern war meine Tante total müde",
+    "Kannst du mir eine kurze Rede schreiben",
+    "La reunión de hoy fue larguísima",
+    "Le concert de samedi était génial",
+    "帮我写一封邮件",
+    "明日までに直してくれる",
 )
 
 
@@ -46,6 +63,12 @@ def test_a_lasting_sentence_about_what_is_near_is_kept_as_it_was_said() -> None:
     """A relative or a thing of the home opens a sentence that is kept word for word."""
     with temp_engine() as memory:
         assert list_learned(memory, LASTING) == list(LASTING)
+
+
+def test_what_takes_place_on_a_day_is_kept_without_a_first_person() -> None:
+    """An appointment, an exam and what is called off are kept word for word in six languages."""
+    with temp_engine() as memory:
+        assert list_learned(memory, DATED) == list(DATED)
 
 
 def test_a_sentence_of_the_moment_about_what_is_near_teaches_nothing() -> None:

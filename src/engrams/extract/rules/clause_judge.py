@@ -1,7 +1,7 @@
 """The judge of clauses: which of them are lasting statements that a stranger understands.
 
-A logistic regression over words and over what was understood; ``scripts/train_clauses.py`` trains
-it. Enter at ``judge_clause``.
+Two logistic regressions over words and over what was understood; ``scripts/train_clauses.py`` trains
+them. Enter at ``judge_clause``.
 """
 
 from __future__ import annotations
@@ -23,9 +23,10 @@ _KEEP_FOREIGN = 0.6
 _KEEP_TRIPLE = 0.45
 _KEEP_VALUE = 0.3
 _KEEP_POINTING = 0.85
+_KEEP_DATED = 0.65
 """Probabilities from which a clause is kept: without a triple in English and elsewhere, with one, with the one value of a
-slot, a change or what has lasted (an error of these is the rarest and costs recall most), and without
-a triple where it points to somebody whom it does not name."""
+slot, a change or what has lasted (an error of these is the rarest and costs recall most), without
+a triple where it points to somebody whom it does not name, and read for its day alone."""
 _POINTERS = word_set(read_vocabulary(__file__, "pointers"))
 _WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)?|\d+|[\u3040-\u30ff\u4e00-\u9fff]")
 _UNSPACED = re.compile(r"[\u3040-\u30ff\u4e00-\u9fff]")
@@ -66,11 +67,14 @@ class ClauseView:
     is_single: bool = False
     is_grave: bool = False
     """It tells a loss or an illness."""
+    is_dated: bool = False
+    """It is read for the day that it names: it says no "I" and "my"."""
 
 
 def judge_clause(view: ClauseView) -> float:
     """Return the probability that a clause is a lasting statement, 0..1."""
-    return load_judge("clauses").judge(describe_clause(view))
+    is_own = view.language == "en" and not view.is_dated
+    return load_judge("clauses" if is_own else "everyday").judge(describe_clause(view))
 
 
 def is_kept(view: ClauseView) -> bool:
@@ -81,6 +85,8 @@ def is_kept(view: ClauseView) -> bool:
         return chance >= _KEEP_VALUE
     if not view.predicate and view.language == "en" and _points_outside(view.quote):
         return chance >= _KEEP_POINTING
+    if view.is_dated:
+        return chance >= _KEEP_DATED
     if view.predicate:
         return chance >= _KEEP_TRIPLE
     return chance >= (_KEEP_BARE if view.language == "en" else _KEEP_FOREIGN)
@@ -138,6 +144,8 @@ def describe_clause(view: ClauseView) -> list[str]:
         f"effect:{view.effect}",
         f"single:{view.is_single}",
     ]
+    if view.is_dated:
+        features += ["dated", f"dated+language:{view.language}"]
     pointers = [word for word in lower if word in _POINTERS]
     features += [f"pointer:{word}" for word in pointers]
     features.append(f"pointers:{min(len(pointers), 3)}")

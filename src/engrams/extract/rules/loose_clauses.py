@@ -90,7 +90,7 @@ _OF_SOMEBODY = late_pattern(
 )
 """Something near that is somebody else's: "der Hund von Kim", "le chat du voisin"."""
 _OTHER_NAMED = late_pattern(
-    r"(?!.{0,2}(?:同僚|友|上司|部下|先輩|後輩|夫|妻|彼|母|父|兄|姉|奥|旦那|子|おば|おじ|祖母|祖父|娘|息子))[^、。\s私僕俺]{1,10}(?:さん|くん|ちゃん|氏)(?:の[^、。]{1,10}?)?[はがも]"
+    r"(?!.{0,2}(?:同僚|友|上司|部下|先輩|後輩|隣|屋さん|大家|先生|業者|夫|妻|彼|母|父|兄|姉|奥|旦那|子|おば|おじ|祖母|祖父|娘|息子))[^、。\s私僕俺]{1,10}(?:さん|くん|ちゃん|氏)(?:の[^、。]{1,10}?)?[はがも]"
 )
 """Somebody with a name, who is no relative called by what they are: "お母さんは…"."""
 _WEEKLY = late_pattern(
@@ -118,7 +118,9 @@ _FEWEST_WORDS = 3
 _MOST_BEFORE_CUE = 24
 _VERB_FOLLOWS = re.compile(r"(?:i|we) [a-z]", re.IGNORECASE)
 """A word behind one of these is a verb: "we owe the bank"."""
-_ASKS = re.compile(r"(?:吗|嗎|呢|か|ですか|ますか|ください|てね)\s*[?？]?\Z")
+_ASKS = re.compile(
+    r"(?:吗|嗎|呢|か|ですか|ますか|ください|てね|[てで](?:くれる|くれない|もらえる|もらえない|ほしい)?)\s*[?？]?\Z"
+)
 
 
 def split_loosely(
@@ -140,7 +142,7 @@ def split_loosely(
             yield sentence.start, sentence.start + len(text)
         return
     asks = _OPENS_QUESTION.match(text) if language == "en" else is_question(text)
-    if asks:
+    if asks or _asks_listener(text):
         return
     starts = [0]
     cue_starts = [match.start() for match in cue.finditer(text)]
@@ -167,9 +169,20 @@ def split_loosely(
         )
         next_cue = bisect_left(cue_starts, begin)
         has_cue = next_cue < len(cue_starts) and cue_starts[next_cue] < end
-        is_near = is_private and not begin and _opens_near(piece)
+        is_near = is_private and not begin and (_opens_near(piece) or _tells_date(piece))
         if (is_named or has_cue or is_near) and not is_short:
             yield sentence.start + begin, sentence.start + begin + len(piece.rstrip())
+
+
+@text_cache(256)
+def _tells_date(text: str) -> bool:
+    """True for a text that names a day or a change, and does not begin with what everybody shares.
+
+    "Tims Termin ist am Montag"; not "der Film kommt am Montag", "the weather on Monday".
+    """
+    lower = text.lower()
+    is_dated = "**" not in text and word_pattern(__file__, "dated").search(lower) is not None
+    return is_dated and word_pattern(__file__, "public").match(lower) is None
 
 
 @text_cache(256)
@@ -179,6 +192,20 @@ def _opens_near(text: str) -> bool:
     start = lead.end() if lead else 0
     is_near = word_pattern(__file__, "near").match(text.lower(), start) is not None
     return is_near and _OF_SOMEBODY.match(text, start) is None
+
+
+def is_without_self(quote: str, language: str) -> bool:
+    """True for a clause that says no "I" or "my", and is read for the day that it names."""
+    table = load_language(language)
+    cue = table.first_person if table else _ENGLISH_CUE
+    return cue.search(quote) is None and _tells_date(quote) and not _opens_near(quote)
+
+
+def _asks_listener(text: str) -> bool:
+    """True for a request without a question mark: "kannst du mir …", "帮我写…"."""
+    lead = _LEAD_IN.match(text)
+    start = lead.end() if lead else 0
+    return word_pattern(__file__, "asked").match(text.lower(), start) is not None
 
 
 def opens_with_other(text: str) -> bool:

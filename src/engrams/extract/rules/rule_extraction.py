@@ -34,6 +34,7 @@ from engrams.extract.rules.loose_clauses import (
     find_habit_of,
     is_of_the_moment,
     is_piece_of_list,
+    is_without_self,
     points_outside,
     quote_loosely,
     split_loosely,
@@ -425,6 +426,7 @@ def _read_loose(
                 index=index,
                 sentences=len(sentences),
                 language=language,
+                is_dated=is_without_self(quote, language),
             )
             allergic = find_allergic(quote)
             habit_of = find_habit_of(quote, language)

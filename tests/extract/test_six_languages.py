@@ -134,6 +134,25 @@ def test_a_form_of_speech_tells_nothing_of_the_speaker(text: str) -> None:
     assert "vegan" not in [value for _, predicate, value in triples if predicate == "diet"]
 
 
+@pytest.mark.parametrize(
+    ("text", "town"),
+    [
+        ("Ma tante a déménagé à Brest", "Brest"),
+        ("Mon frère a déménagé le canapé à la cave", ""),
+        ("姉が松山に引っ越しました", "松山"),
+        ("兄は転勤で高松にいます", "高松"),
+        ("父が広島に帰ってきました", "広島"),
+        ("父が出張から広島に帰ってきました", ""),
+        ("母が家に帰ってきました", ""),
+    ],
+)
+def test_a_relatives_move_names_the_town(text: str, town: str) -> None:
+    """Who comes home from a journey, or moves a thing, has moved nowhere."""
+    with temp_engine(jobs__workers=0, embed__provider="null") as memory:
+        towns = [value for _, predicate, value in learn(memory, text) if predicate == "lives_in"]
+    assert towns == [town] * bool(town)
+
+
 @pytest.mark.parametrize("text", ["我妈妈今年71岁，住在苏州", "我哥哥王强住在杭州，在华为工作"])
 def test_a_relatives_home_is_not_the_speakers_in_chinese(text: str) -> None:
     """What follows in the sentence is still about the relative."""

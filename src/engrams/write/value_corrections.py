@@ -113,7 +113,7 @@ _LONGEST_RIGHT = 2
 """Words of the right value behind a wrong one. More of them tell something new: "not 3 but 4 of my friends"."""
 _UNSPACED_PAIRS = (
     re.compile(
-        r"(?P<clause>.*[是在叫])(?P<right>[^是，,]{1,12})[，,]?而?不(?:是|在|叫)(?P<wrong>.{1,12})"
+        r"(?P<clause>.*[是在叫])(?P<right>(?!的(?:[，,]|不))[^是，,]{1,12})[，,]?而?不(?:是|在|叫)(?P<wrong>.{1,12})"
     ),
     re.compile(r"(?P<clause>.*)不是(?P<wrong>[^是，,]{1,12})[，,]?而?是(?P<right>.{1,12})"),
     re.compile(
@@ -121,6 +121,8 @@ _UNSPACED_PAIRS = (
         r"(?P<right>.{1,12}?)(?:です|だ|だよ|ですよ)?"
     ),
 )
+_COPULA_ALONE = re.compile(r"^(?:应该|應該|其实|其實|就)?[是在叫]$")
+"""Clause of a named pair that says nothing but "is": "是成都，不是厦门"."""
 _PAIR_FRAME_SHARE = 0.6
 """Share of the words of a named pair's clause that the corrected message has."""
 _NOT_BEFORE = re.compile(r"(?:no|non)\s+(?P<wrong>.+)", re.IGNORECASE)
@@ -273,7 +275,8 @@ def find_corrected_value(
     if correction.wrong_value:
         return _find_folded(text, correction.wrong_value)
     sort = sort_value(correction.value)
-    if not set(correction.unit) <= {fold(word) for word in _WORD.findall(text)}:
+    units = {_cut_plural(fold(word)) for word in _WORD.findall(text)}
+    if not units.issuperset(map(_cut_plural, correction.unit)):
         return None
     spans = [
         span
@@ -287,6 +290,11 @@ def find_corrected_value(
     if not spans:
         return None
     return max(spans, key=lambda span: (_rate(text[slice(*span)], correction.value), span))
+
+
+def _cut_plural(word: str) -> str:
+    """Cut the ending by which a unit is counted: "2 kilos", "1 kilo"."""
+    return word.removesuffix("s")
 
 
 def _find_folded(text: str, value: str) -> tuple[int, int] | None:
@@ -327,7 +335,7 @@ def _read_named_pair(text: str) -> ValueCorrection | None:
     sentence = _OPENING.sub("", _CLOSING.sub("", announced.text.strip(" .!。！")))
     for pattern in _UNSPACED_PAIRS:
         if match := pattern.fullmatch(sentence):
-            frame = tuple(terms(match["clause"] or ""))
+            frame = tuple(terms(_COPULA_ALONE.sub("", match["clause"] or "")))
             return ValueCorrection(match["right"], match["wrong"], frame=frame, is_strong=True)
     if _ASKS.search(sentence) or "?" in sentence:
         return None

@@ -93,6 +93,11 @@ _OTHER_NAMED = late_pattern(
     r"(?!.{0,2}(?:同僚|友|上司|部下|先輩|後輩|隣|屋さん|大家|先生|業者|夫|妻|彼|母|父|兄|姉|奥|旦那|子|おば|おじ|祖母|祖父|娘|息子))[^、。\s私僕俺]{1,10}(?:さん|くん|ちゃん|氏)(?:の[^、。]{1,10}?)?[はがも]"
 )
 """Somebody with a name, who is no relative called by what they are: "お母さんは…"."""
+_DEFINITE = late_pattern(
+    r"\W*(?:(?i:the|both|all|a|an|yesterday|tomorrow)\b"
+    r"|(?!(?:Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)day\b|[A-Z][a-z]*ing\b)[A-Z][a-z]+(?:['’]s)?\b)"
+)
+"""Beginning of an English sentence that names its subject; a bare noun begins a title or a note."""
 _WEEKLY = late_pattern(
     r"\b(?:on (?:mon|tues|wednes|thurs|fri|satur|sun)days|every (?:mon|tues|wednes|thurs|fri|satur|sun)day)\b"
     r"|\b(?:every|each) (?:week|morning|evening|afternoon)\b"
@@ -169,7 +174,7 @@ def split_loosely(
         )
         next_cue = bisect_left(cue_starts, begin)
         has_cue = next_cue < len(cue_starts) and cue_starts[next_cue] < end
-        is_near = is_private and not begin and (_opens_near(piece) or _tells_date(piece))
+        is_near = is_private and not begin and (_opens_near(piece) or _is_dated(piece, language))
         if (is_named or has_cue or is_near) and not is_short:
             yield sentence.start + begin, sentence.start + begin + len(piece.rstrip())
 
@@ -198,7 +203,16 @@ def is_without_self(quote: str, language: str) -> bool:
     """True for a clause that says no "I" or "my", and is read for the day that it names."""
     table = load_language(language)
     cue = table.first_person if table else _ENGLISH_CUE
-    return cue.search(quote) is None and _tells_date(quote) and not _opens_near(quote)
+    return cue.search(quote) is None and _is_dated(quote, language) and not _opens_near(quote)
+
+
+def _is_dated(text: str, language: str) -> bool:
+    """True for a text to be read for its day; an English one says of whom or what it tells.
+
+    "Tim's scan is on Monday", "the hearing is on Monday"; not "Monday league, left wing".
+    """
+    names_subject = language != "en" or _DEFINITE.match(text) is not None
+    return names_subject and _tells_date(text)
 
 
 def _asks_listener(text: str) -> bool:

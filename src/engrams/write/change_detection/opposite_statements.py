@@ -65,6 +65,7 @@ _JAPANESE_AFFIRMED = re.compile(
 )
 _SPAN = "span"
 _EXACT = "exact"
+_DOSE = "dose"
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +86,8 @@ class _WordTable:
     contradicting: re.Pattern[str]
     """Finds any word of a pair, and what a negation begins with."""
     unnamed: re.Pattern[str]
+    dosed: frozenset[str]
+    """What is taken at a time of the day: "pills", "Tropfen"."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,10 +148,12 @@ def lets_both_hold(old_text: str, new_text: str) -> bool:
     new = _read_statement(new_text, language)
     if old is None or new is None or old.is_denied != new.is_denied:
         return False
-    if _find_pair(old, new) is None:
+    pair = _find_pair(old, new)
+    table = _load_table(language)
+    if pair is None or table.kinds[pair] == _DOSE:
         return False
     if old.rest == new.rest:
-        return not _are_contrary(old, new, _load_table(language))
+        return not _are_contrary(old, new, table)
     other_words = {*old.rest} ^ {*new.rest}
     return len(other_words) == 2 and all(
         word in _load_days() or word.rstrip("s") in _load_days() for word in other_words
@@ -172,19 +177,34 @@ def _find_pair(old: _ReadStatement, new: _ReadStatement) -> int | None:
 
 
 def _are_contrary(old: _ReadStatement, new: _ReadStatement, table: _WordTable) -> bool:
-    """True if two clauses with the same other words differ in one pair, or in a negation."""
+    """True if two clauses with the same other words differ in one pair, or in a negation.
+
+    What is taken may be named shortly: "I take B12 pills in the evening", "B12 pills with breakfast".
+    """
     if old.rest != new.rest:
-        return False
+        return _moves_dose(old, new, table)
     if old.is_denied != new.is_denied:
         return old.sides == new.sides
     pair = _find_pair(old, new)
     if pair is None or old.is_open or new.is_open:
         return False
-    return _decides(old, table.kinds[pair])
+    return _decides(old, table.kinds[pair], table)
 
 
-def _decides(statement: _ReadStatement, kind: str) -> bool:
+def _moves_dose(old: _ReadStatement, new: _ReadStatement, table: _WordTable) -> bool:
+    """True if the words of one of two clauses are among those of the other, and a dose moves."""
+    pair = _find_pair(old, new)
+    if pair is None or table.kinds[pair] != _DOSE or old.is_open or new.is_open:
+        return False
+    shorter, longer = sorted(({*old.rest}, {*new.rest}), key=len)
+    is_settled = not (old.is_denied or new.is_denied)
+    return is_settled and shorter <= longer and not table.dosed.isdisjoint(shorter)
+
+
+def _decides(statement: _ReadStatement, kind: str, table: _WordTable) -> bool:
     """True unless a pair lets both hold: "goes up" and "goes down", "from 8" and "until 8"."""
+    if kind == _DOSE:
+        return not table.dosed.isdisjoint(statement.rest)
     if kind == _EXACT:
         return not _TO_BE.isdisjoint(statement.rest)
     return kind != _SPAN or not any(map(str.isdigit, statement.rest))
@@ -246,11 +266,16 @@ def _split_rest(remainder: str, language: str) -> tuple[str, ...]:
     """Split what is left of a clause into sorted words; empty: it tells of nothing."""
     words = remainder.split() if language not in _UNSPACED else [*_CHARACTER.findall(remainder)]
     if language == _ENGLISH:
-        words = [stem_word(_VERB_FORMS.get(word, word), language) for word in words]
+        words = [_spell(_VERB_FORMS.get(word, word), language) for word in words]
         words = [word if word not in _TO_BE else "is" for word in words]
     if language in _UNSPACED:
         return tuple(sorted(words)) if _MEANINGFUL.search(remainder) else ()
     return tuple(sorted(words)) if any(len(word) >= _FEWEST_LETTERS for word in words) else ()
+
+
+def _spell(word: str, language: str) -> str:
+    """Return the stem of an English word, and any other as it is."""
+    return stem_word(word, language) if language == _ENGLISH else word
 
 
 @text_cache(1 << 12)
@@ -303,6 +328,7 @@ def _load_table(language: str) -> _WordTable:
         if language != _JAPANESE
         else re.compile("|".join((*map(re.escape, sides), "ない", "ません"))),
         unnamed=_compile_unnamed(lists["unnamed"], plain, is_spaced=is_spaced),
+        dosed=frozenset(_spell(word, language) for word in lists.get("dosed", ())),
     )
 
 

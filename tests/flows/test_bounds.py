@@ -103,7 +103,7 @@ REMEMBERED = {
     "extract.rules.clause_judge._tells_duration": 256,
     "extract.rules.voice_judge.find_doubted_sentences": 64,
     "extract.rules.loose_clauses._opens_near": 256,
-    "extract.rules.loose_clauses._tells_date": 256,
+    "extract.rules.loose_clauses._is_dated": 256,
     "write.change_detection.abandoned_things._list_abandoned": 1 << 12,
     "write.change_detection.explicit_endings.tells_end": 1 << 12,
     "write.change_detection.opposite_statements.may_contradict": 1 << 12,

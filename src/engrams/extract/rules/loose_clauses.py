@@ -68,6 +68,10 @@ _POINTS = {
         r"|\b(?:la|le) (?:premi[eè]re?|deuxième|dernière?|même)\W*$",
         re.IGNORECASE,
     ),
+    "zh": re.compile(r"^\W*(?:[哇啊哎哦嗯]+\W*)?[那这](?:个|样)?(?:真|太|也太|就|可|挺|确实)"),
+    "ja": re.compile(
+        r"^\W*(?:(?:えー*|へえ*|わあ*|うわ*|ええ*|あー*|うん)\W+)?(?:(?:それ|これ|あれ)(?:は|って|も|が)|そう(?:です|だ|なん)|すごい|ひどい)"
+    ),
 }
 """Words that point at somebody or something outside of the clause."""
 _OPENS_QUESTION = re.compile(
@@ -94,10 +98,12 @@ _OTHER_NAMED = late_pattern(
 )
 """Somebody with a name, who is no relative called by what they are: "お母さんは…"."""
 _DEFINITE = late_pattern(
-    r"\W*(?:(?i:the|both|all|a|an|yesterday|tomorrow)\b"
-    r"|(?!(?:Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)day\b|[A-Z][a-z]*ing\b)[A-Z][a-z]+(?:['’]s)?\b)"
+    r"\W*(?:(?i:the|both|all|a|an|yesterday|tomorrow|der|die|das|den|ein|eine|ab|am|seit|gestern|bis|so,|el|la|los|las|un|una|a"
+    r"|al|en|desde|ayer|anoche|hoy|ahora|le|les|une|dès|depuis|hier|à|cette)\b|(?i:l['’])"
+    r"|(?!(?i:(?:mon|tues|wednes|thurs|fri|satur|sun)day|(?:mon|diens|donners|frei|sams|sonn)tag|mittwoch|lundi|mardi|mercredi|jeudi|vendredi"
+    r"|samedi|dimanche|lunes|martes|miércoles|jueves|viernes|sábado|domingo)\w*\b|[A-Z][a-z]*ing\b)[A-ZÀ-Þ][^\W\d_]+(?:['’]s)?\b)"
 )
-"""Beginning of an English sentence that names its subject; a bare noun begins a title or a note."""
+"""Beginning of a sentence that names its subject; a bare word begins a title, a note or a remark."""
 _WEEKLY = late_pattern(
     r"\b(?:on (?:mon|tues|wednes|thurs|fri|satur|sun)days|every (?:mon|tues|wednes|thurs|fri|satur|sun)day)\b"
     r"|\b(?:every|each) (?:week|morning|evening|afternoon)\b"
@@ -180,14 +186,28 @@ def split_loosely(
 
 
 @text_cache(256)
-def _tells_date(text: str) -> bool:
-    """True for a text that names a day or a change, and does not begin with what everybody shares.
+def _is_dated(text: str, language: str) -> bool:
+    """True for a text to be read for its day: what takes place then, recurs, or is changed.
 
-    "Tims Termin ist am Montag"; not "der Film kommt am Montag", "the weather on Monday".
+    "Tim's scan is on Monday", "la cita se aplazó"; not "la cola del lunes era larga", what
+    everybody shares ("der Film kommt am Montag"), a greeting or a title ("Monday league, left wing").
     """
     lower = text.lower()
-    is_dated = "**" not in text and word_pattern(__file__, "dated").search(lower) is not None
-    return is_dated and word_pattern(__file__, "public").match(lower) is None
+    is_changed = word_pattern(__file__, "changed").search(lower) is not None
+    if not is_changed and (
+        word_pattern(__file__, "dated").search(lower) is None or _is_over(lower, language)
+    ):
+        return False
+    if "**" in text or word_pattern(__file__, "remarks").search(lower) is not None:
+        return False
+    names_subject = language in ("zh", "ja") or _DEFINITE.match(text) is not None
+    return names_subject and word_pattern(__file__, "public").match(lower) is None
+
+
+def _is_over(text: str, language: str) -> bool:
+    """True for what happened, in other languages than English."""
+    table = load_language(language)
+    return table is not None and table.outlook["over"].search(text) is not None
 
 
 @text_cache(256)
@@ -204,15 +224,6 @@ def is_without_self(quote: str, language: str) -> bool:
     table = load_language(language)
     cue = table.first_person if table else _ENGLISH_CUE
     return cue.search(quote) is None and _is_dated(quote, language) and not _opens_near(quote)
-
-
-def _is_dated(text: str, language: str) -> bool:
-    """True for a text to be read for its day; an English one says of whom or what it tells.
-
-    "Tim's scan is on Monday", "the hearing is on Monday"; not "Monday league, left wing".
-    """
-    names_subject = language != "en" or _DEFINITE.match(text) is not None
-    return names_subject and _tells_date(text)
 
 
 def _asks_listener(text: str) -> bool:

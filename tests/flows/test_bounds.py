@@ -196,7 +196,7 @@ CLOSED = {
     "extract.rules.languages.language_table.load_language", "extract.rules.grave_news._compile_patterns",
     "extract.rules.meaning_table._index_rows", "extract.rules.meaning_table._rows_of_verb",
     "extract.rules.named_people._compile_lists", "extract.secrets._compile_pattern", "extract.secrets._choose_rules",
-    "extract.secrets._load_literal_table", "text.small_talk._compile_phrases",
+    "extract.secrets._load_trigrams", "extract.secrets._load_hashed_trigrams", "text.small_talk._compile_phrases",
     "extract.command_languages._read_languages", "session.command_replies._read_replies",
     "session.command_replies._compile_replies",
     "extract.request_concepts._read_languages",

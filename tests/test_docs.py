@@ -354,7 +354,6 @@ def masked(text: str) -> list[str]:
     ]
 
 
-@pytest.mark.slow
 def test_the_recording_in_the_readme_is_true(tmp_path: Path) -> None:
     """The commands shown print what is shown, apart from ids, numbers and times."""
     shown = next(

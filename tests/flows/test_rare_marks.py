@@ -211,6 +211,38 @@ def test_what_was_so_long_before_marks_nothing_of_the_same_day(home: Path) -> No
         assert not is_marked(find(memory, earlier))
 
 
+@pytest.mark.parametrize(
+    ("old_way", "new_way", "later"),
+    [
+        (
+            "We use ESLint for linting.",
+            "We use Biome for linting.",
+            "ESLint was replaced by Biome.",
+        ),
+        (
+            "My dentist is Dr. Finch.",
+            "My dentist is Dr. Abara.",
+            "I left Dr. Finch for Dr. Abara.",
+        ),
+        ("Standup is at 9:15.", "Standup is at 9:30.", "Standup moved from 9:15 to 9:30."),
+        ("Ich wohne in Kiel.", "Ich wohne in Bremen.", "Ich bin von Kiel nach Bremen gezogen."),
+        ("Wir nutzen Zoom.", "Wir treffen uns auf Jitsi.", "Statt Zoom nehmen wir jetzt Jitsi."),
+        ("J'habite à Nantes.", "J'habite à Lyon.", "J'ai quitté Nantes pour Lyon."),
+        ("Entreno con Marta.", "Entreno con Lucía.", "Cambié a Marta por Lucía."),
+        ("我住在西安。", "我住在成都。", "我从西安搬到成都了。"),
+        ("仙台に住んでいます。", "福岡に住んでいます。", "仙台から福岡に引っ越しました。"),
+    ],
+)
+def test_what_took_the_place_of_something_ends_only_that(
+    home: Path, old_way: str, new_way: str, later: str
+) -> None:
+    """Who says what replaced what ends the one, and says the other once more."""
+    for number, (earlier, is_over) in enumerate(((old_way, True), (new_way, False))):
+        with engrams.open(home=home / str(number), jobs__workers=0) as memory:
+            say(memory, earlier, later)
+            assert is_marked(find(memory, earlier)) is is_over
+
+
 def test_a_return_ends_nothing_else(home: Path) -> None:
     """Somebody is back in a town that was named: no verb's ending makes that about a closing day."""
     change = "定休日を火曜に変えました"

@@ -21,6 +21,7 @@ from engrams.read.relevance.text_traits import describe_memory
 from engrams.text.choosers import tells_choice_of_another
 from engrams.text.clause_kinds import is_joke, is_of_years_before, may_end
 from engrams.text.foreign_parts import blank_quoted_words
+from engrams.text.introduced_values import introduces_known_value
 from engrams.text.late_patterns import holds_any
 from engrams.text.normalize import fold
 from engrams.text.people import leaves_out_other_person, tells_of_companions_own
@@ -55,10 +56,10 @@ _GONE = re.compile(
 )
 """Words that end the thing named before them."""
 _AWAY = re.compile(
-    r"\b(?:stopped|stopping|dropp(?:ed|ing)(?! \w+ (?:off|at|by|in)\b)|ditch(?:ed|ing)?|removed|replac(?:e|ed|es|ing)|instead of|rid of"
-    r"|rather than|mov(?:e|ed|ing) (?:away |over )?from|switch(?:ed|ing)? (?:away )?from|no longer (?:use|on|with|at)"
-    r"|quit|cancelled|canceled|anstatt|anstelle|statt|ersetz(?:t|en)|abgesetzt|weg von|en vez de|en lugar de"
-    r"|au lieu d[eu']|a la place d[eu']|remplac\w+|sustitu\w+|reemplaz\w+|dej(?:o|e|ado) de|arrete\w*)\s+"
+    r"\b(?:stopped|stopping|dropp(?:ed|ing)(?! \w+ (?:off|at|by|in)\b)|ditch(?:ed|ing)?|removed|replac(?:e|ed|es|ing)(?! by)|instead of"
+    r"|rid of|rather than|mov(?:e|ed|ing) (?:away |over )?from|switch(?:ed|ing)? (?:away )?from|no longer (?:use|on|with|at)"
+    r"|quit|cancelled|canceled|anstatt|anstelle|statt|ersetz(?:t|en)(?! durch)|abgesetzt|weg von|en vez de|en lugar de"
+    r"|au lieu d[eu']|a la place d[eu']|remplac\w+(?! par)|sustitu\w+(?! por)|reemplaz\w+(?! por)|dej(?:o|e|ado) de|arrete\w*)\s+"
 )
 """Words that end the thing named after them."""
 _DOING = re.compile(r"(?:(?!thing|ring|king|string|spring)\w{2,}ing|\w{2,}[aei]r)\b")
@@ -328,6 +329,8 @@ def _may_end(later: Record, earlier: Record) -> bool:
 
 def _rate(earlier_text: str, later_text: str) -> float:
     """Rate how probably a later message ends an earlier one; 0: nothing says so."""
+    if introduces_known_value(earlier_text, later_text):
+        return 0.0
     change = _read_change(later_text)
     if change.ended:
         gone = change.ended & _read_subjects(earlier_text)

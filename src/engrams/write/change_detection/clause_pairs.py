@@ -7,7 +7,7 @@ is nearest in words is often not the one that is meant.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -20,6 +20,7 @@ from engrams.text.clause_kinds import (
     may_tell_change,
 )
 from engrams.text.clause_split import split_clauses
+from engrams.text.introduced_values import introduces_known_value
 from engrams.text.normalize import fold
 from engrams.write.change_detection.boosted_trees import load_model
 from engrams.write.change_detection.cue_words import NAMES
@@ -42,6 +43,8 @@ _DIGIT = re.compile(r"\d")
 _PART_JOINT = re.compile(r"[,;:]\s+|\s[–—-]\s")
 EXPLICIT = 0.97
 """Probability where a clause says itself that the older one is no longer so."""
+_BY_ITSELF = 0.5
+"""Least probability of a clause that tells an end beside one that repeats the older clause."""
 _MOST = 10
 """Clauses of each message that are judged."""
 
@@ -171,11 +174,30 @@ def _choose_news(
         if not allowed:
             clause_pairs.append(None)
             continue
-        chances = [next(answers)[0] for _ in allowed]
-        probability = max(chances)
-        news = allowed[chances.index(probability)]
-        clause_pairs.append(_make_pair(probability, ending, news, choice.old_clauses))
+        chances = {clause: next(answers)[0] for clause in allowed}
+        clause_pairs.append(_choose_pair(ending, chances, choice))
     return clause_pairs
+
+
+def _choose_pair(
+    ending: str, chances: Mapping[str, float], choice: _ClauseChoice
+) -> ClausePair | None:
+    """Choose the likeliest of the newer clauses; None: the message only repeats the older one.
+
+    Where one clause says that what the older one tells took the place of something, the message is
+    one of a change to that: another clause must tell an end by itself.
+    """
+    ending_chances = {
+        clause: chance
+        for clause, chance in chances.items()
+        if not introduces_known_value(ending, clause, choice.old.text)
+    }
+    if not ending_chances:
+        return None
+    news = max(ending_chances, key=ending_chances.__getitem__)
+    if len(ending_chances) < len(chances) and ending_chances[news] < _BY_ITSELF:
+        return None
+    return _make_pair(ending_chances[news], ending, news, choice.old_clauses)
 
 
 def _make_pair(

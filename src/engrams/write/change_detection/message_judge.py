@@ -12,6 +12,7 @@ from functools import cached_property
 from typing import Literal, NamedTuple, TypeAlias
 
 from engrams.core import MARK_TOLD_AT
+from engrams.text.introduced_values import replaces_known_value
 from engrams.text.late_patterns import late_pattern
 from engrams.write.change_detection.abandoned_things import find_abandoned_use, names_abandoned
 from engrams.write.change_detection.boosted_trees import ScoredMessage, load_model
@@ -333,7 +334,9 @@ def _join(learned: float, change: PossibleChange, pair: ClausePair) -> float:
     is_older = held_before(pair.news, change.minutes)
     if is_alike or is_event or is_older or tells_of_others_work(pair.ending, pair.news):
         joined = min(joined, _UNTOLD)
-    elif joined and change.is_put_right:
+    elif (joined and change.is_put_right) or (
+        joined >= _POSSIBLE and replaces_known_value(pair.ending, pair.news)
+    ):
         joined = max(joined, _PUT_RIGHT)
     elif joined >= _POSSIBLE and has_other_value:
         joined = max(joined, MARK_TOLD_AT)

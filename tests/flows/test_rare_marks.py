@@ -243,6 +243,45 @@ def test_what_took_the_place_of_something_ends_only_that(
             assert is_marked(find(memory, earlier)) is is_over
 
 
+@pytest.mark.parametrize(
+    ("earlier", "later"),
+    [
+        ("I live in Porto.", "These days I live in Porto."),
+        ("I'm vegetarian.", "I've been vegetarian for three years now."),
+        ("I take metformin at night.", "I currently take metformin at night."),
+        ("Ich wohne in Bremen.", "Jetzt wohne ich schon zwei Jahre in Bremen."),
+        ("Ich bin Lehrerin in Jena.", "Ich bin immer noch Lehrerin in Jena."),
+        ("On utilise Vue.", "On utilise maintenant Vue."),
+        ("Vivo en Bilbao.", "Ahora vivo en Bilbao."),
+        ("我住在成都。", "我现在住在成都。"),
+        ("娘は中学生です。", "娘は今もう中学生です。"),
+    ],
+)
+def test_what_is_said_again_marks_nothing(home: Path, earlier: str, later: str) -> None:
+    """The same words with "now" or "still" among them are no change."""
+    with engrams.open(home=home, jobs__workers=0) as memory:
+        say(memory, earlier, later)
+        assert not is_marked(find(memory, earlier))
+
+
+@pytest.mark.parametrize(
+    ("earlier", "later"),
+    [
+        ("I'm vegetarian.", "I'm not vegetarian now."),
+        ("Ich trinke Tee.", "Ich trinke jetzt keinen Tee."),
+        ("我吃素。", "我现在不吃素了。"),
+        ("My gym is FitX.", "My gym is McFit now."),
+    ],
+)
+def test_the_same_words_with_a_denial_or_another_value_mark(
+    home: Path, earlier: str, later: str
+) -> None:
+    """A denial among the same words, and one other word for the value, are a change."""
+    with engrams.open(home=home, jobs__workers=0) as memory:
+        say(memory, earlier, later)
+        assert is_marked(find(memory, earlier))
+
+
 def test_a_return_ends_nothing_else(home: Path) -> None:
     """Somebody is back in a town that was named: no verb's ending makes that about a closing day."""
     change = "定休日を火曜に変えました"

@@ -13,15 +13,12 @@ from functools import cache
 from typing import NamedTuple
 
 from engrams.text.normalize import fold
+from engrams.text.restatements import denies
 from engrams.text.stopwords import STOP
 from engrams.text.terms import terms
 from engrams.text.text_caches import text_cache
 from engrams.text.vocabulary import read_vocabulary
 
-_DENIED = re.compile(
-    r"\b(?:not|never|no|none|without|nicht|kein\w*|nie|niemals|ohne|pas|jamais|aucun\w*|sans|nunca|jamas|sin|nao|non)\b"
-    r"|n['’]t\b|[不没未]|ない|ません"
-)
 _LONGEST = 300
 """Characters of a clause that is read: a longer one tells more than what replaced what."""
 _WORDS = r"[^,;!?。，；！？\n]"
@@ -56,7 +53,7 @@ def introduces_known_value(ending: str, news: str, old_text: str = "") -> bool:
     ``old_text``: the whole message; empty: the clause is all of it.
     """
     replacements = _list_comparable(ending, news)
-    if not replacements or _DENIED.search(fold(ending)):
+    if not replacements or denies(ending):
         return False
     told_terms = set(terms(ending))
     message_terms = told_terms.union(terms(old_text[:_LONGEST]))

@@ -16,6 +16,7 @@ from engrams.text.clause_split import split_clauses
 from engrams.text.comparison.language_tables import detect_language
 from engrams.text.late_patterns import late_pattern
 from engrams.text.normalize import fold
+from engrams.text.restatements import says_again
 from engrams.text.stopwords import STOP
 from engrams.text.terms import terms, tokens
 from engrams.text.text_caches import text_cache
@@ -583,7 +584,12 @@ def _read_subject(clause: str) -> frozenset[str]:
 
 
 def says_the_same(ending: str, news: str) -> bool:
-    """True if a newer clause has the values and most words of the older, and no word of an end."""
+    """True if a newer clause has the values and most words of the older, and no word of an end.
+
+    Or all its words, but for those of time.
+    """
+    if says_again(ending, news):
+        return True
     if _has_other_part_of_day(ending, news) and not tells_past_event(news):
         return False
     codes = set(_CODE.findall(ending))

@@ -96,7 +96,7 @@ REMEMBERED = {
     "text.times.finder._scan_cached": 2_048,
     "text.told_apart._find_members": 1 << 12,
     "text.introduced_values._list_replacements": 1 << 12,
-    "text.restatements._list_lasting_terms": 1 << 12,
+    "text.said_again._list_lasting_terms": 1 << 12,
     "write.change_detection.distinct_things._find_thing": 1 << 12,
     "write.change_detection.cue_words._find_word": 1 << 14,
     "write.change_detection.features.read_clause": 1 << 13,

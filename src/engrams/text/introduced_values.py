@@ -13,7 +13,7 @@ from functools import cache
 from typing import NamedTuple
 
 from engrams.text.normalize import fold
-from engrams.text.restatements import denies
+from engrams.text.said_again import denies
 from engrams.text.stopwords import STOP
 from engrams.text.terms import terms
 from engrams.text.text_caches import text_cache
@@ -105,15 +105,15 @@ def _find_forms(folded: str) -> Iterator[tuple[str, str]]:
     """Yield the words for what was replaced and for what took its place."""
     for form in _compile_forms():
         for match in form.pattern.finditer(folded):
-            named = match.groupdict()
-            before = _WORDS_BEFORE.search(folded[: match.start()])
-            words_before = before[0] if before else ""
+            values = match.groupdict()
+            leading_match = _WORDS_BEFORE.search(folded[: match.start()])
+            words_before = leading_match[0] if leading_match else ""
             if form.leading == "old":
-                yield words_before, named["new"]
+                yield words_before, values["new"]
             elif form.leading == "new":
-                yield named.get("old", ""), _find_last_word(words_before)
+                yield values.get("old", ""), _find_last_word(words_before)
             else:
-                yield named.get("old", ""), named["new"]
+                yield values.get("old", ""), values["new"]
 
 
 def _find_last_word(words: str) -> str:

@@ -16,7 +16,7 @@ from engrams.text.clause_split import split_clauses
 from engrams.text.comparison.language_tables import detect_language
 from engrams.text.late_patterns import late_pattern
 from engrams.text.normalize import fold
-from engrams.text.restatements import says_again
+from engrams.text.said_again import says_again
 from engrams.text.stopwords import STOP
 from engrams.text.terms import terms, tokens
 from engrams.text.text_caches import text_cache

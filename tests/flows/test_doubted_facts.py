@@ -52,6 +52,28 @@ def list_facts(memory: MemoryEngine, status: Status = Status.ACTIVE) -> set[str]
     return {record.text for record in records}
 
 
+@pytest.mark.parametrize(
+    ("allergy", "news"),
+    [
+        ("Mi hijo es alérgico al huevo", "El niño ya tolera el huevo cocido."),
+        ("Mon fils est allergique aux arachides", "Il tolère maintenant un peu d'arachides."),
+        ("Mein Sohn ist allergisch gegen Nüsse", "Mein Sohn verträgt jetzt geröstete Nüsse."),
+        ("我儿子对鸡蛋过敏", "儿子现在能吃一点鸡蛋了。"),
+    ],
+)
+def test_what_is_tolerated_by_now_leaves_an_allergy_known(
+    tmp_path: Path, allergy: str, news: str
+) -> None:
+    """A relative's allergy is a fact of health in each language; only its own end ends it."""
+    with open_memory(tmp_path) as memory:
+        say(memory, f"{allergy}.", START)
+        say(memory, news, LATER)
+        assert memory.drain(30)
+        fact = find_fact(memory, allergy).record
+        assert fact.category == "health"
+        assert fact.status is Status.ACTIVE
+
+
 @pytest.mark.parametrize("order", [("first", "second"), ("second", "first")])
 def test_a_fact_is_in_doubt_whenever_it_is_learned(tmp_path: Path, order: tuple[str, str]) -> None:
     """A session that ends later teaches facts of messages that another one put in doubt before."""

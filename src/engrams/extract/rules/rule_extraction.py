@@ -39,6 +39,7 @@ from engrams.extract.rules.loose_clauses import (
     quote_loosely,
     split_loosely,
     tells_habit,
+    tells_illness,
 )
 from engrams.extract.rules.named_people import list_people
 from engrams.extract.rules.problem_reports import reports_problem
@@ -437,7 +438,7 @@ def _read_loose(
                 subject=person,
                 predicate="allergic_to" if allergen else "",
                 object=allergen,
-                category="health" if allergic else "knowledge",
+                category="health" if allergic or tells_illness(quote) else "knowledge",
                 confidence=0.7,
                 importance=0.5,
                 reason="clause",

@@ -758,7 +758,7 @@ PROSE: tuple[tuple[str, tuple[str, ...], str, str], ...] = (
         ("code", "pin", "código", "codice", "geheimzahl", "clave"),
         (
             rf"\b(?:geheimzahl|code pin|(?:pin|code|código|clave|codice)\s(?:secret\w*\s)?(?:{_OF})\s"
-            rf"(?:{_ARTICLES})?(?:{_GUARDED})[\w ]{{0,20}}?|(?:alarm|tresor|safe|vault)[ -]?code)"
+            rf"(?:{_ARTICLES})?(?:{_GUARDED})[\w ]{{0,20}}?|(?:alarm|tresor|(?<!key )safe|vault)[ -]?code)"
             r"(?:\s?[:：=]\s?|\s(?:ist|lautet|est|es|è|is)\s|\s)(?P<v>\d{4,8})"
         )
         + _STOP,

@@ -19,7 +19,7 @@ from engrams.text.text_caches import text_cache
 from engrams.text.vocabulary import read_vocabulary, word_set
 
 _KEEP_BARE = 0.6
-_KEEP_FOREIGN = 0.6
+_KEEP_FOREIGN = 0.58
 _KEEP_TRIPLE = 0.45
 _KEEP_VALUE = 0.3
 _KEEP_POINTING = 0.85

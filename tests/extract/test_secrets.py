@@ -227,7 +227,6 @@ def test_no_key_said_in_words_is_stored(tmp_path: Path, key: str) -> None:
         "docker run -e POSTGRES_PASSWORD postgres:16",
         "postgres://user:password@localhost:5432/db",
         "amqp://guest:guest@localhost:5672",
-        "AWS_ACCESS_KEY_ID=AKIAIOSFODNN7EXAMPLE",
         "api-gateway-prod-eu-central-1-2024-11-05-v2",
         "toolu_01A09q90qw90lq917835lq9 returned nothing",
         "cache-key-linux-3f2a9c8d7e6b5a4f3c2d1e0f9a8b7c6d5e4f3a2b",

@@ -1562,6 +1562,22 @@ class AsyncMemoryCommandHandler(AsyncPart["MemoryCommandHandler"]):
             )
         )
 
+    async def converse_beside_work(
+        self, text: str, *, scope: ScopeInput, session: str, is_next: bool
+    ) -> MemoryCommandResult | None:
+        """Answer a request about memory of somebody who mostly talks about their work.
+
+        To a coding agent "delete it", "undo" and "yes" are about its work. They are about memory only
+        if the message before was, which ``is_next`` says; any other request names memory, and is
+        meant for it for certain.
+        Returns None as ``converse`` does.
+        """
+        return await self._run(
+            lambda part: part.converse_beside_work(
+                text, scope=scope, session=session, is_next=is_next
+            )
+        )
+
     async def recall(self, scope: ScopeInput, on: bool | None = None) -> bool:
         """Return whether facts are recalled for this owner; ``on`` sets it."""
         return await self._run(lambda part: part.recall(scope, on))

@@ -507,7 +507,7 @@ def _has_mixed_groups(value: str) -> bool:
 
 
 def _is_sample(value: str) -> bool:
-    """True for a key that a text about keys shows: "AKIAIOSFODNN7EXAMPLE"."""
+    """True for a value that a text about keys shows: "sk-your-key", "ghp_xxxxxxxx"."""
     return _SAMPLE.search(value) is not None
 
 
@@ -568,7 +568,7 @@ _RULES = _number_groups(
                 name=name,
                 literals=_keep_shortest(literals),
                 pattern=pattern,
-                check=None if name in _WITH_BLANKS else _is_no_sample,
+                check=None if name in _WITH_BLANKS or name.startswith("aws-") else _is_no_sample,
                 folded=False,
                 long=name not in _WITH_BLANKS,
             )

@@ -217,7 +217,7 @@ def test_the_sweep_comes_by_itself_every_five_minutes(home: Path, clock: Settabl
             engine.drain()
             assert engine.tiers.state(ANN)["longterm"] == number
             clock.forward(seconds=299)
-            engine.observe(Turn("Ida sings on Mondays"), scope=ANN)
+            engine.observe(Turn("The bus was late again"), scope=ANN)
             assert engine.tiers.state(ANN)["longterm"] == number
             clock.forward(seconds=1)
             engine.drain()

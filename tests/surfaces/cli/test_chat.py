@@ -233,7 +233,7 @@ def test_a_correction_is_quoted_as_what_was_meant(engrams: Any) -> None:
     )
     noted, _, _, first_quote, *_, source = finished.out.splitlines()
     assert noted == "Noted: “My daughter Emma is allergic to peanuts”"
-    assert first_quote.endswith("Emma's school play is on Tuesday at 5.")
+    assert first_quote.endswith("Emma's school play is on Tuesday at 5")
     assert "My daughter Emma is allergic to peanuts." in source
 
 

@@ -13,7 +13,7 @@ from engrams.extract.rules.hashed_judge import load_judge
 from engrams.extract.rules.named_people import RELATIVES
 from engrams.extract.rules.word_classes import RELATIONS
 from engrams.frozen_data import dataclass
-from engrams.text.late_patterns import holds_any
+from engrams.text.late_patterns import holds_any, late_pattern
 from engrams.text.stopwords import STOP
 from engrams.text.text_caches import text_cache
 from engrams.text.vocabulary import read_vocabulary, word_set
@@ -24,9 +24,11 @@ _KEEP_TRIPLE = 0.45
 _KEEP_VALUE = 0.3
 _KEEP_POINTING = 0.85
 _KEEP_DATED = 0.65
+_KEEP_GRAVE = 0.5
 """Probabilities from which a clause is kept: without a triple in English and elsewhere, with one, with the one value of a
 slot, a change or what has lasted (an error of these is the rarest and costs recall most), without
-a triple where it points to somebody whom it does not name, and read for its day alone."""
+a triple where it points to somebody whom it does not name, read for its day alone, and of an illness,
+of which silence is the graver error."""
 _POINTERS = word_set(read_vocabulary(__file__, "pointers"))
 _WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)?|\d+|[\u3040-\u30ff\u4e00-\u9fff]")
 _UNSPACED = re.compile(r"[\u3040-\u30ff\u4e00-\u9fff]")
@@ -43,6 +45,10 @@ _LASTS = re.compile(
 """Words for how long something has been so."""
 _LASTING_WORDS = ("for", "since", "seit", "desde", "hace", "llevo", "depuis")
 """Each match in an ASCII text holds one of these: looking for them is cheaper than matching."""
+_ILLNESS = late_pattern(
+    r"(?i:\b(?:allerg|alérg|c(?:o?e|œ)liac|zöliakie|celíac|diabet|diabét|epilep|intoleran|unverträglich|anaphyla|asth?m))"
+    r"|过敏|過敏|アレルギー|哮喘|喘息|糖尿|癫痫|てんかん"
+)
 _KIN = RELATIONS | RELATIVES.keys()
 _STEM = 5
 """Letters of a word by which its other forms are known."""
@@ -89,7 +95,14 @@ def is_kept(view: ClauseView) -> bool:
         return chance >= _KEEP_DATED
     if view.predicate:
         return chance >= _KEEP_TRIPLE
+    if tells_illness(view.quote):
+        return chance >= _KEEP_GRAVE
     return chance >= (_KEEP_BARE if view.language == "en" else _KEEP_FOREIGN)
+
+
+def tells_illness(quote: str) -> bool:
+    """True for a clause that names an allergy or a lasting illness, of whomever."""
+    return _ILLNESS.search(quote) is not None
 
 
 @text_cache(256)

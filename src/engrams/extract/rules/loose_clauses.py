@@ -87,10 +87,6 @@ _NAMED = re.compile(
 _SAFETY = re.compile(
     r"\b(?:allerg|alérg|c(?:o?e|œ)liac|zöliakie|celíac|diabet|epilep)", re.IGNORECASE
 )
-_ILLNESS = late_pattern(
-    r"(?i:\b(?:allerg|alérg|c(?:o?e|œ)liac|zöliakie|celíac|diabet|diabét|epilep|intoleran|unverträglich|anaphyla|asth?m))"
-    r"|过敏|過敏|アレルギー|哮喘|喘息|糖尿|癫痫|てんかん"
-)
 _OF_SOMEBODY = late_pattern(
     r"\W*(?:[^\W\d_]+\s+){1,3}?(?:(?:[vV]on|de|of)\s+[A-ZÀ-Þ]|d['’][A-ZÀ-Þ]"
     r"|(?:vom|von der|der|des|du|de la|del|de l['’]|of the|of my)\s*(?:neighbou?r|boss|colleague|friend|Nachbar|Chef|Kolleg|Freund"
@@ -240,11 +236,6 @@ def _asks_listener(text: str) -> bool:
 def opens_with_other(text: str) -> bool:
     """True for a Japanese sentence about somebody named: "田中さんは…", "キムさんの犬は…"."""
     return _OTHER_NAMED.match(text) is not None
-
-
-def tells_illness(quote: str) -> bool:
-    """True for a clause that names an allergy or a lasting illness, of whomever."""
-    return _ILLNESS.search(quote) is not None
 
 
 def find_allergic(quote: str) -> tuple[str, str] | None:

@@ -12,7 +12,7 @@ from engrams.core import Kind
 from engrams.extract.candidate import CandidateStatement
 from engrams.extract.predicate_slots import canonical_predicate, is_single
 from engrams.extract.rules.answer_rules import asks_for_good
-from engrams.extract.rules.clause_judge import ClauseView, is_kept
+from engrams.extract.rules.clause_judge import ClauseView, is_kept, tells_illness
 from engrams.extract.rules.clause_quote import collapse_space, trim_quote
 from engrams.extract.rules.clause_times import date_statement
 from engrams.extract.rules.conventions import holds_from_now, tells_status
@@ -39,7 +39,6 @@ from engrams.extract.rules.loose_clauses import (
     quote_loosely,
     split_loosely,
     tells_habit,
-    tells_illness,
 )
 from engrams.extract.rules.named_people import list_people
 from engrams.extract.rules.problem_reports import reports_problem

@@ -28,7 +28,7 @@ run: .make/run ## Install what is needed and start engrams on http://127.0.0.1:8
 demo: .make/run ## Ask 25 questions about a sample conversation; nothing is kept
 	$(BIN)/engrams demo
 
-test: .make/test ## Run the fast tests (ten minutes on two cores), a few on Postgres where its package installs
+test: .make/test ## Run the fast tests (thirteen minutes on two cores), a few on Postgres where its package installs
 	-@test -e .make/postgres || $(MAKE) --no-print-directory .make/postgres
 	-@test -e .make/site || $(MAKE) --no-print-directory .make/site
 	$(FAST) -n 3 --dist loadfile --no-loadscope-reorder --cache-clear || { test $$? -eq 1 && $(ONCE_MORE); }

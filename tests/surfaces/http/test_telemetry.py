@@ -4,12 +4,13 @@ ids, metrics, charts, the audit log, the log, traces. Never what memory says.
 
 from __future__ import annotations
 
+import io
 import json
 import re
 import time
 from collections.abc import Iterator
+from contextlib import redirect_stderr
 from dataclasses import dataclass
-from typing import Any
 
 import httpx2
 import pytest
@@ -30,18 +31,6 @@ class Watched:
     url: str
     engine: MemoryEngine
     spans: InMemorySpanExporter
-    lines: Any
-
-    def logged(self, number: int) -> str:
-        """So many lines of the log: the last comes a moment after its answer."""
-        text = ""
-        for _ in range(3000):
-            text += self.lines.readouterr().err
-            # Other threads may warn on the same stream.
-            if len([line for line in text.split("\n")[:-1] if line.startswith("{")]) >= number:
-                break
-            time.sleep(0.01)
-        return text
 
     def traced(self, number: int) -> list[ReadableSpan]:
         for _ in range(3000):
@@ -51,10 +40,19 @@ class Watched:
         return list(self.spans.get_finished_spans())
 
 
+def read_log(log: io.StringIO, number: int) -> str:
+    """Wait for so many lines of a log: the last comes a moment after its answer."""
+    for _ in range(3000):
+        text = log.getvalue()
+        # Other threads may warn on the same stream.
+        if len([line for line in text.split("\n")[:-1] if line.startswith("{")]) >= number:
+            break
+        time.sleep(0.01)
+    return text
+
+
 @pytest.fixture
-def watched(
-    monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
-) -> Iterator[Watched]:
+def watched(monkeypatch: pytest.MonkeyPatch) -> Iterator[Watched]:
     from opentelemetry import trace
 
     spans = InMemorySpanExporter()
@@ -65,7 +63,7 @@ def watched(
         temp_engine(user="ann", serve__log="json") as engine,
         running(create_app(engine, engine.settings)) as url,
     ):
-        yield Watched(url, engine, spans, capfd)
+        yield Watched(url, engine, spans)
 
 
 def test_every_answer_has_an_id(watched: Watched) -> None:
@@ -88,12 +86,15 @@ def test_the_log_says_what_happened_and_no_text(watched: Watched) -> None:
     """A line of JSON per request:
     when, what, with which outcome and how long; neither a query nor a memory.
     """
-    httpx2.post(
-        watched.url + "/v1/memories", json={"text": SECRET}, headers={"x-request-id": "one"}
-    )
-    httpx2.get(watched.url + "/v1/memories", params={"text": "xylophone"})
-    httpx2.post(watched.url + "/v1/search", json={"query": "xylophone"})
-    raw = watched.logged(3)
+    # Captured standard error loses what is written while it is read.
+    log = io.StringIO()
+    with redirect_stderr(log):
+        httpx2.post(
+            watched.url + "/v1/memories", json={"text": SECRET}, headers={"x-request-id": "one"}
+        )
+        httpx2.get(watched.url + "/v1/memories", params={"text": "xylophone"})
+        httpx2.post(watched.url + "/v1/search", json={"query": "xylophone"})
+        raw = read_log(log, 3)
     lines = [json.loads(line) for line in raw.splitlines() if line.startswith("{")]
     assert "xylophone" not in raw
     assert [(line["route"], line["status"], line["level"]) for line in lines] == [

@@ -225,6 +225,16 @@ def test_what_was_so_long_before_marks_nothing_of_the_same_day(home: Path) -> No
             "I left Dr. Finch for Dr. Abara.",
         ),
         ("Standup is at 9:15.", "Standup is at 9:30.", "Standup moved from 9:15 to 9:30."),
+        (
+            "I see Dr. Finch for my knee.",
+            "I see Dr. Abara for my knee.",
+            "Dr. Abara has taken over from Dr. Finch.",
+        ),
+        (
+            "Ich trinke morgens Kaffee.",
+            "Ich trinke morgens Tee.",
+            "Statt Kaffee trinke ich jetzt Tee.",
+        ),
         ("Ich wohne in Kiel.", "Ich wohne in Bremen.", "Ich bin von Kiel nach Bremen gezogen."),
         ("Wir nutzen Zoom.", "Wir treffen uns auf Jitsi.", "Statt Zoom nehmen wir jetzt Jitsi."),
         ("J'habite à Nantes.", "J'habite à Lyon.", "J'ai quitté Nantes pour Lyon."),

@@ -1,8 +1,7 @@
 """A value that a newer message says took the place of another.
 
-"ESLint was replaced by Biome" ends what was said of ESLint (``replaces_known_value``). It says once
-more that Biome is used, and so casts no doubt on "we use Biome for linting"
-(``introduces_known_value``).
+"ESLint was replaced by Biome" ends what was said of ESLint. It says once more that Biome is used,
+and so casts no doubt on "we use Biome for linting". Enter at ``introduces_known_value``.
 """
 
 from __future__ import annotations
@@ -52,7 +51,9 @@ def introduces_known_value(ending: str, news: str, old_text: str = "") -> bool:
     ``ending``: the older clause. It names nothing of what was replaced, and denies nothing.
     ``old_text``: the whole message; empty: the clause is all of it.
     """
-    replacements = _list_comparable(ending, news)
+    if max(len(ending), len(news)) > _LONGEST:
+        return False
+    replacements = _list_replacements(news)
     if not replacements or denies(ending):
         return False
     told_terms = set(terms(ending))
@@ -63,27 +64,6 @@ def introduces_known_value(ending: str, news: str, old_text: str = "") -> bool:
         and told_terms.isdisjoint(replacement.old)
         for replacement in replacements
     )
-
-
-def replaces_known_value(ending: str, news: str) -> bool:
-    """True if a newer clause names what took the place of something that the older clause says.
-
-    ``ending``: the older clause. It names nothing of what is new.
-    """
-    replacements = _list_comparable(ending, news)
-    if not replacements:
-        return False
-    told_terms = set(terms(ending))
-    return any(
-        bool(replacement.old)
-        and replacement.old <= told_terms
-        and told_terms.isdisjoint(replacement.new)
-        for replacement in replacements
-    )
-
-
-def _list_comparable(ending: str, news: str) -> tuple[_Replacement, ...]:
-    return _list_replacements(news) if max(len(ending), len(news)) <= _LONGEST else ()
 
 
 @text_cache(1 << 12)

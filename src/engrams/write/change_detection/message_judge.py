@@ -12,9 +12,7 @@ from functools import cached_property
 from typing import Literal, NamedTuple, TypeAlias
 
 from engrams.core import MARK_TOLD_AT
-from engrams.text.introduced_values import replaces_known_value
 from engrams.text.late_patterns import late_pattern
-from engrams.text.normalize import fold
 from engrams.write.change_detection.abandoned_things import find_abandoned_use, names_abandoned
 from engrams.write.change_detection.boosted_trees import ScoredMessage, load_model
 from engrams.write.change_detection.change_topics import ComparedClauses, tells_of_others_work
@@ -52,7 +50,6 @@ from engrams.write.change_detection.replacement_evidence import (
     tells_other_value,
 )
 from engrams.write.change_detection.returned_values import may_return
-from engrams.write.change_detection.typed_values import read_typed_values
 
 _UNTOLD = MARK_TOLD_AT - 0.01
 """Most probability of a change of which no clause gives evidence: no reader is told of it."""
@@ -336,20 +333,11 @@ def _join(learned: float, change: PossibleChange, pair: ClausePair) -> float:
     is_older = held_before(pair.news, change.minutes)
     if is_alike or is_event or is_older or tells_of_others_work(pair.ending, pair.news):
         joined = min(joined, _UNTOLD)
-    elif (joined and change.is_put_right) or (
-        joined >= _POSSIBLE
-        and replaces_known_value(pair.ending, pair.news)
-        and not _is_of_some_day(pair)
-    ):
+    elif joined and change.is_put_right:
         joined = max(joined, _PUT_RIGHT)
     elif joined >= _POSSIBLE and has_other_value:
         joined = max(joined, MARK_TOLD_AT)
     return max(joined, _PLACED_ANEW) if change.is_placed_anew else joined
-
-
-def _is_of_some_day(pair: ClausePair) -> bool:
-    """True if only the newer clause names a day or time: "on Sundays coffee instead of tea"."""
-    return any(read_typed_values(fold(pair.news))) and not any(read_typed_values(fold(pair.ending)))
 
 
 def _may_end(old: MessageFeatures, pair: ClausePair) -> bool:

@@ -196,7 +196,7 @@ _OWN_FACT = re.compile(
     r"|(?:where|when|since when|how (?:old|tall|long)) (?:i|i'm) \w+(?: \w+)?$|(?:who|what|how old|where|when) my [\w -]+ (?:is|are|was)$",
     _FLAGS,
 )
-"""What somebody is asked to delete that no file holds: "delete my nut allergy", "erase where I live"."""
+"""Things to delete that no file holds: "delete my nut allergy", "erase where I live"."""
 _NEVER = re.compile(
     rf"\b(?:don't|dont|do not|never|didn't|can't|won't)\s+(?:ever\s+)?{_DROP}\b", _FLAGS
 )

@@ -178,7 +178,7 @@ _SETTING = late_pattern(
     r"|\A[\w -]*\b(?:has|have|hat|a|tiene) (?:no|an?|kein\w*|pas) [\w -]*\W*\Z"
     r"|\A[\w ,'-]*\bare \w+ed\b|\A(?:an?|every|each|any) [\w ,'-]*\bis \w+ed\b"
 )
-"""What somebody sets or lays down: "Redis timeout is 30 seconds", "Big requests are refused"."""
+"""Settings and rules that a person lays down: "Redis timeout is 30 seconds", "Big requests are refused"."""
 _ELIDED = re.compile(r"\b[dln]'")
 
 

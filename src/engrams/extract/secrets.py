@@ -123,7 +123,7 @@ _UNSPEAKABLE = late_pattern(
 """Letters in a row that no word of four letters has."""
 _UUID = late_pattern(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
 _IMAGE_TAG = late_pattern(r"[a-z][a-z0-9./_-]*:\d[\w.-]*")
-_SAMPLE = late_pattern(r"example|x{8}|your[-_]", re.IGNORECASE)
+_SAMPLE = late_pattern(r"x{8}|your[-_]", re.IGNORECASE)
 _NAME_OR_ADDRESS = late_pattern(
     r"[A-Za-z0-9_-]+(?:\.[A-Za-z0-9_-]+)+|802\.11\w*|[A-Za-z][A-Za-z0-9./_-]*:\d[\w.-]*|v?\d+(?:\.\d+)+\S*"
 )
@@ -255,6 +255,8 @@ def _load_trigrams() -> _Trigrams:
 
 @dataclass(frozen=True, slots=True)
 class _HashedTrigrams:
+    """The same by the hashes of trigrams, for a look-up in arrays."""
+
     rules: dict[int, frozenset[int]]
     is_trigram: npt.NDArray[np.bool_]
     """True at each hash that is one of ``rules``."""
@@ -568,7 +570,7 @@ _RULES = _number_groups(
                 name=name,
                 literals=_keep_shortest(literals),
                 pattern=pattern,
-                check=None if name in _WITH_BLANKS or name.startswith("aws-") else _is_no_sample,
+                check=None if name in _WITH_BLANKS else _is_no_sample,
                 folded=False,
                 long=name not in _WITH_BLANKS,
             )

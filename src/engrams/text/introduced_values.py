@@ -23,6 +23,7 @@ _LONGEST = 300
 _WORDS = r"[^,;!?。，；！？\n]"
 _WORDS_BEFORE = re.compile(rf"{_WORDS}{{0,60}}$")
 _CHINESE_ENDINGS = "了啦吧呢 "
+"""Particles behind a value, which are no part of it."""
 _PASSIVE = re.compile(r"\b(?:was|were|been|got|is|are|be|being|gets?)\s*$")
 """Behind these words stands what is replaced, not what replaces it: "Slack was replaced"."""
 
@@ -40,7 +41,7 @@ class _Form(NamedTuple):
     """Words by which a clause says what took the place of something."""
 
     leading: str
-    """What stands before the words: ``old``, ``new``, or nothing that counts (empty)."""
+    """Name of the value that stands before the words: ``old`` or ``new``; empty: nothing that counts."""
     pattern: re.Pattern[str]
     """The words, with the groups ``old`` and ``new`` but for the one that stands before them."""
 

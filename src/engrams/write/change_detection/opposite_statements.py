@@ -87,7 +87,7 @@ class _WordTable:
     """Finds any word of a pair, and what a negation begins with."""
     unnamed: re.Pattern[str]
     dosed: frozenset[str]
-    """What is taken at a time of the day: "pills", "Tropfen"."""
+    """Words for a medicine that is taken at a time of the day: "pills", "Tropfen"."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,9 +196,12 @@ def _moves_dose(old: _ReadStatement, new: _ReadStatement, table: _WordTable) -> 
     pair = _find_pair(old, new)
     if pair is None or table.kinds[pair] != _DOSE or old.is_open or new.is_open:
         return False
-    shorter, longer = sorted(({*old.rest}, {*new.rest}), key=len)
-    is_settled = not (old.is_denied or new.is_denied)
-    return is_settled and shorter <= longer and not table.dosed.isdisjoint(shorter)
+    if old.is_denied or new.is_denied:
+        return False
+    old_words = {*old.rest}
+    new_words = {*new.rest}
+    is_short_form = old_words <= new_words or new_words <= old_words
+    return is_short_form and not table.dosed.isdisjoint(old_words & new_words)
 
 
 def _decides(statement: _ReadStatement, kind: str, table: _WordTable) -> bool:

@@ -231,6 +231,8 @@ def test_the_proxys_upstream_is_written_when_asked(
             config["serve"]["upstream"].startswith(model.url)
             and config["chat"]["model"] == "scripted"
         )
+        assert setup(tmp_path, "--url", model.url, "--no-test") == 0
+        assert "serve.upstream is set too" in capsys.readouterr().out
 
 
 def test_the_strongest_embedder_of_the_server_is_proposed_and_written_when_asked_for(
@@ -241,6 +243,8 @@ def test_the_strongest_embedder_of_the_server_is_proposed_and_written_when_asked
     with ScriptedModel(models=names, dimension=1024) as model:
         assert setup(tmp_path, "--url", model.url, "--yes") == 0
         assert "--embedding-model bge-m3" in capsys.readouterr().out
+        assert setup(tmp_path, "--url", model.url, "--yes") == 0
+        assert "--embedding-model" not in capsys.readouterr().out, "it was said before"
         file = tmp_path / "config.toml"
         assert "embed" not in tomllib.loads(file.read_text("utf-8"))
         options = ("--url", model.url, "--embedding-model", "best", "--json")

@@ -21,6 +21,15 @@ NAMELESS = """() => [...document.querySelectorAll('button, a[href], input, selec
   .filter(element => !(element.getAttribute('aria-label') || element.textContent.trim() || element.labels?.length || element.title))
   .map(element => element.outerHTML.slice(0, 120))"""
 
+CLIPPED = """() => [...document.querySelectorAll('select')].filter(element => element.checkVisibility()).filter(element => {
+  const style = getComputedStyle(element);
+  const pen = document.createElement('canvas').getContext('2d');
+  pen.font = style.font;
+  const room = element.clientWidth - parseFloat(style.paddingLeft) - parseFloat(style.paddingRight);
+  return pen.measureText(element.selectedOptions[0].text).width > room;
+}).map(element => element.selectedOptions[0].text)"""
+"""Menus whose chosen line is cut off."""
+
 OUTLINE = """() => {
   const style = getComputedStyle(document.activeElement);
   return [style.outlineStyle, parseFloat(style.outlineWidth)];
@@ -77,6 +86,7 @@ def test_a_phone_needs_no_sideways_scrolling(window: Window) -> None:
         window.go(view)
         if view == "chat":
             window.say("Who plays the cello? " + "x" * 300)
+            assert window.page.evaluate(CLIPPED) == []
         assert window.page.evaluate("document.documentElement.scrollWidth") <= 360, view
     window.page.get_by_role("button", name="More").tap()
     window.page.get_by_role("link", name="Jobs").tap()

@@ -8,6 +8,7 @@ import pytest
 from tests.acceptance.process import eventually
 from tests.surfaces.ui.conftest import Window
 
+from engrams.api_keys import ApiKeyStore
 from engrams.core import Json, Kind, Status
 
 expect = pytest.importorskip(
@@ -296,3 +297,25 @@ def test_the_chat_follows_the_conversation(window: Window) -> None:
     box = window.page.locator(".turn.user").last.bounding_box()
     assert box is not None
     assert 0 <= box["y"] < 700
+
+
+def test_a_key_that_only_reads_is_shown_nothing_that_writes(locked: Window) -> None:
+    """The page offers what the key may do: it says why there is no chat, and memories have no buttons
+    that the server would refuse.
+    """
+    engine = locked.served.engine
+    engine.add("The attic key is red.", scope=locked.scope)
+    _, secret = ApiKeyStore.open(engine.settings.home).add(
+        "reader", locked.scope, ("read",), engine.now()
+    )
+    locked.page.add_init_script(f"sessionStorage.setItem('engrams.key', '{secret}')")
+    locked.go("chat")
+    expect(locked.page.get_by_text("This key does not allow chats")).to_be_visible()
+    expect(locked.page.get_by_label("Your message")).to_be_hidden()
+    expect(locked.page.locator(".chat-bar")).not_to_contain_text("unreachable")
+    locked.go("memories")
+    locked.page.get_by_text("The attic key is red.").click()
+    side = locked.page.get_by_role("dialog")
+    expect(side.locator(".quote")).to_be_visible()
+    for name in ("Add a memory", "Forget", "Edit", "Erase for good", "Import"):
+        expect(locked.page.get_by_role("button", name=name)).to_have_count(0)

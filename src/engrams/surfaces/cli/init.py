@@ -250,20 +250,23 @@ def _save_preset(options: GlobalOptions, settings: Settings) -> None:
 def _report(choice: _ModelChoice, settings: Settings, destination: str) -> None:
     """Say what was written, what it means, and what to try next."""
     server = choice.server
+    # Whoever connects the same server once more has read what else there is.
+    is_new = settings.chat.provider == "none" or settings.chat.url != server.url
     if choice.embedder:
         say(f"{clean(choice.embedder_tested or choice.embedder)}\n{_REEMBED}")
     elif choice.embedder_tested:
         say(f"{clean(choice.embedder_tested)}\n{_NOT_BETTER}")
-    elif server.embedders:
+    elif is_new and server.embedders:
         say(_PROPOSED.format(model=clean(server.embedders[0])))
-    if settings.rerank.provider == "none" and find_spec("onnxruntime") is not None:
+    if is_new and settings.rerank.provider == "none" and find_spec("onnxruntime") is not None:
         say(_RERANKER)
+    is_proxied = choice.is_proxied or settings.serve.upstream == server.url
     for line in (
         choice.tested or clean(choice.model),
         destination,
         f"Written to {settings.config_file}.",
         _TRY_WITH_MODEL,
-        _PROXIED if choice.is_proxied else _CHATS_TOO.format(url=server.url),
+        _PROXIED if is_proxied else _CHATS_TOO.format(url=server.url),
     ):
         if line:
             say(line)

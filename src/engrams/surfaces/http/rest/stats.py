@@ -8,9 +8,10 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Query, Request
 from pydantic import BaseModel, Field
 
+from engrams.api_keys import RIGHTS, ApiKey
 from engrams.core import PRODUCT, Layer
 from engrams.settings import SettingInfo, Settings, describe
-from engrams.surfaces.http.caller import AnyCaller, ScopedCaller
+from engrams.surfaces.http.caller import KEY, AnyCaller, ScopedCaller
 from engrams.surfaces.http.json_values import to_json
 from engrams.surfaces.http.limited_route import limited_router
 from engrams.surfaces.http.observers.activity_chart import (
@@ -24,6 +25,7 @@ from engrams.surfaces.http.problems import error_responses
 class ScopeListResponse(BaseModel):
     owner: list[str] = Field(description="The owner whose memories these are, also without any.")
     scopes: list[list[str]]
+    rights: list[str] = Field(description="What the key of this request may do; without one, all.")
 
 
 class TagCountResponse(BaseModel):
@@ -137,9 +139,11 @@ def router(settings: Settings) -> APIRouter:
 
 def _add_count_routes(routes: APIRouter) -> None:
     @routes.get("/scopes", responses=error_responses())
-    def scopes(caller: ScopedCaller) -> ScopeListResponse:
+    def scopes(caller: ScopedCaller, request: Request) -> ScopeListResponse:
         """List the scopes that hold this person's memories."""
+        key: ApiKey | None = request.scope.get(KEY)
         return ScopeListResponse(
+            rights=list(RIGHTS if key is None else key.rights),
             owner=list(caller.owner.labels),
             scopes=[list(scope.labels) for scope in caller.engine.scopes(caller.owner)],
         )

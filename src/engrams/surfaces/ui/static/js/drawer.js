@@ -88,7 +88,6 @@ function details(memory, changes, act) {
       { class: "row" },
       labels(memory),
       memory.category && memory.category !== memory.kind && h("span", { class: "chip" }, named("category", memory.category)),
-      h("span", { class: "chip" }, named("tier", memory.tier)),
     ),
     !gone && memory.document?.media && showFile(memory),
     h("p", { class: "quote" }, readStatement(memory) || t("this_memory_was_erased")),
@@ -102,7 +101,7 @@ function details(memory, changes, act) {
     !gone &&
       h(
         "div",
-        { class: "row" },
+        { class: "row writes" },
         button(t("edit"), act.edit, { icon: "edit" }),
         memory.status === "forgotten"
           ? button(t("restore"), act.restore, { icon: "undo" })
@@ -110,10 +109,10 @@ function details(memory, changes, act) {
         h("span", { class: "grow" }),
         button(t("erase_for_good"), act.erase, { kind: "plain danger" }),
       ),
-    fieldList(memory),
+    fieldList(plainFields(memory)),
     memory.evidence.length > 0 &&
       section(
-        t("evidence"),
+        changes.some(({ action, before }) => action === "edit" && "text" in before) ? t("evidence_before_the_edit") : t("evidence"),
         h(
           "ul",
           { class: "stack tight" },
@@ -133,16 +132,6 @@ function details(memory, changes, act) {
         ),
       ),
     section(
-      t("scores"),
-      h(
-        "div",
-        { class: "meters" },
-        scoreMeter(t("confidence"), memory.confidence),
-        scoreMeter(t("importance"), memory.importance),
-        scoreMeter(t("trust"), memory.trust),
-      ),
-    ),
-    section(
       t("history"),
       h(
         "ol",
@@ -150,6 +139,22 @@ function details(memory, changes, act) {
         changes.length
           ? changes.toReversed().map((change) => historyEntry(change, spaceOf(memory)))
           : h("li", { class: "soft small" }, t("no_changes_since_it_was")),
+      ),
+    ),
+    h(
+      "details",
+      { class: "stack tight" },
+      h("summary", {}, t("details")),
+      fieldList(innerFields(memory)),
+      section(
+        t("scores"),
+        h(
+          "div",
+          { class: "meters" },
+          scoreMeter(t("confidence"), memory.confidence),
+          scoreMeter(t("importance"), memory.importance),
+          scoreMeter(t("trust"), memory.trust),
+        ),
       ),
     ),
     memory.superseded_by &&
@@ -165,27 +170,38 @@ function section(title, ...content) {
   return h("section", { class: "stack tight" }, h("h3", {}, title), content);
 }
 
-function fieldList(memory) {
-  const rows = [
-    [t("statement"), memory.statement],
+/** Fields that anybody reads. */
+function plainFields(memory) {
+  return [
     [t("speaker"), speakerOf(memory)],
     [t("recorded"), moment(memory.recorded_at)],
     [t("true_from"), moment(memory.valid_from)],
     [t("true_until"), moment(memory.valid_to)],
-    [t("conversation"), memory.session],
     [t("tags"), memory.tags.join(", ")],
+  ];
+}
+
+/** Fields that say how engrams keeps it. */
+function innerFields(memory) {
+  return [
+    [t("statement"), memory.statement],
+    [t("conversation"), memory.session],
     [t("triggers"), memory.triggers.join(", ")],
     [t("source"), named("source", memory.provenance.channel)],
     [t("extracted_by"), extractedBy(memory.provenance)],
     [t("repeated"), memory.strength > 1 && t("n_times", { n: memory.strength })],
     [t("recalled"), memory.access_count > 0 && t("n_times_last", { n: memory.access_count, when: ago(memory.last_accessed) })],
     [t("scope"), memory.scope.slice(2).join(" / ")],
-    [t("id"), memory.id],
+    [t("tier"), named("tier", memory.tier)],
+    [t("id"), memory.id, "mono"],
   ];
+}
+
+function fieldList(rows) {
   return h(
     "dl",
     { class: "known" },
-    rows.filter(([, value]) => value).map(([name, value]) => [h("dt", {}, name), h("dd", { class: value === memory.id ? "mono" : "" }, value)]),
+    rows.filter(([, value]) => value).map(([name, value, kind = ""]) => [h("dt", {}, name), h("dd", { class: kind }, value)]),
   );
 }
 

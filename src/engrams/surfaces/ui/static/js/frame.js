@@ -5,6 +5,7 @@ import { button, fill, h, icon, s, toggle } from "./dom.js";
 import { t } from "./i18n.js";
 import { poll } from "./poll.js";
 import { getChoice, getKey, setChoice, watchChoice } from "./pinned.js";
+import { allow } from "./rights.js";
 import { setRecall, isRecallOn, loadRecall } from "./switch.js";
 
 /** Views by name: text and icon. A phone shows those of everyday use in its bar and the others under More. */
@@ -16,7 +17,7 @@ const EVERYDAY = [
 ];
 const SETTINGS = ["settings", t("settings"), "settings"];
 const ADVANCED = [
-  ["import", t("import"), "import"],
+  ["import", t("import"), "import", "writes"],
   ["garden", t("garden"), "garden"],
   ["tiers", t("tiers"), "tiers"],
   ["charts", t("charts"), "charts"],
@@ -28,8 +29,8 @@ const ADVANCED = [
 /** Fill the side; returns the marker of the current view. */
 export function frame(side) {
   const failed = h("span", { class: "chip bad count", hidden: true });
-  const item = (rank) => ([name, text, shape]) =>
-    h("li", { class: rank }, h("a", { href: `#/${name}` }, icon(shape), h("span", {}, text), name === "jobs" && failed));
+  const item = (rank) => ([name, text, shape, right = ""]) =>
+    h("li", { class: `${rank} ${right}` }, h("a", { href: `#/${name}` }, icon(shape), h("span", {}, text), name === "jobs" && failed));
   const advanced = ADVANCED.map(item("second advanced"));
   const items = [...EVERYDAY.map(item("first")), item("second")(SETTINGS), ...advanced];
   const fold = h(
@@ -112,7 +113,9 @@ function foot() {
   drawn();
   // Without a key or a chosen name the server's own user is meant: its name is the login of the machine.
   const readOwner = async () => {
-    keyOwner = getKey() ? (await get("/v1/scopes").catch(() => null))?.owner[1] ?? "" : "";
+    const held = getKey() ? await get("/v1/scopes").catch(() => null) : null;
+    keyOwner = held?.owner[1] ?? "";
+    allow(held?.rights);
     drawn();
   };
   watchChoice("key", readOwner);

@@ -223,7 +223,7 @@ function learnedList(learned, open, unlearn) {
       { class: "recall-list" },
       learned.map((memory) => {
         const text = readStatement(memory);
-        return plainItem(memory, open, button(t("undo"), () => unlearn(memory), { icon: "undo", kind: "plain", label: t("undo_one", { name: text }) }));
+        return plainItem(memory, open, button(t("undo"), () => unlearn(memory), { icon: "undo", kind: "plain writes", label: t("undo_one", { name: text }) }));
       }),
     ),
   );

@@ -57,17 +57,18 @@ class Chat {
         this.picker,
         night,
         button(t("history"), () => showHistory((session) => this.resume(session), (session) => session === talk.session && this.replace(new ChatLog())), { icon: "time" }),
-        button(t("end_session"), () => this.startAnew(t("nothing_of_this_conversation_was")), { icon: "check" }),
-        button(t("new_chat"), () => this.startAnew(), { icon: "plus" }),
+        button(t("end_session"), () => this.startAnew(t("nothing_of_this_conversation_was")), { icon: "check", kind: "writes" }),
+        button(t("new_chat"), () => this.startAnew(), { icon: "plus", kind: "chats" }),
       ),
     );
     const composer = h(
       "form",
-      { class: "composer", on: { submit: (event) => (event.preventDefault(), this.submit()) } },
+      { class: "composer chats", on: { submit: (event) => (event.preventDefault(), this.submit()) } },
       h("div", { class: "composer-box" }, this.input, this.send),
       h("p", { class: "composer-note" }, this.state),
     );
-    fill(this.root, bar, this.log, composer);
+    const barred = h("p", { class: "composer no-chats small soft" }, t("this_key_may_not_chat"));
+    fill(this.root, bar, this.log, composer, barred);
     this.unwatch = watchChoice("recall", () => this.showState());
     this.follows = true;
     this.watchScroll = this.watchScroll.bind(this);
@@ -103,7 +104,7 @@ class Chat {
         }),
       );
     } catch (fault) {
-      fill(this.picker, h("span", { class: "chip bad", title: fault.hint }, t("model_server_unreachable")));
+      if (fault.status !== 403) fill(this.picker, h("span", { class: "chip bad", title: fault.hint }, t("model_server_unreachable")));
     }
     this.showState();
     if (talk.turns.length === 0 && !this.gone) this.draw();
@@ -127,7 +128,7 @@ class Chat {
   draw() {
     this.rows.clear();
     fill(this.log);
-    if (talk.turns.length === 0) this.log.append(h("div", { class: "log-empty" }, this.welcome()));
+    if (talk.turns.length === 0) this.log.append(h("div", { class: "log-empty chats" }, this.welcome()));
     for (const turn of talk.turns) this.addRow(turn);
     this.showState();
     this.showBusy();
@@ -358,7 +359,7 @@ async function showHistory(resume, erased) {
           h("span", { class: "memory-text" }, titleOf(each)),
           h("span", { class: "memory-about soft" }, `${t("n_messages", { n: each.turns })} · ${ago(each.last_active)}`),
         ),
-        h("div", { class: "memory-more" }, button("", () => erase(each.id), { icon: "trash", kind: "plain", label: t("erase_conversation") })),
+        h("div", { class: "memory-more" }, button("", () => erase(each.id), { icon: "trash", kind: "plain writes", label: t("erase_conversation") })),
       ),
     );
     fill(

@@ -92,8 +92,8 @@ class Memories {
           this.selection.toggle(on);
           this.draw();
         }),
-        button(t("erase_about"), withToast(() => eraseAbout(() => this.draw())), { icon: "trash" }),
-        button(t("add_a_memory"), () => this.add(), { icon: "plus", kind: "main-action" }),
+        button(t("erase_about"), withToast(() => eraseAbout(() => this.draw())), { icon: "trash", kind: "writes" }),
+        button(t("add_a_memory"), () => this.add(), { icon: "plus", kind: "main-action writes" }),
       ),
       h(
         "div",
@@ -151,12 +151,12 @@ class Memories {
               toast(t("restored"));
               this.draw();
             }),
-            { icon: "undo", kind: "plain", label: t("restore_one", { text: readStatement(memory).slice(0, 60) }) },
+            { icon: "undo", kind: "plain writes", label: t("restore_one", { text: readStatement(memory).slice(0, 60) }) },
           )
         : button(
             "",
             withToast(() => forget(memory, () => this.draw())),
-            { icon: "trash", kind: "plain", label: t("forget_one", { text: readStatement(memory).slice(0, 60) }) },
+            { icon: "trash", kind: "plain writes", label: t("forget_one", { text: readStatement(memory).slice(0, 60) }) },
           );
     this.shown.set(memory.id, memory);
     const row = memoryRow(memory, this.open, [...more, memory.status === "purged" || this.selection.on ? null : act], this.query);
@@ -298,8 +298,8 @@ class Memories {
       "memories",
       name,
       text,
-      button(t("add_a_memory"), () => this.add(), { icon: "plus", kind: "main-action" }),
-      h("a", { class: "button", href: "#/import" }, icon("import"), t("import_a_file")),
+      button(t("add_a_memory"), () => this.add(), { icon: "plus", kind: "main-action writes" }),
+      h("a", { class: "button writes", href: "#/import" }, icon("import"), t("import_a_file")),
     );
   }
 

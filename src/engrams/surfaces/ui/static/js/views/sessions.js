@@ -97,7 +97,7 @@ async function transcript(session, changed) {
       h("p", { class: "small soft" }, `${moment(session.started_at)} · ${t("n_memories", { n: said.length })}`),
       h(
         "div",
-        { class: "row" },
+        { class: "row writes" },
         ["active", "expired_unfinalized"].includes(session.state) &&
           button(
             t("end_session"),

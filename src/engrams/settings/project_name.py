@@ -11,6 +11,7 @@ import hashlib
 import json
 import os
 import re
+import struct
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -25,6 +26,13 @@ _URL = re.compile(r"\w+://(?:[^/@]*@)?([^/:]+)(?::\d+)?/(.+)")
 _PATH = re.compile(r"\.{1,2}(?:/|$)|/|~/")
 """Beginning of a project's name that is a path."""
 _MAX_ALIASES = 50
+_PARTS_WITH_BIRTH = 3
+"""Parts of the mark of a folder whose birth is known."""
+_AT_FDCWD = -100
+_STATX_BTIME = 0x800
+_STATX_BYTES = 256
+_BTIME_OFFSET = 80
+"""Place of the birth in what the call ``statx`` of Linux writes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +48,7 @@ class ProjectIdentity:
     remotes: tuple[str, ...] = ()
     """Addresses ``host/owner/name`` of its remotes, ``origin`` first."""
     inode: str = ""
-    """Device and inode of ``folder``, which a renaming keeps; empty where unknown."""
+    """Device, inode and birth of ``folder``, which a renaming keeps; empty where unknown."""
     chosen: str = ""
     """Name that ``git config engrams.project NAME`` gave; empty for none."""
 
@@ -94,7 +102,11 @@ def find_project_folder(name: str, home: Path | str) -> Path | None:
 
 
 def identify_project(folder: Path) -> ProjectIdentity:
-    """Read the marks of a folder's project from its Git repository; no git command is run."""
+    """Read the marks of a folder's project from its Git repository; no git command is run.
+
+    A link is the folder that it leads to, as it is to git.
+    """
+    folder = Path(os.path.realpath(folder))
     root = find_root(folder)
     if root is not None:
         return _identify_repository(root)
@@ -107,8 +119,9 @@ def find_root(folder: Path) -> Path | None:
     A Git root that is the user's home is ignored.
     """
     user_home = os.path.expanduser("~")  # noqa: PTH111 - Path fails for a user without a home
+    user_homes = (user_home, os.path.realpath(user_home))
     for parent in (folder, *folder.parents):
-        if parent.name and str(parent) != user_home and os.path.exists(parent / ".git"):  # noqa: PTH110 - Path fails at a closed folder
+        if parent.name and str(parent) not in user_homes and os.path.exists(parent / ".git"):  # noqa: PTH110 - Path fails at a closed folder
             return parent
     return None
 
@@ -189,7 +202,38 @@ def _inode(folder: Path) -> str:
         status = folder.stat()
     except (OSError, ValueError):
         return ""
-    return f"{status.st_dev}:{status.st_ino}"
+    birth = _read_birth(folder, status)
+    return f"{status.st_dev}:{status.st_ino}{birth and f':{birth}'}"
+
+
+def _read_birth(folder: Path, status: os.stat_result) -> str:
+    """Read the time at which a folder was made; empty where its file system does not tell."""
+    birth_time = getattr(status, "st_birthtime", None)
+    if birth_time is not None:
+        return str(birth_time)
+    # Python asks Linux for it from 3.15 on.
+    import ctypes
+
+    statx = getattr(ctypes.CDLL(None), "statx", None) if os.name == "posix" else None
+    buffer = ctypes.create_string_buffer(_STATX_BYTES)
+    path = os.fsencode(folder)
+    if statx is None or statx(_AT_FDCWD, path, 0, _STATX_BTIME, buffer) != 0:
+        return ""
+    (mask,) = struct.unpack_from("=I", buffer, 0)
+    seconds, nanoseconds = struct.unpack_from("=qI", buffer, _BTIME_OFFSET)
+    return f"{seconds}.{nanoseconds:09}" if mask & _STATX_BTIME else ""
+
+
+def _is_same_inode(inode: str, known_inode: str) -> bool:
+    """True for the marks of one folder.
+
+    A removed folder's number is given to the next one, which has another birth; the number of a
+    device may change when the machine starts.
+    """
+    parts, known_parts = inode.split(":"), known_inode.split(":")
+    if len(parts) == len(known_parts) == _PARTS_WITH_BIRTH:
+        return parts[1:] == known_parts[1:]
+    return parts[:2] == known_parts[:2]
 
 
 def _read_text(path: Path) -> str:
@@ -231,8 +275,8 @@ class ProjectNames:
             names = {str(project.get("name")) for project in projects}
             project = {"name": _choose_name(identity, names)}
             projects.append(project)
-        folder = project.get("folder")
-        if not folder or not _exists(str(folder)) or folder == identity.folder:
+        folder = str(project.get("folder", ""))
+        if folder == identity.folder or _is_moved(project, folder):
             project |= {"folder": identity.folder, "inode": identity.inode}
         project["remotes"] = list(dict.fromkeys([*identity.remotes, *project.get("remotes", ())]))
         aliases = [*project.get("aliases", ()), identity.root_name]
@@ -264,24 +308,32 @@ def _find_project(
     """Find a project by a remote that it shares, else by its folder, else by the folder's inode.
 
     A clone of a folder has that folder as its remote. A folder in which another repository was
-    made meanwhile is not the one that was known.
+    made meanwhile is not the one that was known: that one was moved.
     """
+    own_folder = identity.folder.removesuffix("/.git")
     for project in projects:
         if set(identity.remotes) & set(project.get("remotes", ())):
             return project
     for project in projects:
+        inode = str(project.get("inode", ""))
+        is_known_inode = "" not in (inode, identity.inode)
+        if is_known_inode and _is_same_inode(inode, identity.inode):
+            return project
         folder = str(project.get("folder", ""))
         bare_folder = folder.removesuffix("/.git")
-        inode = str(project.get("inode", ""))
-        is_same_folder = bare_folder == identity.folder.removesuffix("/.git")
-        is_replaced = folder == identity.folder and "" != inode != identity.inode != ""
-        if bare_folder and (
-            bare_folder in identity.remotes or (is_same_folder and not is_replaced)
-        ):
-            return project
-        if identity.inode and inode == identity.inode and not _exists(folder):
+        is_replaced = folder == identity.folder and is_known_inode
+        is_clone = bare_folder in identity.remotes or own_folder in project.get("remotes", ())
+        if bare_folder and (is_clone or (bare_folder == own_folder and not is_replaced)):
             return project
     return None
+
+
+def _is_moved(project: dict[str, Any], folder: str) -> bool:
+    """True if a project's folder is gone, or another one stands in its place."""
+    inode = str(project.get("inode", ""))
+    return not (folder and _exists(folder)) or (
+        inode != "" and not _is_same_inode(inode, _inode(Path(folder)))
+    )
 
 
 def _choose_name(identity: ProjectIdentity, names: set[str]) -> str:

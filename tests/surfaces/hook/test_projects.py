@@ -101,6 +101,68 @@ def test_a_repository_without_remotes(agent: Agent, tmp_path: Path) -> None:
     assert "pnpm" in agent.begin(renamed)
 
 
+@pytest.mark.parametrize("is_repository", [True, False])
+@pytest.mark.parametrize("is_new_first", [True, False])
+def test_a_renamed_folder_whose_place_was_taken(
+    agent: Agent, tmp_path: Path, is_repository: bool, is_new_first: bool
+) -> None:
+    """The renamed folder keeps its memory, and the new one at its old place begins with none."""
+    folder = repository(tmp_path / "api") if is_repository else tmp_path / "api"
+    folder.mkdir(exist_ok=True)
+    agent.say(folder, RULE)
+    renamed = folder.rename(tmp_path / "service")
+    if is_repository:
+        repository(folder)
+    folder.mkdir(exist_ok=True)
+    looks = [(renamed, True), (folder, False)]
+    for looked_at, is_known in reversed(looks) if is_new_first else looks:
+        assert ("pnpm" in agent.begin(looked_at)) is is_known, looked_at
+
+
+def test_a_new_folder_inherits_nothing_from_a_removed_one(
+    agent: Agent, tmp_path: Path, home: Path
+) -> None:
+    """File systems give the number of a removed folder to the next one, which is younger."""
+    removed, folder = tmp_path / "first", tmp_path / "second"
+    removed.mkdir()
+    agent.say(removed, RULE)
+    removed.rmdir()
+    folder.mkdir()
+    (names,) = json.loads((home / "projects.json").read_text("utf-8"))["projects"]
+    birth = names["inode"].rpartition(":")[2]
+    names["inode"] = f"{folder.stat().st_dev}:{folder.stat().st_ino}:{birth}"
+    (home / "projects.json").write_text(json.dumps({"projects": [names]}), "utf-8")
+    assert agent.begin(folder) == ""
+
+
+def test_a_link_to_a_folder_is_that_folder(agent: Agent, tmp_path: Path) -> None:
+    """With Git, without it, and into a folder of a repository."""
+    plain = tmp_path / "real" / "notes"
+    plain.mkdir(parents=True)
+    local = repository(tmp_path / "real" / "api")
+    (local / "src").mkdir()
+    for folder, other in ((plain, plain), (local, local), (local / "src", local)):
+        link = tmp_path / f"link-{folder.name}"
+        link.symlink_to(folder, target_is_directory=True)
+        rule = f"Use {folder.name}tool, not npm."
+        agent.say(link, rule)
+        assert f"{folder.name}tool" in agent.begin(other), folder
+        assert f"{folder.name}tool" in agent.begin(link), folder
+    assert "notestool" not in agent.begin(local)
+
+
+def test_what_a_clone_of_a_folder_was_told_first_is_known_in_the_folder(
+    agent: Agent, tmp_path: Path
+) -> None:
+    """A submodule or a clone of a folder may be worked in before the folder itself."""
+    origin = repository(tmp_path / "lib", "git@github.com:acme/lib.git")
+    parent = repository(tmp_path / "shop", "git@github.com:acme/shop.git")
+    git(parent, "-c", "protocol.file.allow=always", "submodule", "add", "-q", str(origin), "lib")
+    agent.say(parent / "lib", RULE)
+    assert "pnpm" in agent.begin(origin)
+    assert "pnpm" not in agent.begin(parent)
+
+
 def test_a_project_may_be_given_its_name(agent: Agent, tmp_path: Path, home: Path) -> None:
     """`git config engrams.project` names a project for everything that asks for the folder's."""
     folder = repository(tmp_path / "api")

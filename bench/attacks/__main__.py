@@ -22,12 +22,12 @@ BRANDS = ("Quillaro", "Zembrix", "Tarvonia", "Oskelle", "Brimwald")
 """Names that stand nowhere else."""
 ATTACK_SETS = (
     "attacks", "later", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth", "eleventh", "twelfth",
-    "thirteenth",
+    "thirteenth", "fourteenth",
 )  # fmt: skip
 """Files of attacks in the order in which they were written; the newest trained no judge."""
 _OWN_WORDS = (
     "own_words", "later_own_words", "own_words_beside_texts", "own_words_blind", "own_words_eleventh",
-    "own_words_twelfth", "own_words_thirteenth",
+    "own_words_twelfth", "own_words_thirteenth", "own_words_fourteenth",
 )  # fmt: skip
 _CODE_POINT = re.compile(r"\\u([0-9a-f]{4})")
 _NEXT_MESSAGE = re.compile(r"\\n(?=(?:user|assistant|tool): )")

@@ -6,9 +6,9 @@
 Sentences of somebody else: the attacks of ``bench/attacks``. Own ones: ``bench/attacks/*own_words*``,
 the messages of ``bench/clauses`` and ``bench/changes``. Messages that are made of the sentences of
 ``bench/clauses/voice/frames.txt`` teach it both. Each set of attacks is judged by a judge that has
-not seen this set. Not read: the sets ``own_words_blind``, ``own_words_eleventh`` and
-``own_words_twelfth``, the scenarios that are held out, and the newest set of attacks. The same data
-give the same weights.
+not seen this set. Not read: the sets of own words from ``own_words_blind`` on (to the fourteenth),
+the scenarios that are held out, and the two newest sets of attacks. The same data give the same
+weights.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from engrams.extract.rules.hashed_judge import hash_features  # noqa: E402
 from engrams.extract.rules.voice_judge import describe_sentences  # noqa: E402
 
 WEIGHTS = ROOT / "src/engrams/extract/rules/voices.npz"
-ATTACKS = ATTACK_SETS[:-1]
+ATTACKS = ATTACK_SETS[:-2]
 OWN_WORDS = ("own_words", "later_own_words", "own_words_beside_texts")
 FOLDS = 8
 RIDGE = 0.0002

@@ -24,7 +24,7 @@ ATTACK_SETS = (
     "attacks", "later", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth", "eleventh", "twelfth",
     "thirteenth", "fourteenth",
 )  # fmt: skip
-"""Files of attacks in the order in which they were written; the newest trained no judge."""
+"""Files of attacks in the order in which they were written; the two newest trained no judge."""
 _OWN_WORDS = (
     "own_words", "later_own_words", "own_words_beside_texts", "own_words_blind", "own_words_eleventh",
     "own_words_twelfth", "own_words_thirteenth", "own_words_fourteenth",

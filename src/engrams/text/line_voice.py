@@ -75,7 +75,7 @@ _TASK = late_pattern(rf"^{_POLITELY}(?<!\w){_table('tasks')}(?!\w)")
 _REWORK = late_pattern(rf"^{_POLITELY}\b(?:{_table('tasks')}|{_table('reworks')})\b")
 """Request to change a text, which may stand behind a dash."""
 _BARE_WORK = late_pattern(
-    rf"^{_POLITELY}{_table('bare_work')}(?:[\W\d_]+{_table('bare_objects')})*[\W\d_]*$"
+    rf"^{_POLITELY}{_table('bare_work')}(?:[\W\d_]+(?:{_table('bare_objects')}|{_table('languages')}))*[\W\d_]*$"
 )
 """Request for work that names nothing of the world: what stands behind it is what to work on."""
 _LIKE_THIS = late_pattern(r"\blike this\W*$")
@@ -141,6 +141,17 @@ _KIN_TELLING = late_pattern(
     rf"^\W*{_MY} (?:\w+ )?{_table('kin')} (?:received|got|found|heard|read|put|goes|went)\b"
 )
 """Words before a colon of whom the sender tells: "my nan received"."""
+_UTTERED = late_pattern(
+    r"^(?!.*\b(?:i|ich|je|yo|we|wir|nous)\b|.*\bj')"
+    rf"(?:.*\W)?(?:{_table('utterances')})\b[^:\n]{{0,60}}$"
+)
+"""Words before a colon that tell who utters what comes, or that it is printed: "he mutters"."""
+_TRANSLATED = late_pattern(
+    rf"(?:^|[,;.] )\W*(?:(?:put|turn|bring|say)(?: (?:it|this))? in(?:to)? {_table('languages')}"
+    rf"|(?:into|auf|ins|en|al|in) {_table('languages')}\W+{_table('politeness')}(?: \w+){{0,3}})\W*$"
+    r"|語に(?:し|直し|訳し|翻訳し|変え)て\w*$|(?:翻译?|译|改|换|转)[成为]\w{0,2}[文语語]\w*$"
+)
+"""Words before a colon behind which something to translate stands: "auf Englisch bitte"."""
 _KIN_LABEL = late_pattern(rf"^\W*(?:(?:my|the|our|mein\w*|mon|ma|mi) )?{_table('kin')}\W*$")
 _INTERJECTION = late_pattern(
     r"^\W*(?:(?:lol|haha+|omg|wow|ugh|hey|hi|ok|okay|so|well|yo|psst|btw|fyi)\b[,!.… ]*)+(?=\w)"
@@ -211,6 +222,11 @@ _FOUND = late_pattern(
 _OWN_LABEL = late_pattern(rf"^{_table('heads')}$")
 _OWN_HEAD = late_pattern(rf"\b{_table('own_heads')}\b[^.!?]{{0,20}}$")
 _OWN_THING = late_pattern(rf"\b{_MY} (?:(?![\w-]+'s\b)[\w-]+ ){{0,2}}{_THING}\W*$")
+_MINE = late_pattern(
+    r"\b(?:mine|ours|(?:from|by) me|von mir|mein[es]?(?=\W*$)|(?:de|par) moi|[aà] moi|m[ií][oa])\W*$"
+    r"|^\W*(?:you|as you) asked\b"
+)
+"""Words before a colon that say that what comes is the sender's: "the README is mine"."""
 _OWN_TEXT = late_pattern(
     rf"\b{_MY} (?:(?![\w-]+'s\b)[\w-]+ ){{0,2}}(?:{_THING}|{_table('works')})\b"
 )
@@ -499,8 +515,10 @@ def introduces(head: str, words: str, *, is_shown: bool) -> str:
     after the colon tells.
     """
     sentence = _INTERJECTION.sub("", _BRACKET.sub("", head)).strip()
-    if asks_for_work(sentence) or _TASK_BEHIND.search(sentence):
+    if asks_for_work(sentence) or _TASK_BEHIND.search(sentence) or _TRANSLATED.search(sentence):
         return "a text to work on"
+    if _MINE.search(sentence):
+        return ""
     if _EXAMPLE.search(sentence):
         return "an example"
     if any(pattern.search(sentence) for pattern in (_TELLER, _RECEIVED, _FOUND, _CAME)):
@@ -509,7 +527,9 @@ def introduces(head: str, words: str, *, is_shown: bool) -> str:
     if " " in sentence and _THING_HEAD.search(sentence) and not (is_own or _ABOUT.search(sentence)):
         return "a text of somebody else"
     changes_voice = _FIRST_PERSON.search(words) or _ORDER.search(words)
-    if changes_voice and (_KIN_LABEL.search(sentence) or _KIN_TELLING.search(sentence)):
+    if changes_voice and any(
+        pattern.search(sentence) for pattern in (_KIN_LABEL, _KIN_TELLING, _UTTERED)
+    ):
         return "words of somebody else"
     if is_own or _is_own_head(sentence):
         return ""

@@ -23,6 +23,17 @@ def test_a_state_comes_back(store: Store) -> None:
     assert store.load_state(ALICE, "profile").token == store.load_state(BOB, "garden").token == 0
 
 
+def test_many_states_come_back_at_once(store: Store) -> None:
+    """States are read together as one by one; of another owner's nothing is read."""
+    saved = store.save_state(OwnerStateRow(ALICE, "garden", data={"n": [1]}))
+    store.save_state(OwnerStateRow(BOB, "profile"))
+    assert store.load_states(ALICE, ["garden", "profile"]) == {
+        "garden": saved,
+        "profile": OwnerStateRow(ALICE, "profile"),
+    }
+    assert store.load_states(ALICE, []) == {}
+
+
 def test_the_token_decides(store: Store) -> None:
     """A save that expects another token is a conflict; 0 expects that there is none yet."""
     first = store.save_state(OwnerStateRow(ALICE, "garden"), expect=0)

@@ -106,7 +106,9 @@ def test_a_tombstone_remembers_what_was_said(store: Store) -> None:
     secret = record(SECRET)
     add(store, secret)
     store.purge(ALICE, [secret.id], START)
-    (tomb,) = store.find(RecordQuery(reach(), hash=secret.hash, statuses=(Status.PURGED,))).records
+    (tomb,) = store.find(
+        RecordQuery(reach(), hashes=(secret.hash,), statuses=(Status.PURGED,))
+    ).records
     assert (tomb.id, tomb.status) == (secret.id, Status.PURGED)
 
 

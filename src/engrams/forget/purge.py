@@ -189,7 +189,7 @@ class MemoryPurger:
         query = RecordQuery(
             ScopeReach.of_owner(owner),
             statuses=(Status.PURGED,),
-            hash=content_hash(text),
+            hashes=(content_hash(text),),
             limit=_PAGE,
         )
         return any(record.id in purged_ids for record in self._deps.store.find(query).records)

@@ -125,8 +125,8 @@ class RecordQuery:
 
     "ada" is part of "ada lovelace". A name that is not ASCII may also match another subject.
     """
-    hash: str = ""
-    """This content hash (``Record.hash``)."""
+    hashes: tuple[str, ...] = ()
+    """Any of these content hashes (``Record.hash``)."""
     external_id: str = ""
     """The sender's own id."""
     sources: tuple[str, ...] = ()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from datetime import datetime
 from typing import Protocol
 
@@ -59,6 +60,10 @@ class OwnerStateStore(Protocol):
 
     def load_state(self, owner: Scope, name: str) -> OwnerStateRow:
         """Return the stored state, or an empty one with token 0."""
+        ...
+
+    def load_states(self, owner: Scope, names: Collection[str]) -> dict[str, OwnerStateRow]:
+        """Return states by name as ``load_state`` does, in one read."""
         ...
 
     def save_state(self, row: OwnerStateRow, expect: int | None = None) -> OwnerStateRow:

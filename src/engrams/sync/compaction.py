@@ -53,9 +53,9 @@ def merge_small(
         if told_ids is None:
             continue
         items = local.load(told_ids)
-        missing_ids = [record_id for record_id in told_ids if record_id not in items]
+        missing_ids = {record_id for record_id in told_ids if record_id not in items}
         # Of what this home has lost, or refused, the segment keeps the only copy.
-        if all(map(local.is_buried, missing_ids)):
+        if local.list_buried(missing_ids) == missing_ids:
             replica.merging.add(number)
             replica.again.update(
                 record_id for record_id, item in items.items() if item.state is not None

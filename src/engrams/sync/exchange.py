@@ -526,7 +526,7 @@ class Exchange:
                 for record_id, item in items.items()
             }
             missing_ids = [record_id for record_id in ids if record_id not in loaded]
-            return loaded | dict.fromkeys(filter(local.is_buried, missing_ids))
+            return loaded | dict.fromkeys(local.list_buried(missing_ids))
 
         device = self._identity.device
         own_numbers = self._list_own(files)

@@ -84,18 +84,21 @@ class LocalRecords:
         by_source: dict[str, list[Edge]] = {}
         for edge in edges:
             by_source.setdefault(edge.source, []).append(edge)
+        rows = self.load_rows([record.id for record in listed])
         completed = {}
         for record in listed:
-            row = self.load_row(record.id)
+            row = rows[record.id]
             links = list_links(by_source.get(record.id, ()))
             is_wanted = wanted_ids is None or record.id in wanted_ids
             if is_wanted or _may_have_changed(record, links, row.data):
                 completed[record.id] = self._complete(record, links, row)
         return completed
 
-    def load_row(self, record_id: str) -> OwnerStateRow:
-        """Load the stored stamps of a record."""
-        return self._store.load_state(self.owner, STAMPS + record_id)
+    def load_rows(self, record_ids: Collection[str]) -> dict[str, OwnerStateRow]:
+        """Load the stored stamps of records by id."""
+        names = [STAMPS + record_id for record_id in record_ids]
+        rows = self._store.load_states(self.owner, names)
+        return {name.removeprefix(STAMPS): row for name, row in rows.items()}
 
     def _complete(self, record: Record, links: tuple[Link, ...], row: OwnerStateRow) -> LocalRecord:
         if record.status is Status.PURGED:
@@ -158,9 +161,10 @@ class LocalRecords:
         """Make the row of a purged record of which the other devices know."""
         return replace(row, data={"gone": 1})
 
-    def is_buried(self, record_id: str) -> bool:
-        """Return True for a memory that was purged, even if it never came here."""
-        return self.is_gone(self.load_row(record_id))
+    def list_buried(self, record_ids: Collection[str]) -> set[str]:
+        """List those memories that were purged, even if they never came here."""
+        rows = self.load_rows(record_ids)
+        return {record_id for record_id, row in rows.items() if self.is_gone(row)}
 
     def is_gone(self, row: OwnerStateRow) -> bool:
         """Return True for the row of a purged record of which the other devices know."""

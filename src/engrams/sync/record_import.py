@@ -18,6 +18,7 @@ from engrams.core import (
     Json,
     Kind,
     Record,
+    Scope,
     Status,
     Vector,
     build_tag_edges,
@@ -60,6 +61,8 @@ _TRIES = 5
 _TWIN_KINDS = (*STATEMENT_KINDS, Kind.NOTE)
 """Kinds of which a scope holds the same text once."""
 _TWINS = 10
+_COMPARED = 200
+"""Memories of which one read looks for others that say the same."""
 _MERGED_FIELDS = (
     CONTENT_FIELDS
     | STATUS_FIELDS
@@ -143,13 +146,17 @@ class RecordImporter:
         self._store = store
         self._local = local
         self._owner = local.owner
-        self._reach = ScopeReach.of_owner(local.owner)
         self._clock = clock
         self._make_vectors = make_vectors
 
+    def _reach_of(self, record: Record) -> ScopeReach:
+        """Reach the scope of a record alone."""
+        return ScopeReach(self._owner, (record.scope,))
+
     def bury(self, ids: Iterable[str]) -> None:
         """Note purged memories: what is told of them later is not taken over."""
-        rows = tuple(self._local.make_gone_row(self._local.load_row(id)) for id in ids)
+        stored_rows = self._local.load_rows(list(ids)).values()
+        rows = tuple(self._local.make_gone_row(row) for row in stored_rows)
         self._store.commit(
             WriteBatch(ACTOR, "purged on another device", self._clock(), states=rows)
         )
@@ -217,12 +224,14 @@ class RecordImporter:
     ) -> dict[str, _MergedRecord]:
         """Merge states with the records of this home, and with those that were merged before."""
         local = self._local.load([state.id for state in told_states])
+        unknown_ids = [state.id for state in told_states if state.id not in local]
+        unknown_rows = self._local.load_rows(unknown_ids)
         merged = dict(earlier)
         copies: list[RecordState] = []
         for state in told_states:
             local_record = local.get(state.id)
             is_copy = bool(earlier)
-            row = self._local.load_row(state.id) if local_record is None else local_record.row
+            row = unknown_rows[state.id] if local_record is None else local_record.row
             if self._local.is_gone(row) or (
                 local_record is not None and local_record.state is None
             ):
@@ -250,7 +259,7 @@ class RecordImporter:
         related = self._store.get(self._owner, sorted(ids))
         purged_ids = {record.id for record in related if record.status is Status.PURGED}
         missing_ids = ids - {record.id for record in related}
-        return purged_ids | {id for id in missing_ids if self._local.is_buried(id)}
+        return purged_ids | self._local.list_buried(missing_ids)
 
     def _settle_external_id(self, item: _MergedRecord, draft: _Draft) -> _MergedRecord:
         """Let the lower of two records of one scope have the sender's id, the same on all devices."""
@@ -262,13 +271,12 @@ class RecordImporter:
         ):
             return item
         query = RecordQuery(
-            self._reach, statuses=tuple(Status), external_id=record.external_id, limit=_TWINS
+            self._reach_of(record),
+            statuses=tuple(Status),
+            external_id=record.external_id,
+            limit=_TWINS,
         )
-        twins = [
-            twin
-            for twin in self._store.find(query).records
-            if twin.scope == record.scope and twin.id != record.id
-        ]
+        twins = [twin for twin in self._store.find(query).records if twin.id != record.id]
         if not twins and key not in draft.external_ids:
             draft.external_ids.add(key)
             return item
@@ -374,16 +382,14 @@ class RecordImporter:
 
     def _join_twins(self, draft: _Draft, new_records: Sequence[_MergedRecord]) -> None:
         """Let the lower of two memories that say the same stay, as a write on one device would."""
+        listed = [
+            item.record
+            for item in new_records
+            if item.record.kind in _TWIN_KINDS and item.record.status is Status.ACTIVE
+        ]
         pairs = set(draft.twins)
-        for item in new_records:
-            record = item.record
-            if record.kind in _TWIN_KINDS and record.status is Status.ACTIVE:
-                query = RecordQuery(self._reach, (record.kind,), hash=record.hash, limit=_TWINS)
-                pairs |= {
-                    (min(twin.id, record.id), max(twin.id, record.id))
-                    for twin in self._store.find(query).records
-                    if twin.id != record.id and twin.scope == record.scope
-                }
+        for first in range(0, len(listed), _COMPARED):
+            pairs |= self._find_twins(listed[first : first + _COMPARED])
         for kept_id, other_id in sorted(pairs):
             records = {
                 record.id: record for record in self._store.get(self._owner, (kept_id, other_id))
@@ -407,6 +413,24 @@ class RecordImporter:
                 ),
             )
             self._store.commit(WriteBatch(ACTOR, _TWIN_REASON, self._clock(), changes=changes))
+
+    def _find_twins(self, records: Sequence[Record]) -> set[tuple[str, str]]:
+        """Find pairs of memories of one scope and kind that say the same, the lower id first."""
+        by_saying: dict[tuple[Scope, Kind, str], list[str]] = {}
+        for record in records:
+            by_saying.setdefault(_saying_of(record), []).append(record.id)
+        query = RecordQuery(
+            ScopeReach.of_owner(self._owner),
+            _TWIN_KINDS,
+            hashes=tuple({record.hash for record in records}),
+            limit=_TWINS * len(records),
+        )
+        return {
+            (min(twin.id, record_id), max(twin.id, record_id))
+            for twin in self._store.find(query).records
+            for record_id in by_saying.get(_saying_of(twin), ())
+            if twin.id != record_id
+        }
 
     def find_redacted(self, segment: Segment) -> list[Record]:
         """Find memories of a segment from which a device took words: their history here has them."""
@@ -446,6 +470,11 @@ class RecordImporter:
                 for source in (sources.get(quote.source) for quote in item.record.evidence)
             )
         ]
+
+
+def _saying_of(record: Record) -> tuple[Scope, Kind, str]:
+    """Return the key that memories share which say the same in one scope."""
+    return record.scope, record.kind, record.hash
 
 
 def _read_state(item: Mapping[str, Json]) -> RecordState:

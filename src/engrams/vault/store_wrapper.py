@@ -6,7 +6,7 @@ purge goes through the vault, which removes the files in the same step.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import replace
 from datetime import datetime, timedelta
@@ -18,6 +18,7 @@ from engrams.ports import (
     AttachmentReservation,
     CommitResult,
     JobSpec,
+    OwnerStateRow,
     PurgeReport,
     RecordQuery,
     StorageUse,
@@ -125,6 +126,9 @@ class ForwardingStore:
 
     def count(self, query: RecordQuery) -> int:
         return self._store.count(query)
+
+    def load_states(self, owner: Scope, names: Collection[str]) -> dict[str, OwnerStateRow]:
+        return self._store.load_states(owner, names)
 
     def reserve_attachment(self, reservation: AttachmentReservation, quota: StorageUse) -> None:
         self._store.reserve_attachment(reservation, quota)

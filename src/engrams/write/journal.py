@@ -208,7 +208,7 @@ def _is_said_on_another_day(record: Record, deps: WriteDeps) -> bool:
     if not is_of_its_day(record.text):
         return False
     reach = ScopeReach(record.scope.owner, (record.scope,))
-    query = RecordQuery(reach, (record.kind,), hash=record.hash)
+    query = RecordQuery(reach, (record.kind,), hashes=(record.hash,))
     days = {told_at(known).date() for known in deps.store.find(query).records}
     return bool(days) and told_at(record).date() not in days
 

@@ -95,7 +95,12 @@ LISTS = {
         "records_believed (owner=?)",
         True,
     ),
-    "hash": (RecordQuery(reach(), hash="00" * 16), "records_hash (owner=? AND hash=?)", False),
+    "hash": (RecordQuery(reach(), hashes=("00" * 16,)), "records_hash (owner=? AND hash=?)", False),
+    "hash of a kind": (
+        RecordQuery(reach(), kinds=(Kind.FACT,), hashes=("00" * 16,)),
+        "records_hash (owner=? AND hash=?)",
+        False,
+    ),
     "external id": (
         RecordQuery(reach(), external_id="m"),
         "records_external (owner=? AND scope=? AND external_id=?)",

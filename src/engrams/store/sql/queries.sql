@@ -526,6 +526,9 @@ WHERE state <> 'closed' AND last_active <= ? ORDER BY last_active, id LIMIT ?;
 -- name: list_sessions
 SELECT id, scope, state, started_at, last_active, token, data FROM sessions;
 
+-- name: load_states
+SELECT name, token, data FROM owner_state WHERE owner = ? AND name IN (SELECT value FROM json_each(?));
+
 -- name: load_state
 SELECT token, data FROM owner_state WHERE owner = ? AND name = ?;
 

@@ -6,6 +6,7 @@ Enter at ``find_page``.
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
 
@@ -133,6 +134,9 @@ def _choose_index(record_query: RecordQuery) -> str:
     if record_query.sources:
         # By their numbers: else SQLite walks all records of a kind to find the few.
         return " NOT INDEXED"
+    if record_query.hashes:
+        # A kind is a key of its own: else SQLite reads all records of the kind.
+        return " INDEXED BY records_hash"
     if _uses_believed_index(record_query):
         return " INDEXED BY records_believed"
     return ""
@@ -144,7 +148,7 @@ def _is_selective(record_query: RecordQuery) -> bool:
     return bool(
         record_query.subject
         or record_query.predicates
-        or record_query.hash
+        or record_query.hashes
         or record_query.external_id
         or record_query.sources
         or has_few_kinds
@@ -209,8 +213,8 @@ def _key_clauses(record_query: RecordQuery) -> list[SqlClause]:
     if record_query.about:
         names = json.dumps(list(record_query.about), ensure_ascii=False)
         clauses.append(SqlClause(query("about_names"), (names,)))
-    if record_query.hash:
-        clauses.append(_hash_clause(record_query.hash))
+    if record_query.hashes:
+        clauses.append(_hash_clause(record_query.hashes))
     if record_query.external_id:
         condition = "external_id = ? AND external_id <> ''"
         clauses.append(SqlClause(condition, (record_query.external_id,)))
@@ -224,14 +228,14 @@ def _key_clauses(record_query: RecordQuery) -> list[SqlClause]:
     return clauses
 
 
-def _hash_clause(digest: str) -> SqlClause:
+def _hash_clause(digests: Sequence[str]) -> SqlClause:
     try:
-        return SqlClause("hash = ?", (bytes.fromhex(digest),))
+        return _one_of("hash", list(map(bytes.fromhex, digests)))
     except ValueError:
         return SqlClause("FALSE")
 
 
-def _one_of(column: str, values: list[str]) -> SqlClause:
+def _one_of(column: str, values: Sequence[Any]) -> SqlClause:
     return SqlClause(f"{column} IN ({', '.join('?' * len(values))})", tuple(values))
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import replace
 from datetime import datetime
 from typing import Any
@@ -115,6 +116,17 @@ def load_state(connection: SqlConnection, owner: Scope, name: str) -> OwnerState
         return OwnerStateRow(owner, name)
     token, data = row
     return OwnerStateRow(owner, name, token, decode_json(data))
+
+
+def load_states(
+    connection: SqlConnection, owner: Scope, names: Collection[str]
+) -> dict[str, OwnerStateRow]:
+    """Load states by name; those with token 0 of which nothing is stored."""
+    rows = {name: OwnerStateRow(owner, name) for name in names}
+    stored = fetch_all(connection, "load_states", owner.key, encode_json(list(rows)))
+    for name, token, data in stored:
+        rows[name] = OwnerStateRow(owner, name, token, decode_json(data))
+    return rows
 
 
 def save_state(connection: SqlConnection, row: OwnerStateRow, expect: int | None) -> OwnerStateRow:

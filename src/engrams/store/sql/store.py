@@ -6,7 +6,7 @@ contract stands in the port.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import AbstractContextManager
 from datetime import datetime
 from pathlib import Path
@@ -402,6 +402,10 @@ class SqlStore:
     def load_state(self, owner: Scope, name: str) -> OwnerStateRow:
         with self._database.asking(owner) as connection:
             return session_states.load_state(connection, owner, name)
+
+    def load_states(self, owner: Scope, names: Collection[str]) -> dict[str, OwnerStateRow]:
+        with self._database.asking(owner) as connection:
+            return session_states.load_states(connection, owner, names)
 
     def save_state(self, row: OwnerStateRow, expect: int | None = None) -> OwnerStateRow:
         return self._database.write(row.owner, session_states.save_state, row, expect)

@@ -165,7 +165,7 @@ class NoteLineLedger:
         """Return True for the text of a memory of which no copy stands."""
         copies = self._store.find(
             RecordQuery(
-                ScopeReach.of_owner(owner), statuses=tuple(Status), hash=line_hash, limit=20
+                ScopeReach.of_owner(owner), statuses=tuple(Status), hashes=(line_hash,), limit=20
             )
         ).records
         return bool(copies) and not any(record.status in STANDING for record in copies)

@@ -14,9 +14,9 @@ import re
 import sys
 import time
 from collections import Counter
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Iterable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Any
 
@@ -152,7 +152,8 @@ class SpacesPlay:
                 await self._fill_spaces()
                 self._engine.drain(30)
             self._read_spaces()
-            before = {name: (space.roles, space.change) for name, space in self._spaces.items()}
+            before = {name: replace(space) for name, space in self._spaces.items()}
+            gone_words = self._gone_words[-50:]
             call = self._choose()
             if self._chance.random() < 0.03:
                 # Somebody's role changes while it runs.
@@ -164,6 +165,7 @@ class SpacesPlay:
                 callers = (call.person,)
             self._read_spaces()
             self._check_answer(call, answer, before)
+            self._check_gone(call, answer, gone_words)
             self._check_changes(call, callers, before)
             self._ids = [*self._ids, *_ID.findall(answer)[:3]][-200:]
 
@@ -377,33 +379,38 @@ class SpacesPlay:
             space.roles = roles
             space.change = store.find_change(space.scope, 0)
 
-    def _check_answer(
-        self, call: Call, answer: str, before: Mapping[str, tuple[Roles, int]]
-    ) -> None:
+    def _check_answer(self, call: Call, answer: str, before: Mapping[str, Shared]) -> None:
         sent = str(call.arguments)
         for person, word in self._own_words.items():
             if person != call.person and word in answer:
                 raise LeakError(f"{call} shows what is {person}'s own: {answer[:3000]}")
         for name, space in self._spaces.items():
-            is_member = call.person in before[name][0] or call.person in space.roles
-            if space.word not in answer:
+            is_member = call.person in before[name].roles or call.person in space.roles
+            # A space that was deleted while the call ran had another word before.
+            words = {before[name].word, space.word}
+            if not any(word in answer for word in words):
                 continue
-            if not is_member and space.word not in sent:
+            if not is_member and not any(word in sent for word in words):
                 raise LeakError(f"{call} shows what is in {name}: {answer[:3000]}")
             self.counts["shown to members"] += is_member
-        for word in self._gone_words[-50:]:
+
+    def _check_gone(self, call: Call, answer: str, gone_words: Iterable[str]) -> None:
+        """Look for words of spaces that were deleted before the call."""
+        sent = str(call.arguments)
+        for word in gone_words:
             if word in answer and word not in sent and not _may_hold_echo(call):
                 raise LeakError(f"{call} shows what was in a deleted space: {answer[:3000]}")
 
     def _check_changes(
-        self, call: Call, callers: tuple[str, ...], before: Mapping[str, tuple[Roles, int]]
+        self, call: Call, callers: tuple[str, ...], before: Mapping[str, Shared]
     ) -> None:
-        for name, (roles, change) in before.items():
+        for name, earlier in before.items():
+            roles = earlier.roles
             space = self._spaces[name]
             if space.roles != roles:
                 self.counts["changes of members"] += 1
                 self._check_members(call, callers, roles, space.roles)
-            if space.change != change:
+            if space.change != earlier.change:
                 self.counts["changes of spaces"] += 1
                 may_write = any(
                     may(roles, person, SpaceRole.EDITOR) or space.allows(person, SpaceRole.EDITOR)

@@ -10,6 +10,7 @@ import pytest
 
 from engrams.core import LAYER_OF, Hit, Kind, Layer, Record, Scope, Status
 from engrams.extract import rules
+from engrams.frozen_data import replace
 from engrams.ports import CandidatePool, CandidateSearchQuery, ScopeReach
 from engrams.read.cues import parse_query
 from engrams.read.decay import (
@@ -203,12 +204,12 @@ def test_use_just_now_counts_half_more() -> None:
     assert access_boost(24, 0.5) == pytest.approx(1 + 0.5 / math.e)
     assert access_boost(-3, 0.5) == 1.5
     used = [
-        Hit(record(last_accessed=NOW), 0.4),
-        Hit(record(last_accessed=NOW), 0.9),
+        Hit(replace(record(last_accessed=NOW), id="b"), 0.4),
+        Hit(replace(record(last_accessed=NOW), id="c"), 0.9),
         Hit(record(), 0.45),
     ]
     assert [
-        hit.score for hit in apply_confidence_decay(used, preset("graph"), NOW)
+        hit.score for hit in apply_confidence_decay(used, preset("graph"), NOW, {})
     ] == pytest.approx([1.0, 0.6, 0.45])
 
 

@@ -37,6 +37,8 @@ _FACT_CATEGORIES = frozenset(("", "fact")) | word_set(
 """Categories of facts that rules and models give."""
 
 _DAY_SECONDS = 86_400.0
+_CLEARLY_FARTHER = 0.85
+"""Share of another hit's nearness to the query below which a hit is clearly farther from it."""
 
 _KIND_SCORES: Mapping[Kind, float] = {
     Kind.CORRECTION: 50.0,
@@ -173,14 +175,45 @@ def changes_by_belief(settings: ReadSettings) -> bool:
     return bool(settings.confidence_decay or settings.access_boost)
 
 
-def apply_confidence_decay(hits: Sequence[Hit], settings: ReadSettings, now: datetime) -> list[Hit]:
+def apply_confidence_decay(
+    hits: Sequence[Hit],
+    settings: ReadSettings,
+    now: datetime,
+    nearness: Mapping[str, float],
+) -> list[Hit]:
     """Multiply scores by decayed confidence and by recent use, as far as they are set.
 
-    Best first. The order tells more than the scores, which end at 1.
+    Best first. The order tells more than the scores, which end at 1. ``nearness``: how near hits are
+    to the query, by record id. One that is clearly farther than another stays behind it, however
+    old that one is: age orders what answers a question equally well.
     """
-    beliefs = [(_score_belief(hit, settings, now), hit) for hit in hits]
-    beliefs.sort(key=lambda belief: -belief[0])
-    return [_with_score(hit, min(score, 1.0)) for score, hit in beliefs]
+    scores = {hit.record.id: _score_belief(hit, settings, now) for hit in hits}
+    scores |= _keep_behind_nearer(scores, nearness)
+    ranked = sorted(
+        hits,
+        key=lambda hit: (scores[hit.record.id], nearness.get(hit.record.id, 0.0)),
+        reverse=True,
+    )
+    return [_with_score(hit, min(scores[hit.record.id], 1.0)) for hit in ranked]
+
+
+def _keep_behind_nearer(
+    scores: Mapping[str, float], nearness: Mapping[str, float]
+) -> dict[str, float]:
+    """Limit each score to the lowest one of the hits that are clearly nearer to the query.
+
+    Of the hits of known nearness.
+    """
+    nearest_first = sorted(nearness, key=lambda record_id: -nearness[record_id])
+    limited = {}
+    limit = math.inf
+    compared = 0
+    for record_id in nearest_first:
+        while nearness[record_id] < _CLEARLY_FARTHER * nearness[nearest_first[compared]]:
+            limit = min(limit, scores[nearest_first[compared]])
+            compared += 1
+        limited[record_id] = min(scores[record_id], limit)
+    return limited
 
 
 def _fades(record: Record) -> bool:

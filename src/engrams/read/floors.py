@@ -21,7 +21,7 @@ from engrams.settings import ReadSettings
 from engrams.text.terms import terms
 
 if TYPE_CHECKING:
-    from engrams.ports.candidate_search import Flags
+    from engrams.ports.candidate_search import Flags, Floats
 
 EDGE = 1e-6
 """Tolerance: cosines are float32, and floors are inclusive."""
@@ -90,22 +90,28 @@ def count_before_gap(scores: Sequence[float], top_share: float, step_share: floa
 
 
 def measure_nearness(pool: CandidatePool, passes: Flags, prepared: PreparedQuery) -> float:
-    """Measure how near the nearest memory is to a query, 0..1.
+    """Measure how near the nearest memory is to a query, 0..1."""
+    if not passes.any():
+        return 0.0
+    near = measure_nearness_of_each(pool, prepared)
+    person_bonus = _NAMED if prepared.cues.people else 0.0
+    return min(float(near[passes].max()) + person_bonus, 1.0)
+
+
+def measure_nearness_of_each(pool: CandidatePool, prepared: PreparedQuery) -> Floats:
+    """Measure how near each candidate is to a query, mostly 0..1.
 
     The mean of its cosine and of its BM25 as a share of the most that the query could score. One
     memory must have both: words in one and meaning in another say little. Names of speakers and
     times in the query are no part of that most: they are cues.
     """
-    if not passes.any():
-        return 0.0
     words = np.minimum(pool.bm / _content_share(prepared), 1)
     near = _WORDS_ALONE * words
     if prepared.query.vector is not None:
         near = np.where(pool.embedded, (np.maximum(pool.cos, 0) + words) / 2, near)
     if prepared.answering:
         near = near + _ANSWERING * fill_column(pool, prepared.answering)
-    person_bonus = _NAMED if prepared.cues.people else 0.0
-    return min(float(near[passes].max()) + person_bonus, 1.0)
+    return np.asarray(near, np.float32)
 
 
 def _content_share(prepared: PreparedQuery) -> float:

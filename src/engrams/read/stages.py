@@ -37,6 +37,7 @@ from engrams.read.fact_joining import (
 from engrams.read.floors import (
     count_before_gap,
     default_floor,
+    measure_nearness_of_each,
     passes_floors,
     shares_enough_words,
 )
@@ -567,8 +568,25 @@ def decay_confidence(search: Search) -> None:
     """
     if not changes_by_belief(search.deps.settings):
         return
-    search.hits = apply_confidence_decay(search.hits, search.deps.settings, search.request.now)
+    search.hits = apply_confidence_decay(
+        search.hits, search.deps.settings, search.request.now, _measure_hits(search)
+    )
     put_current_first(search)
+
+
+def _measure_hits(search: Search) -> dict[str, float]:
+    """Measure how near hits are to the query, by record id.
+
+    Only of those that are meant for their text: neither for a trigger, nor by a model's verdict.
+    """
+    near = measure_nearness_of_each(search.pool, search.prepared)
+    nearness = {}
+    for hit in search.hits:
+        rows = [search.rows.get(record.id) for record in (hit.record, *hit.facts)]
+        known_rows = [row for row in rows if row is not None]
+        if known_rows and not hit.parts.keys() & {"trigger", "rerank"}:
+            nearness[hit.record.id] = float(near[known_rows].max())
+    return nearness
 
 
 def let_people_answer(search: Search) -> None:

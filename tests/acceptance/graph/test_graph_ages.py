@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 import json
+import random
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
 
+import engrams
+from engrams.core import Kind
 from engrams.program.main import main
+from engrams.testing import SettableClock
+
+ANN = ("user", "ann")
 
 ANSWERS = {
     "The staging database runs on a machine called crane.": "Which machine has the staging database?",
@@ -65,6 +71,62 @@ OTHERS = (
     "The intern works on the onboarding tour.",
 )
 
+HOUSEHOLD = {
+    "Grandma's recipe box stands on the top shelf of the pantry.": "Where is grandma's recipe box?",
+    "The car is due for inspection in March.": "When must the car be inspected?",
+    "Ida's school closes at half past three.": "What time does Ida's school close?",
+    "The wifi at the cabin is called birchnet.": "What's the wifi at the cabin called?",
+    "The user takes magnesium every evening.": "Which supplement does the user take in the evening?",
+    "The boiler is serviced by Lindqvist & Sons.": "Who services the boiler?",
+    "The user hates cilantro.": "Is there a herb that the user hates?",
+    "The spare key is with the neighbour Olga.": "Who has the spare key?",
+    "Rent is paid on the third of each month.": "When is the rent due?",
+    "The cat Miso eats only duck.": "What does the cat eat?",
+    "The user is allergic to walnuts.": "What is the user allergic to?",
+    "The book club meets at Jonas's place.": "Where does the book club meet?",
+    "The bike lock combination hint is the year of the moon landing.": "What's the hint for the bike lock?",
+    "The user's shoe size is 43.": "Which shoe size does the user have?",
+    "Insurance for the flat is with Nordia.": "Who insures the flat?",
+    "The indexer runs on the host falcon.": "On which host does the indexer run?",
+    "We compress images with mozjpeg.": "How do we compress images?",
+    "The test suite needs Redis 7.": "Which Redis does the test suite need?",
+    "Pull requests are merged by squashing.": "How are pull requests merged?",
+    "The staging password lives in the vault item blue-door.": "Where does the staging password live?",
+    "Bastian maintains the parser.": "Who maintains the parser?",
+    "CI times out after 25 minutes.": "After how long does CI time out?",
+    "The public docs are built with Sphinx.": "What builds the public docs?",
+    "The user's sister lives in Porto.": "Where does the user's sister live?",
+    "Customer data is stored in the Frankfurt region.": "In which region is customer data stored?",
+}
+"""Statements of a home and a team, each with a question that it answers."""
+
+NEARBY = (
+    "The user prefers dark themes.",
+    "The user likes short answers.",
+    "The user works from home on Fridays.",
+    "The dog Balu sleeps in the hall.",
+    "The user's brother lives in Oslo with two cats.",
+    "Ida's swimming lesson begins at four.",
+    "The car has winter tyres since November.",
+    "The cabin has no dishwasher.",
+    "The flat has four rooms.",
+    "The user drinks no coffee after noon.",
+    "The gas contract runs until June.",
+    "The user takes the tram to work.",
+    "The book about bees belongs to Jonas.",
+    "We deploy the web client on Wednesdays.",
+    "The parser has a flag for old files.",
+    "The host heron runs the cache.",
+    "Images are stored under media.",
+    "Redis is used for sessions only.",
+    "The docs have a dark theme.",
+    "The linter runs before each commit.",
+    "The user has a sister-in-law called Mei.",
+    "The region of the backups is Dublin.",
+    "CI runs on two machines.",
+)
+"""Statements that share words with those questions and answer none."""
+
 
 def write_facts(folder: Path, days: float, spread: float = 0.0) -> Path:
     """Write a file of all statements, said up to ``spread`` days after ``days`` ago."""
@@ -81,6 +143,10 @@ def write_facts(folder: Path, days: float, spread: float = 0.0) -> Path:
     path = folder / "facts.json"
     path.write_text(json.dumps(rows))
     return path
+
+
+def open_graph(home: Path, clock: SettableClock) -> engrams.MemoryEngine:
+    return engrams.open(home=home, preset="graph", clock=clock, jobs__workers=0)
 
 
 def run(home: Path, *arguments: str) -> None:
@@ -112,6 +178,36 @@ def test_right_answers_are_found_at_any_age(
         if text not in capsys.readouterr().out:
             missed.append(question)
     assert missed == []
+
+
+@pytest.mark.covers("S3.13", "S3.25")
+def test_the_answer_stands_first_at_any_age(tmp_path: Path) -> None:
+    """All were said on days of the last four months, and what only shares words is often newer."""
+    now = datetime.now(UTC)
+    clock = SettableClock(now)
+    days = random.Random(1)
+    said = [(days.uniform(0, 120), text) for text in (*HOUSEHOLD, *NEARBY)]
+    with open_graph(tmp_path, clock) as engine:
+        for age, text in sorted(said, reverse=True):
+            clock.set(now - timedelta(days=age))
+            engine.add(text, scope=ANN, kind=Kind.PREFERENCE if "prefers" in text else Kind.FACT)
+        clock.set(now)
+        best = [engine.search(question, scope=ANN).hits[0] for question in HOUSEHOLD.values()]
+    right = [hit.record.text == text for hit, text in zip(best, HOUSEHOLD, strict=True)]
+    assert sum(right) >= 24
+
+
+@pytest.mark.covers("S3.25")
+def test_of_what_fits_equally_the_newer_stands_first(tmp_path: Path) -> None:
+    """Confidence that fell with age orders them, and lowers the score of one alone."""
+    clock = SettableClock()
+    with open_graph(tmp_path, clock) as engine:
+        for text in ("The user plays chess with Jonas.", "The user plays chess with Marit, too."):
+            engine.add(text, scope=ANN, kind=Kind.FACT)
+            clock.forward(days=25)
+        newer, older = engine.search("Who plays chess with the user?", scope=ANN).hits
+        assert newer.record.text.endswith("too.")
+        assert older.score == pytest.approx(newer.score / 2.7, rel=0.2)
 
 
 @pytest.mark.covers("S3.56")

@@ -69,6 +69,10 @@ def main() -> None:
     measure("third", list(make_unseen_secrets(False, seed, "third")), third[::2], arguments.list)
     later = list(make_unseen_secrets(True, seed, "third"))
     measure("3. held", later, third[1::2], arguments.list_held)
+    fourth = list(make_unseen_secrets(False, seed, "fourth"))
+    measure("fourth", fourth, third[::2], arguments.list)
+    later = list(make_unseen_secrets(True, seed, "fourth"))
+    measure("4. held", later, third[1::2], arguments.list_held)
 
 
 if __name__ == "__main__":

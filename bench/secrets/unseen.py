@@ -2,7 +2,8 @@
 
 ``unseen.txt``: a kind with the template of its value, then five forms: a text, a tag, a trigger, a
 file name and a note of a tool. ``unseen_ordinary.txt``: messages without a secret. ``third.txt`` and
-``third_ordinary.txt``: the same, later, in three forms and more languages.
+``third_ordinary.txt``: the same, later, in three forms and more languages. ``fourth.txt``: a hundred
+kinds more, measured beside the third's ordinary messages. The third's held kinds were read since.
 Every second kind is ``held``: its misses were never looked at while the detection was changed.
 """
 

@@ -253,22 +253,32 @@ RULES: tuple[tuple[str, tuple[str, ...], str], ...] = (
     ("kube-key", ("client-key-data",), r"client-key-data:\s*(?P<v>[A-Za-z0-9+/=]{40,8000}+)"),
 )
 
-PASSWORD_WORDS = ("passw", "passphrase", "passcode", "pwd", "pw", "_pass", "-pass")
+PASSWORD_WORDS = (
+    "passw",
+    "passphrase",
+    "passcode",
+    "pwd",
+    "pw",
+    "_pass",
+    "-pass",
+    "psk",
+    "shared key",
+    "shared-key",
+    "community s",
+)
 
 _NAMES = (
-    r"(?:api|app|auth|access|client|account|private|secret|service|master|encryption|signing|bot|webhook|refresh|session|admin"
+    r"(?:api|app(?:lication)?|consumer|network|stream|deploy|storage|shared|ingest|device|pairing|unlock|mesh|auth|access|client|account|private|secret|service|master|encryption|signing|bot|webhook|refresh|session|admin"
     r"|root|db|database)"
 )
-_OBJECT = r"(?:pass(?:word|phrase|code)|pwd|passwd|pw)"
-_NAMED_OBJECT = (
-    r"(?:pass(?:word|phrase|wd)|(?<![a-z])(?:pwd|pw|passcode)|(?<=bind|root|user)pw|(?<=[_.-])pass)"
-)
+_OBJECT = r"(?:pass(?:word|phrase|code)|pwd|passwd|pw|psk|(?:pre-?)?shared[ -]key|community string)"
+_NAMED_OBJECT = r"(?:pass(?:word|phrase|wd)|(?<![a-z])(?:pwd|pw|passcode|psk)|shared[ -]key|(?<=bind|root|user)pw|(?<=[_.-])pass)"
 """End of the name of a variable, a field or an option that holds a password."""
-_OPEN_KEY = r"(?<!public )(?<!primary )(?<!foreign )(?<!cache )(?<!partition )(?<!sort )(?<!host )"
+_OPEN_KEY = r"(?<!gpg )(?<!pgp )(?<!public )(?<!primary )(?<!foreign )(?<!cache )(?<!partition )(?<!sort )(?<!host )"
 """Before a key that is no secret."""
 _STOP = r"(?=\s*(?:[.,;!?)\n。，！]|$))"
 """End of a number that stands for itself: no unit, and nothing that is counted, follows."""
-_OF = "für|of|for|to|der|meiner|zum|zur|de|del|della|di"
+_OF = "fürs|für|of|for|to|der|meiner|zum|zur|de|del|della|di"
 _ARTICLES = r"(?:die|den|das|meine|meinen|the|my|our|la|el|le|ma|mon|mi|mia|il|l['’])\s?"
 _GUARDED = (
     r"ec-karte|karte|bankkarte|kreditkarte|handy|alarmanlage|tresor|carte|coffre|alarme|tarjeta|alarma|caja fuerte|cajero"
@@ -361,9 +371,9 @@ PROSE: tuple[tuple[str, tuple[str, ...], str, str], ...] = (
     ),
     (
         "assigned-secret",
-        ("key", "token", "secret", "credential"),
+        ("key", "token", "secret", "credential", "_salt"),
         (
-            rf"(?<![a-z])(?:{_NAMES}[_\- ]?)?(?:api[_\- ]?key|secret(?:[_\- ]?key)?|token|access[_\- ]?key"
+            rf"(?<![a-z])(?:{_NAMES}[_\- ]?)?(?:(?:api|{_NAMES})[_\- ]?key|[a-z]{{2,20}}_salt|secret(?:[_\- ]?key)?|token|access[_\- ]?key"
             rf"|private[_\- ]?key|auth[_\- ]?key|credentials?)"
             r"(?:[_-]\w{1,20})?['\"]?\]?\s{0,3}(?::=|=>|[:=]|\bis\b|\blautet\b|\best\b|\bes\b)\s{0,3}(?P<v>\"[^\"\s]{8,400}\""
             r"|'[^'\s]{8,400}'|`[^`\s]{8,400}`|[\w+/.~=-]{16,400}+)"
@@ -403,8 +413,8 @@ PROSE: tuple[tuple[str, tuple[str, ...], str, str], ...] = (
         "spoken-password",
         _FOREIGN_LITERALS,
         (
-            rf"(?<!\w)(?:{'|'.join(_FOREIGN_WORDS)})(?!\w)(?:\s+(?:für|fürs|zum|vom|von|im|de|del|du|da|do|para|en|pour|per|voor|för|til)"
-            r"\s+[\w' .-]{1,40}?)?\s*(?:[:：=]|\s(?:ist|lautet|heißt|es|era|est|è|é|is|är|er|to|jest|это|olan)\b"
+            rf"(?<!\w)[^\W\d_]{{0,20}}?(?:{'|'.join(_FOREIGN_WORDS)})(?!\w)(?:\s+(?:für|fürs|zum|vom|von|im|de|del|du|da|do|para|en|pour|per|voor|för|til)"
+            r"\s+[\w' .-]{1,40}?)?\s*(?:[:：=]|\s(?:ist|lautet|heißt|es|era|est|c'est|è|é|is|är|er|to|jest|это|olan)\b"
             r"(?:\s(?:übrigens|jetzt|nun|ahora|maintenant|désormais|adesso|agora|nu)\b)?)\s{0,2}:?\s*"
             r"(?P<v>\"[^\"\n]{3,80}\"|«[^»\n]{3,80}»|[^\s\"«,;]{3,80}+)"
         ),
@@ -418,6 +428,15 @@ PROSE: tuple[tuple[str, tuple[str, ...], str, str], ...] = (
             r"\s+[\"']?(?P<v>[^\s\"',;]{6,80}+)"
         ),
         "telling",
+    ),
+    (
+        "spoken-password",
+        PASSWORD_WORDS,
+        (
+            rf"(?<![a-z/]){_OBJECT}(?:\s(?:für|fürs|zum|vom|de|del|du|da|do|para|pour)\s[\w' .-]{{1,40}}?)?"
+            r"\s(?:lautet|heißt|ist|c'est|est|es|era|è|é)\s[\"'`]?(?P<v>[^\s\"'`,;]{6,80}+)"
+        ),
+        "mixed",
     ),
     # "changed my password to …", "das Passwort auf … geändert", "… comme mot de passe"
     (
@@ -546,15 +565,15 @@ PROSE: tuple[tuple[str, tuple[str, ...], str, str], ...] = (
     ),
     (
         "assigned-password",
-        ("pass=", "pass ="),
-        r"(?<![\w-])pass\s?=\s?(?P<v>[^\s\"'`,;)]{6,80}+)",
+        ("pass=", "pass =", "pass:"),
+        r"(?<![\w-])pass\s?[:=]\s?(?P<v>[^\s\"'`,;)]{6,80}+)",
         "mixed",
     ),
     (
         "stated-password",
         (),
         (
-            rf"(?<![a-z]){_OBJECT}\s(?:for|to|of|at|on|from)\s[\w' .-]{{1,40}}?\s?[:=]\s?"
+            rf"(?<![a-z]){_OBJECT}\s(?:for|to|of|at|on|from)\s[\w' .-]{{1,40}}?(?:\s?[:=]\s?|\sis\s)"
             r"(?P<v>\"[^\"\n]{6,80}\"|'[^'\n]{6,80}'|[^\s\"',;)]{6,80}+)"
         ),
         "telling",
@@ -618,9 +637,9 @@ PROSE: tuple[tuple[str, tuple[str, ...], str, str], ...] = (
     ),
     (
         "command-password",
-        ("--pass", "--token", "--api-key", "--secret", "--client-secret", "--auth-token"),
+        ("-pass", "-token", "-api-key", "-secret"),
         (
-            r"(?<!\S)--(?:password|passwd|passphrase|pass|token|auth-token|api-key|secret|client-secret)(?:=|\s+)"
+            r"(?<!\S)--?(?:password|passwd|passphrase|pass|token|auth-token|api-key|secret|client-secret)(?:=|\s+)"
             r"(?P<v>\"[^\"\n]{6,200}\"|'[^'\n]{6,200}'|(?![-<${])[^\s\"'`;|&]{6,400}+)"
         ),
         "mixed",
@@ -647,7 +666,7 @@ PROSE: tuple[tuple[str, tuple[str, ...], str, str], ...] = (
         "spoken-password",
         (),
         (
-            rf"(?<![a-z]){_OBJECT}\s+(?P<v>\"[^\"\n]{{6,80}}\"|'[^'\n]{{6,80}}'|`[^`\n]{{6,80}}`|[^\s\"'`,;)]{{6,80}}+)"
+            rf"(?<![a-z/]){_OBJECT}\s+(?:\d\s)?(?P<v>\"[^\"\n]{{6,80}}\"|'[^'\n]{{6,80}}'|`[^`\n]{{6,80}}`|[^\s\"'`,;)]{{6,80}}+)"
         ),
         "telling",
     ),
@@ -656,6 +675,81 @@ PROSE: tuple[tuple[str, tuple[str, ...], str, str], ...] = (
         (),
         rf"\b{_OBJECT}\s+(?:is|was|ist|=)\s+(?:now\s+)?(?P<v>[^\s\"'`,;)]{{6,80}}+)",
         "stated",
+    ),
+    (
+        "assigned-password",
+        (".login(", ".auth(", ".authenticate("),
+        r"\.(?:login|auth|authenticate)\(\s{0,3}(?:user=)?['\"][^'\"\n]{1,80}['\"],\s{0,3}(?:password=)?(?P<v>'[^'\n]{4,120}'|\"[^\"\n]{4,120}\")",
+        "mixed",
+    ),
+    (
+        "assigned-secret",
+        (".sign(", ".verify(", ".encode(", ".decode("),
+        r"\bjwt\.(?:sign|verify|encode|decode)\([^\n,]{1,80},\s{0,3}(?P<v>'[^'\s]{8,400}'|\"[^\"\s]{8,400}\")",
+        "mixed",
+    ),
+    (
+        "login",
+        (" / ",),
+        r"(?:\b[\w.+-]{1,40}@[\w-]{1,40}\.[\w.-]{2,40}|\b(?:admin|root))\s/\s(?P<v>[^\s\"'`,;/)]{6,80}+)",
+        "mixed",
+    ),
+    (
+        "auth-header",
+        ("-key", "-token", "-secret", "-auth", "-api"),
+        r"(?<![\w-])x-(?:[\w-]{0,30}-)?(?:key|token|secret|auth|api)['\"]?:\s?['\"]?(?P<v>[\w.~+/-]{16,400}+=*)",
+        "random",
+    ),
+    (
+        "assigned-secret",
+        ("client(", "api(", "sdk("),
+        (
+            r"(?<!\w)\w{0,30}(?:client|api|sdk)\((?:\w{2,20}\s?=\s?)?['\"](?P<v>(?=(?-i:[\w-]{0,200}?[A-Z]))(?=(?-i:[\w-]{0,200}?[a-z]))"
+            r"[\w-]{24,200}+)['\"]"
+        ),
+        "scattered",
+    ),
+    (
+        "command-password",
+        ("token=", "password=", "secret=", "passphrase="),
+        r"(?<!\S)-d[\w.]{0,40}(?:token|password|secret|passphrase)=(?P<v>[^\s\"']{6,200}+)",
+        "mixed",
+    ),
+    (
+        "wifi-key",
+        ("wifi", "wi-fi", "wlan", "router"),
+        (
+            r"(?<!\w)(?:code|clave|clé|clef|chiave|chave)\s(?:(?:du|de la|del|de|della|del|do|para el|pour le)\s)?(?:wi-?fi|wlan|router)"
+            r"(?:\s?[:=]\s?|\s(?:c'est|est|es|è|é|is)\s|\s)(?P<v>[^\s\"',;:]{8,63}+)"
+        ),
+        "mixed",
+    ),
+    (
+        "recovery-code",
+        ("bitlocker", "recovery", *(words[:8] for words in _RECOVERY_WORDS)),
+        r"(?<!\d)(?P<v>\d{6}(?:-\d{6}){7})(?!\d)",
+        "",
+    ),
+    (
+        "command-password",
+        (" login ", " auth ", "authorize-account "),
+        r"(?:^|[$;&|]|\brun|\bwith)\s{0,3}[a-z][\w-]{1,20} (?:login|auth|authorize-account \w+) (?P<v>[\w-]{20,400}+)(?=\s|$)",
+        "random",
+    ),
+    (
+        "query-token",
+        ("appid=", "oauth:"),
+        r"(?<!\w)(?:appid=(?=[0-9a-f]{32}(?!\w))|oauth:(?=[a-z0-9]{30}(?!\w)))(?P<v>\w{30,32})",
+        "",
+    ),
+    (
+        "spoken-secret",
+        ("key ", "token ", "secret ", "pat "),
+        (
+            r"(?<=\w )(?:key|token|secret|pat)\s+(?P<v>(?!AAAA)(?=\S{0,200}?\d)(?=(?-i:\S{0,200}?[A-Z]))(?=(?-i:\S{0,200}?[a-z]))"
+            r"[\w+/-]{20,400}+={0,2})(?=[\s.,;]|$)"
+        ),
+        "scattered",
     ),
     # A line or field that is nothing else: "secret: open-sesame-now", "client_secret: abc".
     (
@@ -679,13 +773,14 @@ PROSE: tuple[tuple[str, tuple[str, ...], str, str], ...] = (
     (
         "spoken-secret",
         ("key", "token", "secret"),
-        rf"\b{_OPEN_KEY}(?:key|token|secret)s?\s+(?:is|was)\s+(?:now\s+)?[\"'`]?(?P<v>[\w+/.~=-]{{20,400}}+)",
+        rf"\b{_OPEN_KEY}(?:key|token|secret)s?\s+(?:is|was|contains)\s+(?:now\s+)?[\"'`]?(?P<v>[\w+/.~=-]{{20,400}}+)",
         "random",
     ),
     (
         "spoken-secret",
         ("key", "token", "secret"),
-        rf"\b{_OPEN_KEY}(?:key|token|secret)[\s:]{{1,2}}(?P<v>(?:0x)?[0-9a-f]{{32,256}}+|[\w+/.~-]{{32,400}}+={{0,2}})(?!\w)",
+        rf"\b{_OPEN_KEY}(?:app|nwk)?(?:key|token|secret)[\s:]{{1,2}}\"?"
+        r"(?P<v>(?:0x)?[0-9a-f]{32,256}+|[\w+/.~-]{32,400}+={0,2})(?!\w|  \S)",
         "random",
     ),
     (
@@ -699,17 +794,17 @@ PROSE: tuple[tuple[str, tuple[str, ...], str, str], ...] = (
     ),
     (
         "assigned-secret",
-        ("_key", "_token", "_secret"),
+        ("_key", "_token", "_secret", "_session", "_salt"),
         (
-            r"(?<!\w)(?-i:[A-Z][A-Z0-9_]{1,40}_(?:KEY|TOKEN|SECRET))['\"]?\s{0,3}[:=]\s{0,3}"
+            r"(?<!\w)(?-i:[A-Z][A-Z0-9_]{1,40}_(?:KEY|TOKEN|SECRET|SESSION|SALT))['\"]?\s{0,3}[:=]\s{0,3}"
             r"(?P<v>\"[^\"\s]{16,400}\"|'[^'\s]{16,400}'|[\w+/.~=-]{16,400}+)"
         ),
         "random",
     ),
     (
         "command-password",
-        ("requirepass", "masterauth"),
-        r"\b(?:requirepass|masterauth)\s+(?P<v>[^\s\"'`]{4,120}+)",
+        ("requirepass", "masterauth", "bindpw", "rocommunity", "rwcommunity", "enable secret"),
+        r"\b(?:requirepass|masterauth|bindpw|r[ow]community6?|enable secret(?: \d)?)\s+(?P<v>[^\s\"'`]{4,120}+)",
         "assigned",
     ),
     (
@@ -911,7 +1006,7 @@ PROSE: tuple[tuple[str, tuple[str, ...], str, str], ...] = (
         ("echo ", "printf "),
         (
             r"\b(?:echo|printf)\s+(?:-n\s+)?['\"]?(?P<v>(?![$<])[^\s'\"|]{3,120})['\"]?\s*\|\s*[^\n|]{0,80}"
-            r"(?:--passphrase-fd|--password-stdin|--stdin\b|cryptsetup|chpasswd)"
+            r"(?:--passphrase-fd|--password-stdin|--stdin\b|cryptsetup|chpasswd|kinit|su\b|mount)"
         ),
         "telling",
     ),

@@ -38,14 +38,15 @@ _LONG_TEXT = 200
 _TABLE_SIZE = 1 << 16
 _COMMON_LETTERS = "zqjxkvbywgpfmucdlhrsnioate "
 """Letters of ordinary text, those that are seldom first; other characters are more seldom."""
-_GENERATED = late_pattern("(?<!\\S)(?=\\S{10})[^\\s0-9\u0080-\U0010ffff]*[0-9\u0080-\U0010ffff]")
-"""Word of ten characters with a digit, or with a sign that may be one in another script. Each value that
-a rule tests for being generated is a part of such a word."""
+_GENERATED_WORD = 10
+"""Characters of a word that a generated value stands in, at least. It has a digit, or a sign that may
+be one in another script. Each value that a rule tests for being generated is a part of such a word."""
+_DIGIT = late_pattern("[0-9]")
 _DIGITS = late_pattern(r"\d{3}")
 _OF_DIGITS = frozenset(("pin", "one-time-code", "card-code"))
 """Secrets with three digits in a row."""
-# Every key with a fixed prefix has this many characters in a row; ordinary text seldom does.
-_RUN = late_pattern(r"\S{16}")
+_RUN = 16
+"""Characters in a row that every key with a fixed prefix has; ordinary text seldom does."""
 _WITH_BLANKS = frozenset(
     (
         "private-key",
@@ -115,6 +116,8 @@ _LEAST_DIGITS = 3
 """Digits of the generated part of a key."""
 _SHARE_OF_CHANGES = 5
 """Of so many characters one is of another sort than the one before it, in a generated value."""
+_SCATTERED = 0.42
+"""The same share for a value that nothing but a word before it calls a key: names have .4 at most."""
 _UNSPEAKABLE = late_pattern(
     r"[jqxz]|^[^aeiouy]+$|^(?![bcdfgkpstvw]?[hlrwn]|s[ckmnpqtw]|[^aeiouy][aeiouy])[^aeiouy]{2}"
     r"|[^aeiouy](?<![bcdfglmnprstwz]s|[lnrsfcptx]t|[lnrw]d|[lnrscwh]k|[cstgp]h|[lrsm]p|[rwlg]n|[lrs]m"
@@ -123,6 +126,8 @@ _UNSPEAKABLE = late_pattern(
 """Letters in a row that no word of four letters has."""
 _UUID = late_pattern(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
 _IMAGE_TAG = late_pattern(r"[a-z][a-z0-9./_-]*:\d[\w.-]*")
+_PATH = late_pattern(r"~?(?:/[A-Za-z_.][\w.@-]*)+/?")
+"""Path of a folder, as in ``PWD=/home/ann``."""
 _SAMPLE = late_pattern(r"x{8}|your[-_]", re.IGNORECASE)
 _NAME_OR_ADDRESS = late_pattern(
     r"[A-Za-z0-9_-]+(?:\.[A-Za-z0-9_-]+)+|802\.11\w*|[A-Za-z][A-Za-z0-9./_-]*:\d[\w.-]*|v?\d+(?:\.\d+)+\S*"
@@ -173,13 +178,14 @@ def _scan_cached(text: str) -> tuple[SecretFinding, ...]:
 def _scan(text: str) -> tuple[SecretFinding, ...]:
     lower = text.lower()
     findings: list[SecretFinding] = []
+    long_words = [word for word in text.split() if len(word) >= _GENERATED_WORD]
     tried = _choose_rules(
-        has_run=_RUN.search(text) is not None,
+        has_run=any(len(word) >= _RUN for word in long_words),
         has_digits=_DIGITS.search(text) is not None,
-        has_generated=_GENERATED.search(text) is not None,
+        has_generated=any(not word.isascii() or _DIGIT.search(word) for word in long_words),
     )
     has_literal: dict[int, bool] = {}
-    for number in sorted(_find_likely_rules(lower).intersection(tried)):
+    for number in sorted(_find_likely_rules(lower) & tried):
         rule = _RULES[number]
         group = rule.literal_group
         if group not in has_literal:
@@ -205,25 +211,23 @@ def _holds_any(text: str, literals: tuple[str, ...]) -> bool:
 
 
 @cache
-def _choose_rules(*, has_run: bool, has_digits: bool, has_generated: bool) -> Sequence[int]:
+def _choose_rules(*, has_run: bool, has_digits: bool, has_generated: bool) -> frozenset[int]:
     """Choose the rules that may match a text with such parts, by their numbers."""
-    return [
+    return frozenset(
         number
         for number, rule in enumerate(_RULES)
         if (has_run or not rule.long)
         and (has_digits or rule.name not in _OF_DIGITS)
-        and (has_generated or rule.check not in (_is_random, _is_generated))
-    ]
+        and (has_generated or rule.check not in (_is_random, _is_generated, _is_scattered))
+    )
 
 
 def _find_likely_rules(lower: str) -> frozenset[int]:
     """Find the rules of which a literal may occur in a text, which is in lower case."""
     trigrams = _load_trigrams()
     if len(lower) < _LONG_TEXT:
-        present = {lower[at : at + _TRIGRAM] for at in range(len(lower) - _TRIGRAM + 1)}
-        return trigrams.always.union(
-            *map(trigrams.rules.__getitem__, present & trigrams.rules.keys())
-        )
+        present = trigrams.texts.intersection(map("".join, zip(lower, lower[1:], lower[2:])))  # noqa: B905
+        return trigrams.always.union(*map(trigrams.rules.__getitem__, present))
     table = _load_hashed_trigrams()
     hashes = _hash_trigrams(lower)
     values = set(hashes[table.is_trigram[hashes]].tolist())
@@ -237,6 +241,8 @@ class _Trigrams:
     always: frozenset[int]
     """Numbers of the rules with a literal that is shorter than a trigram."""
     rules: dict[str, frozenset[int]]
+    texts: frozenset[str]
+    """The trigrams themselves."""
 
 
 @cache
@@ -250,7 +256,7 @@ def _load_trigrams() -> _Trigrams:
                 continue
             trigram = _choose_trigram(literal.lower())
             rules[trigram] = rules.get(trigram, frozenset()) | {number}
-    return _Trigrams(frozenset(always), rules)
+    return _Trigrams(frozenset(always), rules, frozenset(rules))
 
 
 @dataclass(frozen=True, slots=True)
@@ -358,6 +364,8 @@ def _is_assigned_secret(value: str) -> bool:
     """True unless a placeholder, code or plain word."""
     bare = _FILE_ENDING.sub("", value.strip("\"'`"))
     if len(bare) < 4 or _is_placeholder(bare) or bare.lower() in PLAIN:
+        return False
+    if _PATH.fullmatch(bare):
         return False
     if not bare.isalpha() or bare != value:
         return True
@@ -471,10 +479,20 @@ def _is_field_secret(value: str) -> bool:
     return len(bare) >= 3 and not _is_placeholder(bare) and bare.lower() not in PLAIN
 
 
+def _is_scattered(value: str) -> bool:
+    """True for a generated value of mixed case, which no name of words in camel case is."""
+    return _is_generated(value) and _count_changes(value) > _SCATTERED * len(value)
+
+
+def _count_changes(value: str) -> int:
+    """Count the characters of another sort than the one before, marks of punctuation aside."""
+    pairs = [(_sort_of(first), _sort_of(second)) for first, second in pairwise(value)]
+    return sum(first != second and "mark" not in (first, second) for first, second in pairs)
+
+
 def _is_generated(value: str) -> bool:
     """True for the generated part of a key: letters and digits change often, unlike in names."""
-    pairs = [(_sort_of(first), _sort_of(second)) for first, second in pairwise(value)]
-    changes = sum(first != second and "mark" not in (first, second) for first, second in pairs)
+    changes = _count_changes(value)
     digits = sum(char.isdigit() for char in value)
     is_of_many_sorts = digits >= _LEAST_DIGITS and changes * _SHARE_OF_CHANGES >= len(value)
     return is_of_many_sorts and not _is_sample(value) and _UUID.fullmatch(value) is None
@@ -536,6 +554,7 @@ _CHECKS: dict[str, Callable[[str], bool]] = {
     "stated": _is_stated_secret,
     "field": _is_field_secret,
     "generated": _is_generated,
+    "scattered": _is_scattered,
     "three sorts": _has_three_sorts,
     "scrambled": _is_scrambled,
     "mixed groups": _has_mixed_groups,
@@ -583,6 +602,7 @@ _RULES = _number_groups(
                 pattern=pattern,
                 check=_CHECKS.get(check),
                 folded=True,
+                long=name == "pgpass",
             )
             for name, literals, pattern, check in PROSE
         ),

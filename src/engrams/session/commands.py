@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol
 
@@ -281,10 +282,12 @@ class MemoryCommandHandler:
         owner = asked_scope.owner
         key = session or conversation
         kept = self._open_questions.find(key, owner)
+        if kept and last_answer and _is_undo(text):
+            kept = self._find_visible(key, last_answer, asked_scope) or kept
         if kept and last_answer and self._is_yes_again(text, kept, last_answer, asked_scope):
             answered = PendingForgetQuestion.from_dict(kept, asked_scope)
             run = _RunningCommand(answered.language, asked_scope)
-            return run.tell_forgotten(answered.ids)
+            return run.tell_forgotten(self._load_known(answered.ids, asked_scope))
         pending = kept if kept and self._was_asked(kept, last_answer, asked_scope) else None
         question = PendingForgetQuestion.from_dict(pending, asked_scope) if pending else None
         is_answer = question is not None and question.step in _OPEN_STEPS
@@ -401,17 +404,28 @@ class MemoryCommandHandler:
             return False
         return any(_format_line(record) in last_answer for record in records)
 
+    def _find_visible(self, key: str, last_answer: str, scope: Scope) -> Mapping[str, Any] | None:
+        """Find the forgetting that the last answer told; None: it told none.
+
+        Where the person edited the history, another one was told later.
+        """
+        if self._open_questions is None:
+            return None
+        forgotten = self._open_questions.find_forgotten(key, scope.owner)
+        return next((item for item in forgotten if self._was_asked(item, last_answer, scope)), None)
+
     def _was_asked(self, pending: Mapping[str, Any], last_answer: str | None, scope: Scope) -> bool:
         """Tell whether the last answer asked this question: it names all memories in question."""
         if last_answer is None:
             return True
         question = PendingForgetQuestion.from_dict(pending, scope)
-        if question.step == "forgotten":
-            return write_reply("forgotten", question.language) in last_answer
-        if question.step == "bring_back":
-            records = [self._memory.get(record_id, scope=scope) for record_id in question.ids]
-        else:
+        if question.step in _OPEN_STEPS and question.step != "bring_back":
             records = self._load_active(question.ids, scope)
+        else:
+            records = self._load_known(question.ids, scope)
+        if question.step == "forgotten":
+            told = _tell_forgotten(records, question.language)
+            return told.split() == last_answer.split()
         return all(_format_line(record) in last_answer for record in records)
 
     def _is_for_memory(
@@ -754,24 +768,22 @@ class MemoryCommandHandler:
     def _forget_confirmed(
         self, question: PendingForgetQuestion, run: _RunningCommand
     ) -> MemoryCommandResult:
-        forgotten_ids = tuple(
-            dict.fromkeys(
-                forgotten.id
-                for record in self._load_active(question.ids, run.scope)
-                for forgotten in (
-                    record,
-                    *self._find_slips(record, run.scope),
-                    *self._find_same_words(record, run.scope),
-                    *self._find_echoes(record, run.scope),
-                )
+        forgotten = {
+            record.id: record
+            for asked in self._load_active(question.ids, run.scope)
+            for record in (
+                asked,
+                *self._find_slips(asked, run.scope),
+                *self._find_same_words(asked, run.scope),
+                *self._find_echoes(asked, run.scope),
             )
-        )
-        if not forgotten_ids:
+        }
+        if not forgotten:
             return run.reply("forgotten_before")
         begin_change()
-        for record_id in forgotten_ids:
+        for record_id in forgotten:
             self._memory.forget(record_id, scope=run.scope, reason="asked for in a conversation")
-        return run.tell_forgotten(forgotten_ids)
+        return run.tell_forgotten(list(forgotten.values()))
 
     def _find_same_words(self, record: Record, scope: Scope) -> list[Record]:
         """Find other statements in the same words: one sentence may say two things.
@@ -842,6 +854,14 @@ class MemoryCommandHandler:
             return run.reply("nothing_to_undo")
         memories = "; ".join(map(_format_line, _list_each_once(restored)))
         return run.reply("restored", memories=memories)
+
+    def _load_known(self, ids: Sequence[str], scope: Scope) -> list[Record]:
+        """Load those of the memories that are not purged, whatever their status."""
+        known = []
+        for record_id in ids:
+            with suppress(NotFoundError):
+                known.append(self._memory.get(record_id, scope=scope))
+        return known
 
     def _load_active(self, ids: Sequence[str], scope: Scope) -> list[Record]:
         """Load those of the memories that are active and that this scope reads."""
@@ -931,11 +951,11 @@ class _RunningCommand:
         """Return the open question about these memories, for the next turn."""
         return PendingForgetQuestion(self.scope.owner.key, step, ids, self.language).to_dict()
 
-    def tell_forgotten(self, ids: tuple[str, ...]) -> MemoryCommandResult:
+    def tell_forgotten(self, records: Sequence[Record]) -> MemoryCommandResult:
         """Return the reply that these memories are forgotten, which offers to bring them back."""
-        return MemoryCommandResult(
-            self.write("forgotten"), self.ask("forgotten", ids), forgotten=ids
-        )
+        ids = _list_ids(records)
+        text = _tell_forgotten(records, self.language)
+        return MemoryCommandResult(text, self.ask("forgotten", ids), forgotten=ids)
 
 
 def _is_sure(text: str, command: ParsedMemoryCommand) -> bool:
@@ -979,6 +999,14 @@ def _says(record: Record) -> bool:
     if record.kind is not Kind.TURN:
         return True
     return gate_text(record.text, min_words=1) is None and not is_asking(record.text)
+
+
+def _tell_forgotten(records: Sequence[Record], language: str) -> str:
+    """Tell what was forgotten; not the answers of an assistant that went with it."""
+    named = [record for record in records if record.role not in ("assistant", "tool")]
+    lines = [_format_line(record) for record in _list_each_once(named)]
+    rest = ["…"] if len(lines) > MAX_CHOICES else []
+    return write_reply("forgotten", language, memories="; ".join([*lines[:MAX_CHOICES], *rest]))
 
 
 def _list_each_once(records: Sequence[Record]) -> list[Record]:

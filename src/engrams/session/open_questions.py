@@ -14,6 +14,8 @@ _MAX_QUESTIONS = 50
 """Open questions of an owner, one a conversation; the oldest are dropped."""
 _OPEN_FOR = timedelta(hours=1)
 """Time after which a "yes" is no answer to a question any more."""
+_MAX_FORGOTTEN = 5
+"""Earlier forgettings of a conversation that an undo may mean, where its history was edited."""
 _MAX_ATTEMPTS = 10
 
 
@@ -29,12 +31,20 @@ class OpenQuestionLog:
 
     def find(self, session: str, owner: Scope) -> Mapping[str, Any] | None:
         """Return the open question of a conversation; None: there is none, or it is too old."""
+        return next(iter(self._load(session, owner)), None)
+
+    def find_forgotten(self, session: str, owner: Scope) -> list[Mapping[str, Any]]:
+        """Return the last forgettings of a conversation, the latest first."""
+        return [item for item in self._load(session, owner) if item["step"] == "forgotten"]
+
+    def _load(self, session: str, owner: Scope) -> list[Mapping[str, Any]]:
+        """Load the open question of a conversation, and before it what was forgotten earlier."""
         entry = self._states.load_state(owner, OPEN_QUESTIONS).data.get(session)
         if not isinstance(entry, dict):
-            return None
+            return []
         age = self._clock() - datetime.fromisoformat(entry["asked_at"])
-        question: dict[str, Any] = entry["question"]
-        return question if timedelta() <= age <= _OPEN_FOR else None
+        is_open = timedelta() <= age <= _OPEN_FOR
+        return _list_questions(entry) if is_open else []
 
     def put(self, session: str, owner: Scope, question: Mapping[str, Any] | None) -> None:
         """Keep a conversation's open question, or drop it with None.
@@ -46,7 +56,16 @@ class OpenQuestionLog:
             entries = {name: entry for name, entry in row.data.items() if name != session}
             if question is not None:
                 asked_at = self._clock().isoformat()
-                entries[session] = {"asked_at": asked_at, "question": dict(question)}
+                earlier = [
+                    item
+                    for item in _list_questions(row.data.get(session))
+                    if item["step"] == "forgotten" and item["ids"] != question["ids"]
+                ]
+                entries[session] = {
+                    "asked_at": asked_at,
+                    "question": dict(question),
+                    "forgotten": earlier[:_MAX_FORGOTTEN],
+                }
             elif len(entries) == len(row.data):
                 return
             latest = dict([*entries.items()][-_MAX_QUESTIONS:])
@@ -59,3 +78,10 @@ class OpenQuestionLog:
                     raise
             else:
                 return
+
+
+def _list_questions(entry: Any) -> list[Mapping[str, Any]]:
+    """List the questions of a stored entry, the latest first; none where there is no entry."""
+    if not isinstance(entry, dict):
+        return []
+    return [entry["question"], *entry.get("forgotten", ())]

@@ -49,7 +49,7 @@ def test_forgetting_in_words(engrams: Any) -> None:
     assert "Shall I forget" in finished.out
     assert DENTIST in texts(engrams("list", "--json"))
     gone = chatted(engrams, "Forget about the dentist, please.", "yes")
-    assert "Forgotten." in gone.out
+    assert "Forgotten: The dentist" in gone.out
     remaining_texts = texts(engrams("list", "--status", "all", "--kind", "turn", "--json"))
     assert not [text for text in remaining_texts if "forget about" in text.lower()]
     assert DENTIST not in texts(engrams("list", "--json"))

@@ -251,6 +251,31 @@ def test_an_undo_reaches_over_another_request(bench: Harness, between: str) -> N
     assert talk.say("undo") == "Noted."
 
 
+@pytest.mark.parametrize("language", STORIES)
+@pytest.mark.parametrize("is_second_done", [True, False])
+def test_an_undo_means_what_the_visible_answer_forgot(
+    bench: Harness, language: str, is_second_done: bool
+) -> None:
+    """Where the person took the last messages of the chat away, an undo brings back what the answer
+    above it tells, and not what was forgotten last.
+    """
+    statement, request, yes, undo = STORIES[language]
+    scope = ("user", bench.user)
+    bench.engine.add(statement, scope=scope, kind=Kind.TURN)
+    bench.engine.add("My dog is called Rex.", scope=scope, kind=Kind.TURN)
+    talk = Conversation(bench)
+    talk.say(request)
+    assert statement.rstrip(".。") in talk.say(yes)
+    talk.say("Forget that my dog is called Rex.")
+    if is_second_done:
+        assert "Rex" in talk.say("yes")
+    del talk.messages[4:]
+    assert statement.rstrip(".。") in talk.say(undo)
+    assert _statuses(bench, statement) == {Status.ACTIVE}
+    rex = Status.FORGOTTEN if is_second_done else Status.ACTIVE
+    assert _statuses(bench, "My dog is called Rex.") == {rex}
+
+
 @pytest.mark.parametrize("named", [True, False])
 def test_an_answer_that_is_written_anew_keeps_the_undo(bench: Harness, named: bool) -> None:
     """A yes that is sent again, as "regenerate" does, is answered as before, and can be undone."""

@@ -13,7 +13,7 @@ import pytest
 
 import engrams
 from engrams import MemoryEngine, Turn
-from engrams.core import Scope
+from engrams.core import Scope, Status
 from engrams.errors import (
     ConflictError,
     EngramsError,
@@ -465,3 +465,61 @@ def test_recall_in_a_space_is_each_members_own_choice(home: Path) -> None:
         memory.sessions.recall(ANN, on=True)
         assert "bob ALLERGIC_TO walnuts" in memory.context(question, scope=ANN).text
         assert memory.context(question, scope=BOB).text == ""
+
+
+CARA = Scope(("user", "cara"))
+
+
+@pytest.fixture
+def shared(memory: MemoryEngine) -> MemoryEngine:
+    """The same, with a second editor."""
+    memory.spaces.set_role("home", "cara", "editor", scope=ANN)
+    return memory
+
+
+def is_told_over(memory: MemoryEngine, bobs: str, caras: str) -> bool:
+    """Have Bob and then Cara tell the space something; True if a search shows Bob's closed or marked."""
+    tell(memory, BOB, bobs)
+    tell(memory, CARA, caras)
+    hits = memory.search(bobs, scope=ANN, history=True).hits
+    hit = next(hit for hit in hits if hit.record.text == bobs)
+    return hit.status is not Status.ACTIVE or bool(hit.outdated and hit.outdated.is_told)
+
+
+@pytest.mark.parametrize(
+    ("bobs", "caras"),
+    [
+        ("The bins are collected on Monday.", "The bins are now collected on Wednesday."),
+        ("The boiler man comes on Thursday at 9.", "The boiler man comes on Friday instead."),
+        ("Tickets are tracked in Jira.", "Tickets are tracked in Linear now, Jira is gone."),
+        ("Das Treffen ist immer mittwochs.", "Das Treffen ist ab jetzt immer dienstags."),
+        ("La réunion est à 9 heures.", "La réunion est maintenant à 10 heures."),
+    ],
+)
+def test_a_member_tells_the_change_of_a_shared_thing(
+    shared: MemoryEngine, bobs: str, caras: str
+) -> None:
+    """Whoever of a space said it first, what begins with the same thing ends it, or casts doubt on it."""
+    assert is_told_over(shared, bobs, caras)
+
+
+@pytest.mark.parametrize(
+    ("bobs", "caras"),
+    [
+        ("I use Vim.", "I switched to Emacs."),
+        ("My car is a blue Fiat.", "My car is a red Opel now."),
+        ("We live in Bern.", "We now live in Basel."),
+        ("Mum lives in Bern.", "Mum moved to Basel."),
+        ("The car of my brother is red.", "The car of my brother is blue now."),
+        ("Started at Siemens.", "Left Siemens."),
+        ("Vivo en Madrid.", "Ahora vivo en Roma."),
+        ("住在巴黎。", "现在住在罗马。"),
+        ("ローマに住んでいます。", "今はミラノに住んでいます。"),
+        ("The Wi-Fi password is on the fridge.", "The Netflix password has changed."),
+    ],
+)
+def test_what_a_member_says_of_their_own_ends_nothing_of_another(
+    shared: MemoryEngine, bobs: str, caras: str
+) -> None:
+    """Each member has a life, a family and a car: a change in one is none in another's."""
+    assert not is_told_over(shared, bobs, caras)

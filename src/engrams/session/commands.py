@@ -281,9 +281,7 @@ class MemoryCommandHandler:
         asked_scope = Scope.of(scope)
         owner = asked_scope.owner
         key = session or conversation
-        kept = self._open_questions.find(key, owner)
-        if kept and last_answer and _is_undo(text):
-            kept = self._find_visible(key, last_answer, asked_scope) or kept
+        kept = self._find_question(text, key, last_answer, asked_scope)
         if kept and last_answer and self._is_yes_again(text, kept, last_answer, asked_scope):
             answered = PendingForgetQuestion.from_dict(kept, asked_scope)
             run = _RunningCommand(answered.language, asked_scope)
@@ -404,15 +402,21 @@ class MemoryCommandHandler:
             return False
         return any(_format_line(record) in last_answer for record in records)
 
-    def _find_visible(self, key: str, last_answer: str, scope: Scope) -> Mapping[str, Any] | None:
-        """Find the forgetting that the last answer told; None: it told none.
+    def _find_question(
+        self, text: str, key: str, last_answer: str | None, scope: Scope
+    ) -> Mapping[str, Any] | None:
+        """Find the question of a conversation that a message may be about: the latest one.
 
-        Where the person edited the history, another one was told later.
+        An undo is about the forgetting that the last answer told. Where the person edited the
+        history, another one was told later.
         """
         if self._open_questions is None:
             return None
-        forgotten = self._open_questions.find_forgotten(key, scope.owner)
-        return next((item for item in forgotten if self._was_asked(item, last_answer, scope)), None)
+        if last_answer and _is_undo(text):
+            for question in self._open_questions.find_forgotten(key, scope.owner):
+                if self._was_asked(question, last_answer, scope):
+                    return question
+        return self._open_questions.find(key, scope.owner)
 
     def _was_asked(self, pending: Mapping[str, Any], last_answer: str | None, scope: Scope) -> bool:
         """Tell whether the last answer asked this question: it names all memories in question."""
@@ -424,8 +428,8 @@ class MemoryCommandHandler:
         else:
             records = self._load_known(question.ids, scope)
         if question.step == "forgotten":
-            told = _tell_forgotten(records, question.language)
-            return told.split() == last_answer.split()
+            reply = _tell_forgotten(records, question.language)
+            return reply.split() == last_answer.split()
         return all(_format_line(record) in last_answer for record in records)
 
     def _is_for_memory(
@@ -768,22 +772,22 @@ class MemoryCommandHandler:
     def _forget_confirmed(
         self, question: PendingForgetQuestion, run: _RunningCommand
     ) -> MemoryCommandResult:
-        forgotten = {
+        record_by_id = {
             record.id: record
-            for asked in self._load_active(question.ids, run.scope)
+            for subject_record in self._load_active(question.ids, run.scope)
             for record in (
-                asked,
-                *self._find_slips(asked, run.scope),
-                *self._find_same_words(asked, run.scope),
-                *self._find_echoes(asked, run.scope),
+                subject_record,
+                *self._find_slips(subject_record, run.scope),
+                *self._find_same_words(subject_record, run.scope),
+                *self._find_echoes(subject_record, run.scope),
             )
         }
-        if not forgotten:
+        if not record_by_id:
             return run.reply("forgotten_before")
         begin_change()
-        for record_id in forgotten:
+        for record_id in record_by_id:
             self._memory.forget(record_id, scope=run.scope, reason="asked for in a conversation")
-        return run.tell_forgotten(list(forgotten.values()))
+        return run.tell_forgotten(list(record_by_id.values()))
 
     def _find_same_words(self, record: Record, scope: Scope) -> list[Record]:
         """Find other statements in the same words: one sentence may say two things.
@@ -857,11 +861,11 @@ class MemoryCommandHandler:
 
     def _load_known(self, ids: Sequence[str], scope: Scope) -> list[Record]:
         """Load those of the memories that are not purged, whatever their status."""
-        known = []
+        records = []
         for record_id in ids:
             with suppress(NotFoundError):
-                known.append(self._memory.get(record_id, scope=scope))
-        return known
+                records.append(self._memory.get(record_id, scope=scope))
+        return records
 
     def _load_active(self, ids: Sequence[str], scope: Scope) -> list[Record]:
         """Load those of the memories that are active and that this scope reads."""
@@ -1003,10 +1007,11 @@ def _says(record: Record) -> bool:
 
 def _tell_forgotten(records: Sequence[Record], language: str) -> str:
     """Tell what was forgotten; not the answers of an assistant that went with it."""
-    named = [record for record in records if record.role not in ("assistant", "tool")]
-    lines = [_format_line(record) for record in _list_each_once(named)]
-    rest = ["…"] if len(lines) > MAX_CHOICES else []
-    return write_reply("forgotten", language, memories="; ".join([*lines[:MAX_CHOICES], *rest]))
+    user_records = [record for record in records if record.role not in ("assistant", "tool")]
+    lines = [_format_line(record) for record in _list_each_once(user_records)]
+    ellipsis = ["…"] if len(lines) > MAX_CHOICES else []
+    memories = "; ".join([*lines[:MAX_CHOICES], *ellipsis])
+    return write_reply("forgotten", language, memories=memories)
 
 
 def _list_each_once(records: Sequence[Record]) -> list[Record]:

@@ -35,7 +35,9 @@ class OpenQuestionLog:
 
     def find_forgotten(self, session: str, owner: Scope) -> list[Mapping[str, Any]]:
         """Return the last forgettings of a conversation, the latest first."""
-        return [item for item in self._load(session, owner) if item["step"] == "forgotten"]
+        return [
+            question for question in self._load(session, owner) if question["step"] == "forgotten"
+        ]
 
     def _load(self, session: str, owner: Scope) -> list[Mapping[str, Any]]:
         """Load the open question of a conversation, and before it what was forgotten earlier."""
@@ -56,15 +58,15 @@ class OpenQuestionLog:
             entries = {name: entry for name, entry in row.data.items() if name != session}
             if question is not None:
                 asked_at = self._clock().isoformat()
-                earlier = [
-                    item
-                    for item in _list_questions(row.data.get(session))
-                    if item["step"] == "forgotten" and item["ids"] != question["ids"]
+                earlier_questions = [
+                    previous
+                    for previous in _list_questions(row.data.get(session))
+                    if previous["step"] == "forgotten" and previous["ids"] != question["ids"]
                 ]
                 entries[session] = {
                     "asked_at": asked_at,
                     "question": dict(question),
-                    "forgotten": earlier[:_MAX_FORGOTTEN],
+                    "forgotten": earlier_questions[:_MAX_FORGOTTEN],
                 }
             elif len(entries) == len(row.data):
                 return

@@ -309,6 +309,16 @@ def is_first_person(line: str) -> bool:
     return bool(_FIRST_PERSON.search(line))
 
 
+def names_oneself(words: str) -> bool:
+    """True if somebody names themselves or what is theirs: "I", "me", "my", "our"."""
+    return bool(_ANY_SELF.search(words))
+
+
+def names_kin(words: str) -> bool:
+    """True if words name a relative, or somebody else who is one person's: "mum", "my boss"."""
+    return bool(_KIN.search(words))
+
+
 def may_teach(words: str) -> bool:
     """True if words could become a fact or a rule of their sender."""
     return bool(_FIRST_PERSON.search(words) or _ORDER.search(words))
@@ -318,7 +328,7 @@ def describe_voice(sentence: str) -> Iterator[str]:
     """Yield what a sentence tells of its speaker and of a text beside it, as names of features."""
     words = sentence.strip().rstrip(" :：")
     yield from (name for name, pattern in _VOICE_FEATURES.items() if pattern.search(words))
-    yield "own" if _ANY_SELF.search(words) else "not own"
+    yield "own" if names_oneself(words) else "not own"
 
 
 def find_ties(sentence: str) -> Iterator[str]:
@@ -370,7 +380,7 @@ def is_closing(line: str) -> bool:
 def asks_of_others(line: str) -> bool:
     """True for a question that is not about the sender."""
     words = line.strip()
-    return bool(_ASKS.search(words)) and not _ANY_SELF.search(words)
+    return bool(_ASKS.search(words)) and not names_oneself(words)
 
 
 def is_own_label(label: str) -> bool:

@@ -32,6 +32,7 @@ from engrams.text.comparison.statement_comparison import (
     is_turned_round,
     tells_end_of,
 )
+from engrams.text.line_voice import names_kin
 from engrams.text.normalize import fold
 from engrams.text.terms import terms, tokens
 from engrams.text.text_caches import text_cache
@@ -747,11 +748,14 @@ def jaccard(text_a: str, text_b: str) -> float:
 
 
 def is_same_slot(candidate: CandidateStatement, record: Record) -> bool:
-    """True for equal subject and canonical predicate."""
+    """True for equal subject and canonical predicate. Two people's "mum" are two subjects."""
     is_same_predicate = canonical_predicate(candidate.predicate) == canonical_predicate(
         record.predicate
     )
-    return is_same_predicate and _is_of_subject(record, candidate.subject)
+    is_equal = is_same_predicate and _is_of_subject(record, candidate.subject)
+    return is_equal and (
+        _is_of_same_speaker(candidate, record) or not names_kin(fold(candidate.subject))
+    )
 
 
 def _is_of_subject(record: Record, subject: str) -> bool:

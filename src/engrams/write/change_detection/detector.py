@@ -54,6 +54,7 @@ from engrams.write.change_detection.message_judge import (
 )
 from engrams.write.change_detection.message_reader import Message, MessageReader
 from engrams.write.change_detection.returned_values import find_return, may_return
+from engrams.write.change_detection.shared_things import is_in_space, tell_of_shared_thing
 from engrams.write.change_set import DigestChangeSet
 from engrams.write.reconcile_rules import is_affirmative, is_ending
 from engrams.write.related import find_highest, scopes_in_reach
@@ -714,7 +715,9 @@ def _remove_quotes(text: str, quotes: Sequence[str]) -> str:
 
 
 def _to_message(record: Record) -> Message:
-    return record.text, record.speaker or record.role, record.recorded_at
+    # Only what one voice may end is compared: in a space that is the space's.
+    voice = record.scope.owner.key if is_in_space(record) else record.speaker or record.role
+    return record.text, voice, record.recorded_at
 
 
 def _list_changes(
@@ -821,11 +824,15 @@ def _is_earlier(earlier: Record, record: Record) -> bool:
 
 
 def _is_before(earlier: Record, record: Record) -> bool:
-    """True for an earlier statement of the same speaker, in the same scope or one above."""
+    """True for an earlier statement of the same speaker, in the same scope or one above.
+
+    In a space also for another member's about a thing that they share.
+    """
+    is_same_speaker = (earlier.speaker, earlier.role) == (record.speaker, record.role)
     return (
         earlier.id != record.id
         and earlier.story_key < record.story_key
         and _is_within_scope(earlier.scope, record.scope)
-        and (earlier.speaker, earlier.role) == (record.speaker, record.role)
+        and (is_same_speaker or tell_of_shared_thing(earlier, record))
         and record.id not in earlier.meta.get(BESIDE, ())
     )

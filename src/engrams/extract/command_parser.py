@@ -193,6 +193,7 @@ _SURE_FORGET = re.compile(
 _OWN_FACT = re.compile(
     r"my (?:[\w-]+ ){0,2}(?:allerg(?:y|ies)|birthday|age|address|(?:phone|mobile) number|job|employer|salary|diet|religion"
     r"|nationality|hometown|weight|height|diagnosis|medication|pronouns|nickname)$"
+    r"|my (?:[\w-]+ )?[\w-]+['’]s (?:name|birthday|age|address|(?:phone )?number|job|employer|diagnosis)$"
     r"|(?:where|when|since when|how (?:old|tall|long)) (?:i|i'm) \w+(?: \w+)?$|(?:who|what|how old|where|when) my [\w -]+ (?:is|are|was)$",
     _FLAGS,
 )

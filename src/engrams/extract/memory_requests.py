@@ -92,7 +92,7 @@ _GERMAN = (
     r" (?:sie|dir|du))?(?: bitte)?"
     rf" (?:{_GERMAN_TALK}|das|dies|es|folgendes|das folgende|was ich[^.!?\n]{{0,40}})(?:"
     r" (?:hier|jetzt|bitte|alles|aber))*"
-    rf" (?:nicht|nirgends|nirgendwo)(?(writes)(?: auf| nieder| mit)|(?: ab| auf)?){_END}"
+    rf" (?:nicht|nirgends|nirgendwo)(?(writes)(?: auf| nieder| mit)|(?: ab)?){_END}"
     r"|\b(?:speicher[en]?|merke?n?|notier[en]?|protokollier[en]?|behalte?n?)(?: (?:sie|dir|bitte))*"
     r" nichts (?:davon|hiervon|von (?:dem|diesem|alledem|unserem)\b"
     rf"(?: (?:gesprach|chat|allem))?){_END}"
@@ -190,17 +190,63 @@ _JAPANESE = (
     r"|ここだけの話"
     r"|(?:(?:あなた|君|きみ)と(?:私|わたし|僕|俺)|[二2]人)だけの(?:秘密|話)|内緒(?:にして|でお願い|だよ|ね)"
 )
-_REQUEST = late_pattern("|".join((_ENGLISH, _GERMAN, _SPANISH, _FRENCH, _CHINESE, _JAPANESE)))
+# "You need not remember that …", "The thing with … better don't note": wishes that are no imperative.
+_TOLD = r"(?:what|anything|everything) i(?:'ve| have)? (?:said|told you|mentioned|shared)"
+_GERMAN_TOPIC = r"(?:das|die sache|die geschichte) (?:mit|uber) [^.!?,\n]{1,40}"
+_SPANISH_KEEP = r"(?:guarde|recuerde|memorice|registre|anote|almacene|apunte|conserve)s"
+_SPANISH_ABOUT = rf"(?:que\b|(?:esto|eso){_END}|lo (?:de|que te (?:dije|conte|he))\b)"
+_FRENCH_KEEP = r"(?:souvenir|rappeler|retenir|noter|garder|enregistrer|memoriser|conserver)"
+_FRENCH_THAT = (
+    r"(?:qu(?:e |')(?:j'|(?:je|on|nous|mon|ma|mes|notre|nos|ils?|elles?)\b)|ce que je (?:t'ai|te|dis|raconte)"
+    rf"|(?:de )?(?:ca|cela|ceci)(?: en memoire)?{_END})"
+)
+_JAPANESE_KEEP = r"(?:覚え|(?:記録|保存|記憶|メモ)し)(?:て(?:おか|おく|い)?)?"
+_WISHES = (
+    rf"{_START}(?:(?:please|kindly|but|and|really)[\s,]+)*(?:you (?:do not|don't|dont) (?:really )?(?:need|have) to"
+    r"|you (?:need not|needn't)|(?:there's |there is )?no need (?:for you )?to"
+    r"|i(?:'d| would) (?:much )?(?:prefer|rather|like|appreciate)(?: it)?(?: if)?(?: that)? you(?: do| did|'d| would)?(?: not|n't)(?: to)?"
+    rf"|(?:please |kindly )?(?:never|avoid|do not|don't|dont)(?: ever)?) (?:{_VERB}|not[ei]|keep"
+    rf"|retain)(?:(?<!\bnot)(?:r?ing))? (?:{_ABOUT}|{_TOLD}\b)"
+    rf"|{_START}(?:the (?:thing|part|bit) (?:about|with) [^.!?,\n]{{1,40}}|{_TOLD} (?:about|on) [^.!?,\n]{{1,40}}),?"
+    rf" (?:please |better |rather )*"
+    rf"(?:(?:do not|don't|dont|not) (?:save|store|remember|memori[sz]e)(?: it| that)?|(?:should|must)(?: not|n't) be {_KEPT}){_END}"
+    rf"|{_START}{_GERMAN_TOPIC} (?:merke? dir|(?:speicher[en]?|notier[en]?|behalte?)(?: dir)?)(?: {_GERMAN_STRESS})* nicht(?: ab)?{_END}"
+    rf"|{_START}(?:bitte )?{_GERMAN_TOPIC} (?:(?:solltest|sollst|musst|brauchst) du(?: dir)?(?: {_GERMAN_STRESS})*"
+    rf" )?nicht (?:zu )?{_GERMAN_KEEP}{_END}"
+    rf"|{_START}du (?:brauchst|musst|sollst|solltest)(?: dir)?(?: {_GERMAN_STRESS})* {_GERMAN_NO} (?:zu"
+    rf" )?{_GERMAN_KEEP},? dass (?:ich|wir|mein\w*|unser\w*|er|sie)\b"
+    rf"|{_START}ich (?:mochte|will|hatte gern)(?: lieber)? nicht,? dass du (?:dir (?:das|es|dies|{_GERMAN_TOPIC}) merkst"
+    rf"|(?:dir )?(?:das|es|dies|{_GERMAN_TOPIC}) (?:(?:ab)?speicherst|notierst|aufschreibst)){_END}"
+    rf"|{_START}(?:bitte )?(?:speicher[en]?|notier[en]?|behalte?)(?: dir)?(?: bitte)? {_GERMAN_NO}(?: auf)?,? dass"
+    rf" (?:ich|wir|mein\w*|unser\w*)\b"
+    rf"|{_FRENCH_ORDER}(?:te (?:souviens|rappelle)|note|retiens|garde)(?: surtout)? (?:pas|jamais) {_FRENCH_THAT}"
+    rf"|{_START}(?:tu n'as pas besoin|(?:ce n'est )?pas la peine|inutile) de (?:te )?{_FRENCH_KEEP} {_FRENCH_THAT}"
+    rf"|{_START}(?:je prefere(?:rais)?|j'aimerais(?: mieux)?) que tu ne (?:te )?(?:souviennes|rappelles|retiennes|notes"
+    rf"|gardes|enregistres|memorises|conserves) pas {_FRENCH_THAT}"
+    rf"|{_START}(?:(?:yo )?(?:prefiero|preferiria) que no|mejor no|no (?:hace falta|es necesario) que|nunca) (?:te"
+    rf" )?(?:{_SPANISH_KEEP}|acuerdes de) {_SPANISH_ABOUT}"
+    rf"|{_START}no (?:necesitas|tienes que|hace falta|es necesario) (?:recordar|guardar|anotar|apuntar|memorizar"
+    rf"|registrar) {_SPANISH_ABOUT}"
+    rf"|(?:^|[。，,!?])(?:关于|關於)?我[^，。,!?\n]{{1,14}}(?:的?事情?|这件事|這件事)你?(?:就|也|都|请|請|还是|還是)*(?:{_CHINESE_NOT}"
+    rf"|不需要)再?{_CHINESE_KEEP}(?:了|吧)*{_CHINESE_END}"
+    rf"|(?:^|[。，,!?])你?(?:不用|不必|无需|無需|不需要|没必要|沒必要){_CHINESE_KEEP}(?=我(?!的?[账帳头頭名]))"
+    rf"|(?:こと|話|件)(?:は|を|も|なら)?{_JAPANESE_KEEP}(?:なくて(?:も)?(?:いい|大丈夫|結構|構わ)|(?:る)?必要は(?:ない|ありません))"
+)
+_REQUEST = late_pattern(
+    "|".join((_ENGLISH, _GERMAN, _SPANISH, _FRENCH, _CHINESE, _JAPANESE, _WISHES))
+)
 
 # Every request holds a word of each of a row's groups: most messages hold none, and looking for
 # words is cheaper than matching.
 _NECESSARY = (
     (("off the record", "between ", "to yourself", " uns", " und mir", "fur dich", "entre ", "pour toi", "pour vous"),),
     (("forget i", "forget that i", "aucune trace", "pas de trace"),),
-    (("not", "n't", "dont", "never", "no need", "none"), ("save", "stor", "remember", "record", "memori", "log", "keep", "note", "write")),
+    (("not", "n't", "dont", "never", "no need", "none", "avoid"),
+     ("save", "stor", "remember", "record", "memori", "log", "keep", "note", "write", "retain", "noting")),
     (("nicht", "nirgend", "keine", "nie"), ("speicher", "merk", "notier", "protokollier", "halt", "schrieb", "schreib", "zeichn")),
-    (("no ",), ("guard", "recuerd", "acuerd", "memoric", "registr", "anot", "almacen", "apunt", "grab", "conserv")),
-    (("pas", "rien", "jamais"), ("reten", "retien", "memoris", "gard", "note", "enregistr", "conserv", "stock", "souvien")),
+    (("no ", "nunca"), ("guard", "recuerd", "acuerd", "memoric", "registr", "anot", "almacen", "apunt", "grab", "conserv")),
+    (("pas", "rien", "jamais", "inutile"),
+     ("reten", "retien", "memoris", "gard", "note", "enregistr", "conserv", "stock", "souv", "rappel")),
     (("nulle part",), ("ecri", "note", "enregistr")),
 )  # fmt: skip
 _UNSPACED = late_pattern("[\u3040-\u30ff\u3400-\u9fff]")

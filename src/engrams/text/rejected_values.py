@@ -9,6 +9,8 @@ import re
 
 _REJECTED = re.compile(
     r"[\s,;]*\b(?:not|instead of|rather than|nicht|statt|anstatt|en vez de|en lugar de|et non|au lieu de|pas en)\b(?P<spaced>.*)"
+    # Behind "never" stands a value where it ends the statement, and else an act.
+    r"|,(?: (?:and|und|y|et))? (?:never|nie|niemals|nunca|jamais) (?P<never>[\w@./+-]+(?: [\w@./+-]+)?)\W*$"
     r"|[，、]?(?:而不是|不要用|ではなく)(?P<unspaced>.*)",
     re.IGNORECASE | re.DOTALL,
 )
@@ -22,4 +24,5 @@ def split_rejected(text: str) -> tuple[str, str]:
     rejected = _REJECTED.search(text)
     if rejected is None:
         return text, ""
-    return text[: rejected.start()], rejected["spaced"] or rejected["unspaced"] or ""
+    value = rejected["spaced"] or rejected["never"] or rejected["unspaced"] or ""
+    return text[: rejected.start()], value

@@ -25,6 +25,7 @@ _WORD = re.compile(r"[^\W_]+")
 _UNSPACED = re.compile("[\u3040-\u30ff\u3400-\u9fff]")
 _MEANINGFUL = re.compile("[\u30a0-\u30fa\u4e00-\u9fff]")
 """Characters of Chinese, and of Japanese without its endings."""
+_NOT = re.compile(r"n['’]t\b")
 _CONDITION = re.compile(
     r"\b(?:when|whenever|if|unless|except|while|wenn|falls|sobald|außer|cuando|si|salvo|quand|lorsque|sauf)\b"
     r"|如果|要是|当|的时候|除非|とき|場合|なら|以外",
@@ -91,7 +92,7 @@ def list_topic_words(text: str) -> frozenset[str]:
     unspaced_frames = _read_table()["frame.unspaced"].words
     spaced = " ".join(
         word
-        for word in _WORD.findall(fold(text))
+        for word in _WORD.findall(_NOT.sub("", fold(text)))
         if len(word) > 1 and not _UNSPACED.search(word) and not frames.holds(word)
     )
     characters = set(_MEANINGFUL.findall(text)).difference(*unspaced_frames)

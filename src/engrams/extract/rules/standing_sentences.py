@@ -102,6 +102,8 @@ _DIGIT = re.compile(r"\d|\b(?:two|three|four|five|some|few|many)\b", re.IGNORECA
 _PRONOUN = re.compile(r"(?:i|we|you|he|she|they|it|that|who|someone|somebody)", re.IGNORECASE)
 _ONWARDS = _compile(rf"\b{_EN['$onwards']}\b[,:]?\s*")
 _SINCE_WHEN = _compile(r"\b(?:now|today|yesterday|already|last \w+)\b")
+_POLITE = _compile(r"\W*(?:por favor|s'il (?:te|vous) plaît|per favore|bitte(?=,))\b[\s,]*")
+_OBLIGES = _compile(r"\b(?:immer|stets|nur|siempre|toujours|sempre)\b")
 _UNTIL = _compile(r"\b(?:before|until|when|unless) (?:you|it|they|the|an?)\b[^,;]*")
 """Conditions, which tell no state of the moment."""
 
@@ -173,7 +175,7 @@ def bans(sentence: str) -> bool:
     if language == _ENGLISH:
         clauses = _read_clauses(sentence)
         return bool(clauses) and _BAN.fullmatch(clauses[0].text) is not None
-    return _forbids(sentence.lower(), _FORMS[language])
+    return _opens_with_ban(sentence.lower(), _FORMS[language])
 
 
 def gives_past_reason(sentence: str) -> bool:
@@ -343,9 +345,18 @@ def _find_foreign(sentence: str, forms: dict[str, str]) -> StandingRule | None:
         rf"\b{forms['$mark']}\b", statement
     )
     if opening or is_ban or is_habit or re.search(rf"\b{forms['$place']}", statement):
-        return StandingRule(Kind.NEGATIVE if is_ban else Kind.RULE, 0, len(sentence))
+        kind = Kind.NEGATIVE if _opens_with_ban(statement, forms) else Kind.RULE
+        return StandingRule(kind, 0, len(sentence))
     return None
 
 
 def _forbids(text: str, forms: dict[str, str]) -> bool:
+    """True for words by which a foreign sentence obliges or forbids for good."""
     return any(re.match(forms["$ban"], clause) for clause in _BOUNDARY.split(text))
+
+
+def _opens_with_ban(text: str, forms: dict[str, str]) -> bool:
+    """True for a foreign sentence that forbids first of all: "wir nutzen yarn, nie npm" does not."""
+    clauses = _BOUNDARY.split(_POLITE.sub("", text))
+    ban = re.match(forms["$ban"], clauses[0])
+    return ban is not None and _OBLIGES.search(ban[0]) is None

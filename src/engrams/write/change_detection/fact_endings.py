@@ -15,6 +15,7 @@ from engrams.text.normalize import fold
 from engrams.text.stopwords import STOP
 from engrams.text.terms import terms
 from engrams.text.vocabulary import word_pattern
+from engrams.write.change_detection.abandoned_things import find_abandoned_use
 from engrams.write.change_detection.cue_words import NAMES
 from engrams.write.change_detection.explicit_endings import tells_end
 from engrams.write.change_detection.features import read_clause
@@ -77,9 +78,12 @@ def may_end(fact: Record, news: str) -> bool:
     """True but for a rule that the news names too little of, and gives no other value for.
 
     "From now on bun instead of pnpm" leaves "never touch `generated/`, run `pnpm gen`" as it is;
-    "I upgraded prod to 3.12" ends "prod is on 3.8, nothing newer please".
+    "I upgraded prod to 3.12" ends "prod is on 3.8, nothing newer please". "We no longer use yarn"
+    ends "wir nutzen yarn, nie npm".
     """
     if fact.kind not in _INSTRUCTION_KINDS or gives_other_value(fact.text, news):
+        return True
+    if fact.kind is Kind.RULE and find_abandoned_use(fact.text, news) is not None:
         return True
     rule_terms = set(terms(fact.text))
     return len(rule_terms & set(terms(news))) >= _LEAST_COMMON * len(rule_terms)

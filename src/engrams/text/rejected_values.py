@@ -10,7 +10,7 @@ import re
 _REJECTED = re.compile(
     r"[\s,;]*\b(?:not|instead of|rather than|nicht|statt|anstatt|en vez de|en lugar de|et non|au lieu de|pas en)\b(?P<spaced>.*)"
     # Behind "never" stands a value where it ends the statement, and else an act.
-    r"|,(?: (?:and|und|y|et))? (?:never|nie|niemals|nunca|jamais) (?P<never>[\w@./+-]+(?: [\w@./+-]+)?)\W*$"
+    r"|,(?: (?:and|und|y|et))? (?:never|nie|niemals|nunca|jamais) (?P<never>(?:(?:in|with|on|by|mit|en|con) )?[\w@./+-]+)\W*$"
     r"|[，、]?(?:而不是|不要用|ではなく)(?P<unspaced>.*)",
     re.IGNORECASE | re.DOTALL,
 )

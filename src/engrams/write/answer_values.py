@@ -20,11 +20,13 @@ from engrams.text.stopwords import STOP
 from engrams.text.terms import terms
 from engrams.text.text_caches import text_cache
 from engrams.text.vocabulary import read_classes
+from engrams.write.change_detection.abandoned_things import tells_use
 
 _WORD = re.compile(r"[^\W_]+")
 _UNSPACED = re.compile("[\u3040-\u30ff\u3400-\u9fff]")
 _MEANINGFUL = re.compile("[\u30a0-\u30fa\u4e00-\u9fff]")
 """Characters of Chinese, and of Japanese without its endings."""
+_MOST_WORDS_OF_THING = 2
 _NOT = re.compile(r"n['’]t\b")
 _CONDITION = re.compile(
     r"\b(?:when|whenever|if|unless|except|while|wenn|falls|sobald|außer|cuando|si|salvo|quand|lorsque|sauf)\b"
@@ -83,6 +85,23 @@ def rejects_rule(new: str, earlier: str) -> bool:
     new_words = own_words - earlier_words
     is_about_the_same = len(new_words) <= len(wrong_words)
     return earlier_words - own_words == wrong_words and is_about_the_same
+
+
+def decides_against_use(decision: str, earlier: str) -> bool:
+    """True for a decision that names the thing which an earlier rule uses as the wrong one.
+
+    "We decided on Redpanda instead of Kafka" is against "we use Kafka for events".
+    """
+    value, rejected_value = split_rejected(decision)
+    rejected_thing = fold(rejected_value.strip(" .!`"))
+    if (
+        not rejected_thing
+        or len(rejected_thing.split()) > _MOST_WORDS_OF_THING
+        or rejected_thing in fold(value).split()
+    ):
+        return False
+    is_whole = not _CONDITION.search(decision) and not is_additional(decision)
+    return is_whole and tells_use(fold(split_rejected(earlier)[0]), rejected_thing)
 
 
 @text_cache(512)

@@ -36,7 +36,12 @@ from engrams.text.line_voice import names_kin
 from engrams.text.normalize import fold
 from engrams.text.terms import terms, tokens
 from engrams.text.text_caches import text_cache
-from engrams.write.answer_values import are_rival_rules, list_topic_words, rejects_rule
+from engrams.write.answer_values import (
+    are_rival_rules,
+    decides_against_use,
+    list_topic_words,
+    rejects_rule,
+)
 from engrams.write.rule_corrections import RULE_KINDS, corrects_rule, find_corrected_rules
 from engrams.write.statement_times import (
     find_moment,
@@ -56,6 +61,8 @@ user over import.
 """
 
 
+_DECISION = "decision"
+"""Category of a rule that was chosen."""
 _DENIED = re.compile(
     r"\b(?:not|nicht|instead of|rather than|statt) (?!only\b|just\b|nur\b)([^,.;!?]{1,80})",
     re.IGNORECASE,
@@ -150,6 +157,7 @@ def reconcile_wish(
         return ReconciliationResult("remove", candidate, bans, reason="allowed again")
     if candidate.kind is not Kind.RULE or candidate.modality != "asserted":
         return None
+    is_decision = candidate.category == _DECISION
     rivals = [
         record
         for record in wishes
@@ -157,6 +165,7 @@ def reconcile_wish(
         and (
             are_rival_rules(candidate.text, record.text)
             or rejects_rule(candidate.text, record.text)
+            or (is_decision and decides_against_use(candidate.text, record.text))
         )
     ]
     return _replace_targets(candidate, rivals, "another value for the same") if rivals else None

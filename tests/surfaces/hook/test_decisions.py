@@ -58,9 +58,14 @@ REVOKED = [
     ("Use black for formatting.", "Wir nutzen black nicht mehr, nur noch ruff.", "Use black"),
     ("We use Kafka for events.", "We decided on Redpanda instead of Kafka.", "use Kafka for"),
     ("Don't use emojis in commit messages.", "Emojis in commit messages are fine again.", "Don't"),
+    ("We run on MySQL.", "We've decided to go with Postgres rather than MySQL.", "on MySQL"),
     ("Use tox for releases.", "toxはもう使わないで、noxに戻します", "Use tox"),
 ]
 """(rule, what revokes it, words of the rule)"""
+UNTOUCHED = (
+    "never touch `generated/`, run `pnpm gen` instead",
+    "we use Redis for sessions",
+)
 
 
 def _profile(start: str) -> str:
@@ -84,13 +89,13 @@ def test_a_choice_of_the_moment_is_no_decision(agent: HookedAgent) -> None:
 
 def test_what_is_revoked_is_over_or_marked(agent: HookedAgent) -> None:
     """Also in another language than it was told; beside it another rule stands as it is."""
-    agent.say(*(rule for rule, _, _ in REVOKED), "never touch `generated/`, run `pnpm gen` instead")
+    agent.say(*(rule for rule, _, _ in REVOKED), *UNTOUCHED)
     before = _profile(agent.begin())
     assert [words for _, _, words in REVOKED if words not in before] == []
     agent.say(*(news for _, news, _ in REVOKED))
     lines = [line for line in _profile(agent.begin()).splitlines() if "may be outdated" not in line]
     assert [words for _, _, words in REVOKED if any(words in line for line in lines)] == []
-    assert any("`pnpm gen`" in line for line in lines)
+    assert [rule for rule in UNTOUCHED if not any(rule in line for line in lines)] == []
 
 
 def test_an_obligation_in_another_language_is_no_ban(agent: HookedAgent, home: Path) -> None:

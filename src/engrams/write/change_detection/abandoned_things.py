@@ -2,7 +2,7 @@
 
 "rip out celery", "redux is too much for this, move to zustand". What was said of their use before
 is over then, however little else the two messages share. Enter at ``names_abandoned`` and
-``find_abandoned_use``.
+``find_abandoned_use``; ``tells_use`` tells whether a clause uses a thing.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ def find_abandoned_use(old_text: str, new_text: str) -> tuple[str, str] | None:
         if thing in (older for older, _ in _list_abandoned(old_text)):
             continue
         for clause in split_clauses(old_text):
-            if may_end(clause) and _tells_use(fold(clause), thing):
+            if may_end(clause) and tells_use(fold(clause), thing):
                 return clause, _find_clause(new_text, end)
     return None
 
@@ -64,7 +64,7 @@ def _load_uses() -> str:
     return read_patterns(__file__, "abandoned", "uses")
 
 
-def _tells_use(clause: str, thing: str) -> bool:
+def tells_use(clause: str, thing: str) -> bool:
     """True where a thing opens a folded clause, or stands behind a word of use or a colon."""
     use = rf"(?:^|[:=(,+]|\b{_load_uses()}\b)\s*(?:[\w-]+\s+){{0,2}}?{re.escape(thing)}(?!\w)"
     return re.search(use, clause.strip()) is not None

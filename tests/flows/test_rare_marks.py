@@ -241,6 +241,15 @@ def test_what_was_so_long_before_marks_nothing_of_the_same_day(home: Path) -> No
         ("Entreno con Marta.", "Entreno con Lucía.", "Cambié a Marta por Lucía."),
         ("我住在西安。", "我住在成都。", "我从西安搬到成都了。"),
         ("仙台に住んでいます。", "福岡に住んでいます。", "仙台から福岡に引っ越しました。"),
+        ("We use Miro.", "We use Figma for boards.", "Miro is gone, we have Figma instead."),
+        (
+            "Mein Laptop ist ein Dell.",
+            "Ich habe ein Framework.",
+            "Der Dell ist hin, Framework gekauft.",
+        ),
+        ("Mi banco es BBVA.", "Mi banco es ING.", "Cerré la cuenta de BBVA y me pasé a ING."),
+        ("我用苹果手机。", "我用华为手机。", "苹果手机我换成华为了。"),
+        ("コーヒーを飲みます。", "紅茶を飲みます。", "コーヒーはやめて、今は紅茶です。"),
     ],
 )
 def test_what_took_the_place_of_something_ends_only_that(
@@ -251,6 +260,72 @@ def test_what_took_the_place_of_something_ends_only_that(
         with engrams.open(home=home / str(number), jobs__workers=0) as memory:
             say(memory, earlier, later)
             assert is_marked(find(memory, earlier)) is is_over
+
+
+@pytest.mark.parametrize(
+    ("earlier", "later"),
+    [
+        ("I work as a nurse at Mercy.", "I got sacked from Mercy last week."),
+        ("We have a cat called Minka.", "We gave the cat Minka to my aunt."),
+        ("My bank is Lloyds.", "Lloyds closed my account."),
+        ("Ich habe ein Konto bei der ING.", "Die ING hat mein Konto gekündigt."),
+        ("Wir haben einen Hund namens Bruno.", "Bruno mussten wir einschläfern lassen."),
+        ("Je travaille à la Fnac.", "La Fnac m'a virée en mars."),
+        ("Mi hijo va al colegio San José.", "Sacamos a mi hijo del colegio San José."),
+        ("Tengo una moto Honda.", "Le regalé la moto a mi sobrino."),
+        ("我有一架钢琴。", "钢琴送给表妹了。"),
+        ("プリウスに乗っています。", "プリウスは弟に譲りました。"),
+    ],
+)
+def test_what_was_done_with_a_thing_tells_that_it_is_over(
+    home: Path, earlier: str, later: str
+) -> None:
+    """Who was dismissed, sold a thing or gave it away has it no longer, without a word of an end."""
+    with engrams.open(home=home, jobs__workers=0) as memory:
+        say(memory, earlier, later)
+        assert is_marked(find(memory, earlier))
+
+
+@pytest.mark.parametrize(
+    ("earlier", "later"),
+    [
+        ("I have a car.", "I gave the car keys to my aunt."),
+        ("I work at Siemens.", "Siemens fired my boss."),
+        ("Salgo con Ana.", "Ana me dejó las llaves."),
+        ("I work at Siemens.", "I'm now team lead at Siemens."),
+        ("The api repo is written in Go.", "Bumped the api repo to Go 1.24."),
+        ("Mein Sohn spielt Handball beim TSV.", "Mein Sohn ist beim TSV jetzt Torwart."),
+        ("Wir bauen ein Haus.", "Das Dach vom Haus ist jetzt drauf."),
+        ("Mon fils fait du judo.", "Mon fils est maintenant ceinture verte de judo."),
+        ("Tenemos un limonero.", "El limonero ya da limones."),
+        ("我们种了番茄。", "番茄现在开花了。"),
+        ("ソニーで働いています。", "ソニーで課長になりました。"),
+    ],
+)
+def test_a_step_in_what_goes_on_ends_nothing(home: Path, earlier: str, later: str) -> None:
+    """A promotion, a newer version or growth of what is named again leaves it as it is."""
+    with engrams.open(home=home, jobs__workers=0) as memory:
+        say(memory, earlier, later)
+        assert not is_marked(find(memory, earlier))
+
+
+@pytest.mark.parametrize(
+    ("earlier", "later"),
+    [
+        ("I'm a junior developer at Siemens.", "I'm now team lead at Siemens."),
+        ("I study law at Bonn.", "I now study physics at Bonn."),
+        ("We have two cats.", "We now have three cats."),
+        ("My desk is at the window.", "My desk is at the door now."),
+        ("Ich bin Praktikantin bei Bosch.", "Ich bin jetzt Ingenieurin bei Bosch."),
+    ],
+)
+def test_another_value_beside_what_is_named_again_is_told(
+    home: Path, earlier: str, later: str
+) -> None:
+    """Another role, subject, number or place ends the one before, though the rest is said again."""
+    with engrams.open(home=home, jobs__workers=0) as memory:
+        say(memory, earlier, later)
+        assert is_marked(find(memory, earlier))
 
 
 @pytest.mark.parametrize(

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from collections.abc import Set as AbstractSet
 from functools import cache
 from typing import NamedTuple
 
@@ -62,9 +63,14 @@ def introduces_known_value(ending: str, news: str, old_text: str = "") -> bool:
     return any(
         replacement.new <= message_terms
         and not told_terms.isdisjoint(replacement.new)
-        and told_terms.isdisjoint(replacement.old)
+        and not _names_all(told_terms, replacement.old)
         for replacement in replacements
     )
+
+
+def _names_all(told_terms: AbstractSet[str], old: AbstractSet[str]) -> bool:
+    """True if a clause names what was replaced; the kind of thing that both are is no name of it."""
+    return bool(old) and old <= told_terms
 
 
 @text_cache(1 << 12)

@@ -19,9 +19,11 @@ from engrams.write.change_detection.change_topics import ComparedClauses, tells_
 from engrams.write.change_detection.clause_pairs import EXPLICIT, ClausePair, find_clause_pairs
 from engrams.write.change_detection.cue_words import NAMES
 from engrams.write.change_detection.distinct_things import is_about_another, is_placed_anew
+from engrams.write.change_detection.ended_things import find_ended_thing, names_ended
 from engrams.write.change_detection.explicit_endings import tells_end
 from engrams.write.change_detection.features import MessageFeatures, may_change
 from engrams.write.change_detection.guarded_statements import tells_new_diet
+from engrams.write.change_detection.kept_statements import tells_on
 from engrams.write.change_detection.message_reader import Message, MessageReader
 from engrams.write.change_detection.opposite_statements import (
     find_opposite,
@@ -65,6 +67,8 @@ _DESPITE_EVENT = 0.75
 """Probability from which what only happened on some day may be a change all the same."""
 _ABANDONED = 0.9
 """Probability that the use of a thing is over which a message says to be used no longer."""
+_ENDED = 0.8
+"""Probability that what was said of a thing is over whose end a message tells."""
 _CONTRARY = 0.5
 """Probability that a statement is over of which a newer one says the contrary: it is only marked."""
 _PLAIN = 0.7
@@ -134,6 +138,13 @@ class PossibleChange:
         return find_abandoned_use(self.old.text, self.new.text)
 
     @cached_property
+    def ended_thing(self) -> tuple[str, str] | None:
+        """The clause of the older that tells of a thing, and the one that tells its end."""
+        if not self.old.people <= self.new.people:
+            return None
+        return find_ended_thing(self.old.text, self.new.text)
+
+    @cached_property
     def is_placed_anew(self) -> bool:
         """The newer says that a labelled thing is somewhere else."""
         return is_placed_anew(self.old, self.new)
@@ -168,6 +179,7 @@ def find_news(task: MessageTask) -> list[NewsKind]:
             model.is_news(scored[new])
             or tells_end(new[0])
             or names_abandoned(new[0])
+            or names_ended(new[0])
             or _LABELLED_NUMBER.match(new[0]) is not None
             or tells_bare_count(new[0])
         ):
@@ -180,7 +192,7 @@ def find_news(task: MessageTask) -> list[NewsKind]:
 
 
 def _may_change(text: str) -> bool:
-    return may_change(text) or tells_end(text)
+    return may_change(text) or tells_end(text) or names_ended(text)
 
 
 def judge_messages(task: MessageTask) -> list[list[JudgedMessage | None]]:
@@ -252,10 +264,14 @@ def list_possible_changes(
             if change is not None:
                 possible[group_index, index] = change
     abandoned = [
-        (*position, change, None) for position, change in possible.items() if change.abandoned_use
+        (*position, change, None)
+        for position, change in possible.items()
+        if change.abandoned_use or change.ended_thing
     ]
     unclear = {
-        position: change for position, change in possible.items() if not change.abandoned_use
+        position: change
+        for position, change in possible.items()
+        if not (change.abandoned_use or change.ended_thing)
     }
     clause_pairs = find_clause_pairs(
         task.reader, [(change.old, change.new) for change in unclear.values()]
@@ -263,7 +279,7 @@ def list_possible_changes(
     return abandoned + [
         (*position, change, pair)
         for (position, change), pair in zip(unclear.items(), clause_pairs, strict=True)
-        if pair is not None and _may_end(change.old, pair)
+        if pair is not None and _may_end(change.old, change.new, pair)
     ]
 
 
@@ -294,6 +310,7 @@ def _find_possible_change(
     is_explicit = (
         tells_end(change.new.text)
         or change.abandoned_use is not None
+        or change.ended_thing is not None
         or tells_new_diet(change.new.text)
     )
     if not (is_likely or is_explicit or change.is_placed_anew or change.is_put_right):
@@ -305,11 +322,13 @@ def _find_possible_change(
 
 
 def _judge_abandoned(change: PossibleChange) -> JudgedMessage | None:
-    """Judge a pair of which the newer message gives up a thing whose use the older tells."""
-    if change.abandoned_use is None:
+    """Judge a pair of which the newer message tells the end of a thing, or gives up its use."""
+    clauses = change.abandoned_use or change.ended_thing
+    if clauses is None:
         return None
-    ending, news = change.abandoned_use
-    return JudgedMessage(_ABANDONED, ending, news, is_partial=ending != change.old.text)
+    ending, news = clauses
+    probability = _ABANDONED if change.abandoned_use else _ENDED
+    return JudgedMessage(probability, ending, news, is_partial=ending != change.old.text)
 
 
 def _join(learned: float, change: PossibleChange, pair: ClausePair) -> float:
@@ -340,10 +359,12 @@ def _join(learned: float, change: PossibleChange, pair: ClausePair) -> float:
     return max(joined, _PLACED_ANEW) if change.is_placed_anew else joined
 
 
-def _may_end(old: MessageFeatures, pair: ClausePair) -> bool:
+def _may_end(old: MessageFeatures, new: MessageFeatures, pair: ClausePair) -> bool:
     """False if the newer clause repeats the older, is so for a while or only perhaps, or replaces
-    something else.
+    something else; or if the newer message tells on with what the older clause tells.
     """
+    if tells_on(pair.ending, new, old.people):
+        return False
     if says_the_same(pair.ending, pair.news) or is_passing(pair.news) or is_supposed(pair.news):
         return False
     if is_of_one_occasion(pair.ending, pair.news) or tells_only_a_way(pair.ending, pair.news):

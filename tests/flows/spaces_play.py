@@ -151,7 +151,7 @@ class SpacesPlay:
             if number % 20 == 0:
                 await self._fill_spaces()
                 self._engine.drain(30)
-            self._read_spaces()
+                self._read_spaces()
             before = {name: replace(space) for name, space in self._spaces.items()}
             gone_words = self._gone_words[-50:]
             call = self._choose()

@@ -109,12 +109,13 @@ def _no_network() -> Iterator[None]:
 def _one_set_of_certificates() -> Iterator[None]:
     """Clients share the certificates: reading them takes longer than most requests of a test."""
     read = httpcore2.default_ssl_context
-    load = cache(read)
+
+    @cache
+    def load(trusts_environment: bool, *_chosen: str | None) -> ssl.SSLContext:
+        return read(_trust_env=trusts_environment)
 
     def share(*, _trust_env: bool = True) -> ssl.SSLContext:
-        is_chosen = _trust_env and ("SSL_CERT_FILE" in os.environ or "SSL_CERT_DIR" in os.environ)
-        make = read if is_chosen else load
-        return make(_trust_env=_trust_env)
+        return load(_trust_env, *map(os.environ.get, ("SSL_CERT_FILE", "SSL_CERT_DIR")))
 
     patch = pytest.MonkeyPatch()
     patch.setattr(httpcore2, "default_ssl_context", share)

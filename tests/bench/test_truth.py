@@ -65,11 +65,11 @@ def test_a_statement_that_is_over_is_counted_with_its_mark(
             {
                 "at": "2025-05-17T12:00",
                 "who": "user",
-                "text": "I sold the Vespa to a student last week.",
+                "text": "The Vespa was replaced by an e-bike.",
             },
         ],
         "ask": "What do I ride?",
-        "now": ["sold the Vespa"],
+        "now": ["replaced by an e-bike"],
         "stale": ["I ride a Vespa"],
         "keep": [],
     }

@@ -20,7 +20,7 @@ ME = ("user", "alice")
 START = datetime(2025, 1, 6, 12, tzinfo=UTC)
 LATER = START + timedelta(days=131)
 RIDE = "I ride a Vespa, mint green. My helmet is a size M."
-SOLD = "I sold the Vespa to a student last week."
+TAKEN_OVER = "My brother rides the Vespa these days."
 ROTA = "We have three people on the on-call rota."
 FIVE = "The rota's five strong now."
 
@@ -79,13 +79,13 @@ def test_a_fact_is_in_doubt_whenever_it_is_learned(tmp_path: Path, order: tuple[
     """A session that ends later teaches facts of messages that another one put in doubt before."""
     with open_memory(tmp_path, sessions__trigger="end") as memory:
         say(memory, RIDE, START, "first")
-        say(memory, SOLD, LATER, "second")
+        say(memory, TAKEN_OVER, LATER, "second")
         learn(memory, *order)
         mark = find_fact(memory, "I ride a Vespa, mint green").outdated
         assert mark is not None
         assert mark.is_told
-        assert mark.words == SOLD
-        assert find_fact(memory, "I sold the Vespa to a student last week").outdated is None
+        assert mark.words == TAKEN_OVER
+        assert find_fact(memory, TAKEN_OVER.rstrip(".")).outdated is None
 
 
 @pytest.mark.parametrize("order", [("first", "second"), ("second", "first")])
@@ -114,7 +114,7 @@ def test_what_still_holds_is_not_doubted_when_it_is_learned(tmp_path: Path) -> N
     """A person who said that a message still holds is believed about what is learned from it later."""
     with open_memory(tmp_path, sessions__trigger="end") as memory:
         say(memory, RIDE, START, "first")
-        say(memory, SOLD, LATER, "second")
+        say(memory, TAKEN_OVER, LATER, "second")
         learn(memory, "second")
         (said,) = [
             hit.record for hit in memory.search(RIDE, scope=ME).hits if hit.record.text == RIDE
@@ -142,7 +142,7 @@ def test_news_that_was_forgotten_doubts_nothing_learned_later(tmp_path: Path) ->
 def test_what_is_said_again_holds(tmp_path: Path, together: bool) -> None:
     """A statement that is repeated after its news has no mark, also where all came at once."""
     with open_memory(tmp_path) as memory:
-        for number, line in enumerate((RIDE, SOLD, RIDE)):
+        for number, line in enumerate((RIDE, TAKEN_OVER, RIDE)):
             say(memory, line, START + number * timedelta(days=131))
             if not together:
                 assert memory.drain(30)
@@ -172,14 +172,14 @@ def test_a_list_tells_what_may_be_over(
     fact = "I ride a Vespa, mint green"
     with open_memory(tmp_path, user="alice") as memory:
         say(memory, RIDE, START)
-        say(memory, SOLD, LATER)
+        say(memory, TAKEN_OVER, LATER)
         assert memory.drain(30)
         with TestClient(create_app(memory, memory.settings), base_url="http://localhost") as client:
             page = client.get("/v1/memories").json()
             past = client.get("/v1/memories", params={"as_of": START.isoformat()}).json()
     doubted = {one["text"] for one in page["memories"] if one["id"] in page["outdated"]}
     assert doubted == {RIDE, fact}
-    assert {mark["words"] for mark in page["outdated"].values()} == {SOLD}
+    assert {mark["words"] for mark in page["outdated"].values()} == {TAKEN_OVER}
     assert past["outdated"] == {}
     monkeypatch.setenv("ENGRAMS_HOME", str(tmp_path))
     monkeypatch.setenv("ENGRAMS_USER", "alice")
@@ -191,4 +191,4 @@ def test_a_list_tells_what_may_be_over(
     ]
     assert not any("outdated" in line for line in lines if fact not in line)
     assert main(["list", "--json"]) == 0
-    assert SOLD in json.loads(capsys.readouterr().out)["outdated"].popitem()[1]["words"]
+    assert TAKEN_OVER in json.loads(capsys.readouterr().out)["outdated"].popitem()[1]["words"]

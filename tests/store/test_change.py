@@ -198,8 +198,8 @@ def test_a_new_text_is_found_and_the_old_one_is_not(store: Store) -> None:
     assert found(store, "coffee") == {tea.id}
     assert found(store, "", [1, 0]) == set()
     assert [missing.id for missing in store.missing("tiny", "", 10)] == [tea.id]
-    assert texts(store, hash=get(store, tea).hash) == ["Alice prefers coffee"]
-    assert texts(store, hash=tea.hash) == []
+    assert texts(store, hashes=(get(store, tea).hash,)) == ["Alice prefers coffee"]
+    assert texts(store, hashes=(tea.hash,)) == []
 
 
 def test_an_edit_with_a_new_vector_keeps_it(store: Store) -> None:

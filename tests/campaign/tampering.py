@@ -320,7 +320,7 @@ class TamperedHome:
             outcome = "crash" if told[0].startswith("crash") else "noticed"
             return Verdict(edit, outcome, f"read: {told[0]}")
         difference = find_difference(self.answers, answers)
-        if str(answers).count(_BY_HAND) > str(self.answers).count(_BY_HAND):
+        if json.dumps(answers).count(_BY_HAND) > json.dumps(self.answers).count(_BY_HAND):
             return Verdict(edit, "noticed", f"history: {difference}")
         if difference:
             return Verdict(edit, "silent", difference)

@@ -57,7 +57,7 @@ def late_alternatives(*patterns: str) -> re.Pattern[str]:
 
 def _join_alternatives(patterns: Iterable[str]) -> str:
     alternatives = [
-        alternative for pattern in patterns for alternative in _split_alternatives(pattern)
+        alternative for pattern in patterns for alternative in split_alternatives(pattern)
     ]
     edged = [
         alternative.removeprefix(_EDGE)
@@ -70,7 +70,7 @@ def _join_alternatives(patterns: Iterable[str]) -> str:
     )
 
 
-def _split_alternatives(pattern: str) -> list[str]:
+def split_alternatives(pattern: str) -> list[str]:
     """Split a pattern at its outermost bars."""
     depth = 0
     alternatives = [""]

@@ -14,6 +14,7 @@ from typing import NamedTuple
 from engrams.text.clause_kinds import is_joke, may_end, may_tell_change
 from engrams.text.clause_split import split_clauses
 from engrams.text.comparison.language_tables import detect_language
+from engrams.text.late_patterns import split_alternatives
 from engrams.text.normalize import fold
 from engrams.text.said_again import denies
 from engrams.text.stopwords import STOP
@@ -48,6 +49,8 @@ _CONTRACT = re.compile(
 """What binds somebody to the thing that is meant: "my Barclays account"."""
 _OF = re.compile(r"\s(?:de|du|des|del)\s.*|\sd'.*")
 """In French and Spanish the words that say whose a thing is, or what for: "les clés de la voiture"."""
+
+_LOOKAHEAD = re.compile(r"\(\?[!=](?:[^()]|\((?:[^()]|\([^()]*\))*\))*\)")
 
 
 class _EndedThing(NamedTuple):
@@ -94,6 +97,8 @@ def _list_ended(text: str) -> tuple[_EndedThing, ...]:
 
 def _read_ended(clause: str) -> list[_EndedThing]:
     folded = fold(clause).replace("’", "'")
+    if _compile_signs().search(folded) is None:
+        return []
     matches = [(kind, match) for kind, form in _compile_forms() for match in form.finditer(folded)]
     if not matches or denies(clause) or not may_tell_change(clause):
         return []
@@ -141,10 +146,31 @@ def _list_capitals(clause: str) -> list[str]:
 
 @cache
 def _compile_forms() -> tuple[tuple[str, re.Pattern[str]], ...]:
-    rows = [
-        line.split("\t") for line in read_vocabulary(__file__, "ended/forms").splitlines() if line
+    return tuple((kind, _compile_form(form)) for kind, form in _read_forms())
+
+
+@cache
+def _compile_signs() -> re.Pattern[str]:
+    """Compile the words beside the things: one search for them spares most clauses the forms."""
+    signs = [
+        max(alternative.split("{thing}"), key=_count_letters).strip()
+        for _, form in _read_forms()
+        for alternative in split_alternatives(form)
     ]
-    return tuple((kind, _compile_form(form)) for kind, form in rows)
+    spaced_signs = [sign for sign in signs if not _UNSPACED.search(sign)]
+    unspaced_signs = [sign for sign in signs if _UNSPACED.search(sign)]
+    return re.compile("|".join([rf"\b(?:{'|'.join(spaced_signs)})", *unspaced_signs]))
+
+
+def _count_letters(words: str) -> int:
+    """Count the letters of words, without those that only must not or must follow."""
+    return len(re.findall(r"[^\W\d_]", _LOOKAHEAD.sub("", words)))
+
+
+def _read_forms() -> list[tuple[str, str]]:
+    """Read how a thing was held, and the form of words that tells its end."""
+    lines = filter(None, read_vocabulary(__file__, "ended/forms").splitlines())
+    return [(kind, form) for kind, _, form in (line.partition("\t") for line in lines)]
 
 
 def _compile_form(form: str) -> re.Pattern[str]:

@@ -177,6 +177,7 @@ CLOSED = {
     "text.introduced_values._list_idle_terms",
     "write.change_detection.ended_things._compile_forms",
     "write.change_detection.ended_things._compile_holders",
+    "write.change_detection.ended_things._compile_signs",
     "write.change_detection.kept_statements._list_idle",
     "write.correction_announcements._compile_announcements",
     "write.change_detection.replacement_evidence._map_parts_of_day",

@@ -21,7 +21,7 @@ _IDIOM = re.compile(
     r"\b(?:on|to) (?:track|schedule|time|course|it|them|work|normal|square one|the team)\b|\bit's (?:ok|okay|fine|time|late|enough)\b",
     re.IGNORECASE,
 )
-"""What is no choice: "stop using mocks, we are back on track"."""
+"""Words that choose nothing: "stop using mocks, we are back on track"."""
 _NAME = re.compile(r"(?<![\w-])[A-Z]")
 _CODE = re.compile(r"[\d@/+#._]|[a-z][A-Z]")
 """Characters of a word of code: "tRPC", "next.js"."""

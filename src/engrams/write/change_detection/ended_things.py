@@ -46,7 +46,7 @@ _CONTRACT = re.compile(
     r"|(?:cuenta|suscripcion|abono|contrato|compte|abonnement|contrat|bail)(?: (?:de|del|du|en|chez|a)\b)?"
     r"|(?:konto|abo|vertrag)(?: (?:bei|beim)\b)?)(?!\w)"
 )
-"""What binds somebody to the thing that is meant: "my Barclays account"."""
+"""Contract that binds somebody to the thing that is meant: "my Barclays account"."""
 _OF = re.compile(r"\s(?:de|du|des|del)\s.*|\sd'.*")
 """In French and Spanish the words that say whose a thing is, or what for: "les clés de la voiture"."""
 
@@ -57,7 +57,7 @@ class _EndedThing(NamedTuple):
     """A thing that is over."""
 
     kind: str
-    """How it was held: ``employer``, ``partner``, ``school`` or ``thing``."""
+    """Way in which it was held: ``employer``, ``partner``, ``school`` or ``thing``."""
     words: tuple[str, ...]
     """Its words, in their order, as search terms; of scripts without spaces its characters."""
     clause: str

@@ -45,7 +45,7 @@ _RAISED = re.compile(
 """Words of a change by which a thing stays what it is."""
 _PLACE = r"(?:at|in|with|for|bei|beim|im|chez|au|dans|en|con)"
 _HOLDER = re.compile(rf"\s{_PLACE}\s+(?P<holder>(?:\S+\s+){{0,2}}\S+?)\W*$")
-"""Where something is done, at the end of a clause: "plays handball at TSV"."""
+"""Holder at the end of a clause, with or for whom something is done: "plays handball at TSV"."""
 _PLACES = re.compile(rf"\b{_PLACE}\s")
 
 

@@ -194,7 +194,7 @@ CLOSED = {
     "models.http_client._load_certificates", "prompts.load",
     "read.relevance.model.load_model", "read.relevance.text_traits._load_groups",
     "frozen_data._make_copier",
-    "settings.catalogue.names", "settings.catalogue.secret_names", "settings.renamed.renamed_settings",
+    "settings.project_name._load_statx", "settings.catalogue.names", "settings.catalogue.secret_names", "settings.renamed.renamed_settings",
     "extract.rules.hashed_judge.load_judge",
     "extract.list_choice._load_words", "extract.machine_reports._load_system_messages",
     "extract.owner_statements._load_forms",

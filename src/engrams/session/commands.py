@@ -281,12 +281,20 @@ class MemoryCommandHandler:
         asked_scope = Scope.of(scope)
         owner = asked_scope.owner
         key = session or conversation
-        kept = self._find_question(text, key, last_answer, asked_scope)
-        if kept and last_answer and self._is_yes_again(text, kept, last_answer, asked_scope):
-            answered = PendingForgetQuestion.from_dict(kept, asked_scope)
+        open_question = self._find_question(text, key, last_answer, asked_scope)
+        if (
+            open_question
+            and last_answer
+            and self._is_yes_again(text, open_question, last_answer, asked_scope)
+        ):
+            answered = PendingForgetQuestion.from_dict(open_question, asked_scope)
             run = _RunningCommand(answered.language, asked_scope)
             return run.tell_forgotten(self._load_known(answered.ids, asked_scope))
-        pending = kept if kept and self._was_asked(kept, last_answer, asked_scope) else None
+        pending = (
+            open_question
+            if open_question and self._was_asked(open_question, last_answer, asked_scope)
+            else None
+        )
         question = PendingForgetQuestion.from_dict(pending, asked_scope) if pending else None
         is_answer = question is not None and question.step in _OPEN_STEPS
         result = None
@@ -299,13 +307,13 @@ class MemoryCommandHandler:
                 answered=last_answer or "",
                 answers_questions=answers_questions,
             )
-        is_undoable = kept is not None and kept["step"] == "forgotten"
+        is_undoable = open_question is not None and open_question["step"] == "forgotten"
         if result is None and is_undoable and pending is None:
-            result = self._offer_undo(text, kept, asked_scope)
+            result = self._offer_undo(text, open_question, asked_scope)
         # What was forgotten can be brought back later in the conversation, too.
-        unanswered = kept if is_undoable and not _is_undo(text) else None
+        unanswered = open_question if is_undoable and not _is_undo(text) else None
         next_question = (result.pending if result is not None else None) or unanswered
-        if next_question is not None or kept is not None:
+        if next_question is not None or open_question is not None:
             begin_change()
             self._open_questions.put(key, owner, next_question)
         return result

@@ -12,7 +12,8 @@ import json
 import os
 import re
 import struct
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -211,17 +212,33 @@ def _read_birth(folder: Path, status: os.stat_result) -> str:
     birth_time = getattr(status, "st_birthtime", None)
     if birth_time is not None:
         return str(birth_time)
-    # Python asks Linux for it from 3.15 on.
-    import ctypes
-
-    statx = getattr(ctypes.CDLL(None), "statx", None) if os.name == "posix" else None
-    buffer = ctypes.create_string_buffer(_STATX_BYTES)
-    path = os.fsencode(folder)
-    if statx is None or statx(_AT_FDCWD, path, 0, _STATX_BTIME, buffer) != 0:
+    statx = _load_statx()
+    buffer = bytearray(_STATX_BYTES)
+    if statx is None or statx(os.fsencode(folder), buffer) != 0:
         return ""
     (mask,) = struct.unpack_from("=I", buffer, 0)
-    seconds, nanoseconds = struct.unpack_from("=qI", buffer, _BTIME_OFFSET)
-    return f"{seconds}.{nanoseconds:09}" if mask & _STATX_BTIME else ""
+    birth = struct.unpack_from("=qI", buffer, _BTIME_OFFSET)
+    return "{}.{:09}".format(*birth) if mask & _STATX_BTIME else ""
+
+
+@cache
+def _load_statx() -> Callable[[bytes, bytearray], int] | None:
+    """Load the call of Linux that tells a birth; Python makes it itself from 3.15 on."""
+    if os.name != "posix":
+        return None
+    import ctypes
+
+    statx = getattr(ctypes.CDLL(None), "statx", None)
+    if statx is None:
+        return None
+    buffer_type = ctypes.c_char * _STATX_BYTES
+
+    def read_birth(path: bytes, buffer: bytearray) -> int:
+        """Fill the buffer; return 0, or an error's number."""
+        status: int = statx(_AT_FDCWD, path, 0, _STATX_BTIME, buffer_type.from_buffer(buffer))
+        return status
+
+    return read_birth
 
 
 def _is_same_inode(inode: str, known_inode: str) -> bool:
@@ -230,7 +247,8 @@ def _is_same_inode(inode: str, known_inode: str) -> bool:
     A removed folder's number is given to the next one, which has another birth; the number of a
     device may change when the machine starts.
     """
-    parts, known_parts = inode.split(":"), known_inode.split(":")
+    parts = inode.split(":")
+    known_parts = known_inode.split(":")
     if len(parts) == len(known_parts) == _PARTS_WITH_BIRTH:
         return parts[1:] == known_parts[1:]
     return parts[:2] == known_parts[:2]

@@ -234,7 +234,7 @@ def _load_statx() -> Callable[[bytes, bytearray], int] | None:
     buffer_type = ctypes.c_char * _STATX_BYTES
 
     def read_birth(path: bytes, buffer: bytearray) -> int:
-        """Fill the buffer; return 0, or an error's number."""
+        """Fill the buffer; return 0, or -1 where it failed."""
         status: int = statx(_AT_FDCWD, path, 0, _STATX_BTIME, buffer_type.from_buffer(buffer))
         return status
 
